@@ -7,14 +7,6 @@ STAMP := $(VENV)/.installed
 PLAIN := $(VENV)/.plain
 SOURCES := pyproject.toml $(wildcard $(foreach kind,c h py,cffi_build/*.$(kind) cffi_build/*/*.$(kind)) cffi_build/CMakeLists.txt mappings/*)
 
-# Whole folders, or of those that also hold slow tests the files without.
-QUICK := clustering engine evaluation hamming/test_hamming.py ingest matching model report schemes text \
-  core/test_numbers.py core/test_sketch.py \
-  extract/test_html.py extract/test_sniffing.py extract/test_wire.py extract/test_xml.py \
-  stores/test_sqlite_sketches.py \
-  cli/test_help.py cli/test_json_reference.py cli/test_typed_options.py \
-  repository/test_imports.py repository/test_operations.py
-
 .PHONY: demo quick test test-all zig lint format docs bench pictures wheel release-check clean
 
 $(BIN)/python:
@@ -37,7 +29,7 @@ demo: $(PLAIN)
 
 # At each change, in two minutes on two cores: neither engines nor kills, full disks, attacks or slow oracles.
 quick: $(STAMP)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 --ignore tests/matching/test_oracle.py $(addprefix tests/, $(QUICK))
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 -m quick
 
 test: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto --maxprocesses 2
@@ -66,8 +58,8 @@ docs: $(STAMP)
 # Also starts search engines, one after the other: make bench RECORDS=1000000
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group bench
-	PYTHONPATH=tests $(BIN)/python -m benchmarks
-	PYTHONPATH=tests $(BIN)/python tests/engines/bench.py $(if $(RECORDS),--records $(RECORDS))
+	$(BIN)/python -m tests.benchmarks
+	$(BIN)/python -m tests.engines.bench $(if $(RECORDS),--records $(RECORDS))
 
 pictures: $(STAMP)
 	$(BIN)/python docs/site/make_pictures.py

@@ -20,9 +20,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT))
 
-from pages import DOCS, README, steps  # noqa: E402
+from tests.pages import DOCS, README, steps  # noqa: E402
 
 # What README shows that needs a checkout, not the installed package.
 IN_A_CHECKOUT = re.compile(r"^(?:make|python3 -m venv|pip|git) ", re.MULTILINE)

@@ -14,6 +14,32 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"
+# What `make quick` runs: whole folders, or of those that also hold slow tests the files without.
+QUICK = (
+    "clustering",
+    "engine",
+    "evaluation",
+    "hamming/test_hamming.py",
+    "ingest",
+    "matching",
+    "model",
+    "report",
+    "schemes",
+    "text",
+    "core/test_numbers.py",
+    "core/test_sketch.py",
+    "extract/test_html.py",
+    "extract/test_sniffing.py",
+    "extract/test_wire.py",
+    "extract/test_xml.py",
+    "stores/test_sqlite_sketches.py",
+    "cli/test_help.py",
+    "cli/test_json_reference.py",
+    "cli/test_typed_options.py",
+    "repository/test_imports.py",
+    "repository/test_operations.py",
+)
+_SLOW = {"matching/test_oracle.py"}
 _PARAMETER = re.compile(r"\[(elasticsearch|opensearch)\b")
 _ASKED_FOR = re.compile(r'servers\.get\("(\w+)"\)')
 
@@ -46,6 +72,16 @@ class _Grouped(LoadScopeScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
         engine = _PARAMETER.search(nodeid)
         return (engine and engine[1]) or _shared_in(nodeid.partition("::")[0]) or nodeid
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of QUICK."""
+    quick = tuple(str(ROOT / "tests" / name) for name in QUICK)
+    slow = {str(ROOT / "tests" / name) for name in _SLOW}
+    for item in items:
+        file = str(item.path)
+        if file not in slow and any(file == name or file.startswith(f"{name}/") for name in quick):
+            item.add_marker(pytest.mark.quick)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from benchmarks import forms
-from benchmarks.quality import BANDS, SETS, SHARES, Judged, judged, near_pairs, texts_of
-from benchmarks.sketches_sets import invoices, logs, tables
 
 from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Selection, Sources
 from indexer.matching.rule import default_rule, parse_rule
+from tests.judging import BANDS, SETS, SHARES, Judged, judged, near_pairs, texts_of
+from tests.made_forms import invoices, logs, tables
 
 # Of what is returned, how much shares 30% and 50% of its passages; of what shares 90, 80 and 70%, how much is found.
 PRECISION = dict(zip(SHARES, (0.999, 0.99), strict=True))
@@ -90,24 +89,3 @@ def test_by_a_truth_of_another_extraction(shared_data: Path) -> None:
         wanted = {pair for pair, value in known.items() if low <= value < high}
         assert wanted
         assert len(wanted & near) >= floor * len(wanted), (low, len(wanted & near), len(wanted))
-
-
-def test_headlines_with_a_word_changed() -> None:
-    """What the pages say of texts of 8 to 20 words, on fewer of them."""
-    found = forms.headlines(400)
-    by_words, usual = found["minhash:shingle=1@0.6"], found[forms.RULES[0]]
-    assert by_words.pop("wrong") == 0
-    assert min(by_words.values()) > 0.98
-    assert max(usual.values()) < 0.5
-
-
-def test_records_in_one_form() -> None:
-    """The usual way takes records for copies because of their template; comparing first does not, below its rule."""
-    found = forms.chats(600, 30)
-    for share in (0.3, 0.5, 0.6):
-        assert found[share]["neardup"] == (30, 0)
-        assert found[share]["messages"] == (30, 0)
-    assert found[0.6]["bands"][1] > 0
-    assert found[0.6]["simhash"][1] > 0
-    # Records that are mostly template are near by any measure of their whole text.
-    assert found[0.8]["neardup"][1] > 500

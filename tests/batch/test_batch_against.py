@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from batched import MINHASH, Row, clusters_in, seen_of, sketched, write_files
-from planted import collection, named
 
-from indexer.batch.clusters.clustering import Wanted, cluster
-from indexer.batch.form import Form
-from indexer.batch.reading import rule_of
-from indexer.clustering.canonical import CanonicalRule
+from indexer.batch.clusters.clustering import cluster
 from indexer.clustering.clusters import cluster as cluster_store
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import Settings, index, store_info
@@ -24,29 +17,8 @@ from indexer.matching.rule import parse_rule
 from indexer.model import own_cluster_id
 from indexer.opening import open_store
 from indexer.schemes import registry
-
-RULE = "simhash-doc@3bits/minhash@0.5+minhash@0.5"
-CANONICAL = CanonicalRule("field", "seen")
-FORM = Form((MINHASH,), time_field="seen")
-
-
-def rows(texts: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [{"id": name, "text": text, "seen": seen_of(name) + name} for name, text in texts.items()]
-
-
-def wanted(**more: Any) -> Wanted:
-    return Wanted(rule_of(FORM, RULE), CANONICAL, threads=1, **more)
-
-
-def halves(seed: int) -> tuple[dict[str, str], dict[str, str]]:
-    """Documents of which about half came before, and some of those are there again with another text."""
-    texts = named(collection(seed, 120))
-    draw = random.Random(seed)
-    older = {name: text for name, text in texts.items() if draw.random() < 0.5}
-    newer = {name: text for name, text in texts.items() if name not in older}
-    for name in draw.sample(sorted(older), 8):
-        newer[name] = draw.choice(sorted(texts.values()))
-    return older, newer
+from tests.batch.batched import Row, clusters_in, seen_of, sketched, write_files
+from tests.batch.older import CANONICAL, FORM, RULE, halves, rows, wanted
 
 
 def in_store(older: Mapping[str, str], newer: Mapping[str, str], folder: Path) -> dict[str, Row]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -14,10 +13,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from batched import LONGEST, MINHASH, Case, by_batch, by_store, clusters_in, sketched, write_files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from planted import collection, named
 
 from indexer.batch.clusters import grouping, partitioning
 from indexer.batch.clusters.clustering import Wanted, cluster
@@ -26,44 +23,17 @@ from indexer.batch.clusters.verifying import verified
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.batch.summary import figures
-from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
 from indexer.schemes.base import Positions
-
-EARLIEST = CanonicalRule("earliest")
-RULES = (
-    Case({}),
-    Case({}, schemes=(), canonical=EARLIEST),
-    Case({}, "simhash-doc@6bits+minhash@0.5", canonical=EARLIEST),
-    Case({}, "minhash@0.3", bound=0.9),
-    Case({}, "minhash@0.4", bound=0.3),
-    Case({}, "spotsigs@0.6", schemes=("spotsigs",)),
-    Case({}, "supershingles@0.5/simhash-doc@3bits+minhash@0.4", schemes=(MINHASH, "supershingles")),
-    Case({}, canonical=CanonicalRule("field", "seen", descending=True)),
-)
-
-
-def chain(length: int, step: int = 4) -> dict[str, str]:
-    """Texts of which each shares most with the next, and the first nothing with the last."""
-    words = [f"word{number}" for number in range(length * step + 60)]
-    return {f"link{place:03}": " ".join(words[place * step : place * step + 60]) for place in range(length)}
+from tests.batch.batched import LONGEST, MINHASH, Case, by_batch, by_store, clusters_in, sketched, write_files
+from tests.batch.samples import RULES, chain, hot
+from tests.planted import collection, named
 
 
 def spots(count: int) -> dict[str, str]:
     """Texts of the same words behind stop-words, of which every other has some of its own."""
     words = [f"the word{number} of" for number in range(40)]
     return {f"spots{place}": " ".join([*words, *([f"own{place}"] * (place % 2 * 3))]) for place in range(count)}
-
-
-def hot(count: int) -> dict[str, str]:
-    """Pages with one boilerplate: they share keys, and some are near."""
-    draw = random.Random(7)
-    common = [f"menu{number}" for number in range(40)]
-    texts = {}
-    for place in range(count):
-        own = [f"own{place if place % 5 else 0}x{draw.randrange(9)}" for _ in range(draw.choice((6, 15, 40)))]
-        texts[f"page{place:03}"] = " ".join(common + own)
-    return texts
 
 
 @pytest.mark.parametrize("case", RULES, ids=lambda case: f"{case.rule} {case.canonical} {case.bound}")

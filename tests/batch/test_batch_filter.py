@@ -12,8 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from batched import LONGEST, MINHASH, clusters_in, sketched
-from planted import collection, named
 
 from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.copying import Output
@@ -24,6 +22,8 @@ from indexer.batch.reading import rule_of
 from indexer.batch.summary import figures
 from indexer.errors import StoreError, UsageError
 from indexer.model import MOST_ORIGINS
+from tests.batch.batched import LONGEST, MINHASH, clusters_in, sketched
+from tests.planted import collection, named
 
 TEXTS = named(collection(3, 120))
 

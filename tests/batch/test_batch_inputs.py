@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from batched import LONGEST, MINHASH, clusters_in, sketched
 
 from indexer import own_files
 from indexer.batch.clusters.clustering import Wanted, cluster
@@ -22,6 +21,7 @@ from indexer.batch.reading import rule_of
 from indexer.batch.rows import Batch
 from indexer.batch.sketches import inputs
 from indexer.errors import UsageError
+from tests.batch.batched import LONGEST, MINHASH, clusters_in, sketched
 
 FORM = Form((MINHASH,))
 TEXTS = [" ".join(f"word{number}x{place}" for place in range(60)) for number in range(40)]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from batched import MINHASH, seen_of, sketched
-from planted import collection, named
 
 from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.form import Form
@@ -31,10 +28,9 @@ from indexer.model import Record, Ref
 from indexer.opening import open_store
 from indexer.report.counting import figures
 from indexer.schemes import registry
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
-
-from written import html, prose
+from tests.batch.batched import MINHASH, seen_of, sketched
+from tests.cli.written import html, prose
+from tests.planted import collection, named
 
 MOMENT = "2026-01-01T00:00:00Z"
 FORM = Form((MINHASH,))

@@ -9,11 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from batched import MINHASH, Case, sketched, write_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import collection, named
-from test_batch_clusters import chain, hot
 
 from indexer.batch.clusters.grouping import compared, sketches_of
 from indexer.batch.clusters.scattering import Forest, connected, contracted, scattered
@@ -23,25 +20,11 @@ from indexer.hamming.components import Components
 from indexer.matching.nodes import distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.model import SIMHASH_DOC
-from indexer.schemes import registry
 from indexer.schemes.base import Positions, Sketches
-
-FAMILIES = (SIMHASH_DOC, "minhash", "spotsigs", "simhash", "random-projection", "supershingles")
-FORM = Form(tuple(MINHASH if name == "minhash" else registry.scheme(name).id for name in FAMILIES[1:]))
-LEAST = {"spotsigs": "0.6", "simhash": "3bits", "supershingles": "0.6", "random-projection": "0.9", "minhash": "0.5"}
-
-
-def word(start: str, *numbers: int) -> str:
-    """A word without digits, which texts are stripped of."""
-    return start + "x".join(str(number) for number in numbers).translate(str.maketrans("0123456789", "abcdefghij"))
-
-
-def spotted(count: int) -> dict[str, str]:
-    """Texts with words that spots begin at; of every ten each has a word of its own."""
-    return {
-        f"spots{n}": " ".join(f"the {word('own', n) if p == n % 10 else word('of', n // 10, p)}" for p in range(40))
-        for n in range(count)
-    }
+from tests.batch.batched import Case, sketched, write_files
+from tests.batch.samples import chain, hot
+from tests.batch.spotted import FORM, LEAST, spotted
+from tests.planted import collection, named
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
-from batched import MINHASH, sketched, write_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +30,7 @@ from indexer.model import Record, Ref, own_cluster_id
 from indexer.model.joined import Joined
 from indexer.opening import open_store
 from indexer.schemes import registry
+from tests.batch.batched import MINHASH, sketched, write_files
 
 ODD = [
     "plain words that make a title\nand a second line of it",

@@ -15,19 +15,6 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from batched import LONGEST, MINHASH, Case, Row, by_batch, sketched, write_files
-from javas import java_missing
-from pages import DOCS, blocks
-from planted import collection, named
-from test_batch_against import CANONICAL, FORM, RULE, halves
-from test_batch_against import rows as older_rows
-from test_batch_against import wanted as asked_against
-from test_batch_choice import batch as batch_of_texts
-from test_batch_choice import chosen, drifting
-from test_batch_choice import mixed as mixed_texts
-from test_batch_clusters import EARLIEST, RULES, chain, hot
-from test_batch_dedupe import as_files, as_gzip, as_parquet, as_warc
-from test_batch_scattering import spotted
 
 from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.copying import Output
@@ -36,6 +23,19 @@ from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.cli import main
 from indexer.errors import StoreError, UsageError
+from tests.batch.batched import LONGEST, MINHASH, Case, Row, by_batch, sketched, write_files
+from tests.batch.choices import batch as batch_of_texts
+from tests.batch.choices import chosen, drifting
+from tests.batch.choices import mixed as mixed_texts
+from tests.batch.inputs import as_files, as_gzip, as_parquet, as_warc
+from tests.batch.javas import java_missing
+from tests.batch.older import CANONICAL, FORM, RULE, halves
+from tests.batch.older import rows as older_rows
+from tests.batch.older import wanted as asked_against
+from tests.batch.samples import EARLIEST, RULES, chain, hot
+from tests.batch.spotted import spotted
+from tests.pages import DOCS, blocks
+from tests.planted import collection, named
 
 pytest.importorskip("pyspark", reason="NEEDS SPARK: pyspark is not installed; batches on Spark were not tested")
 if missing := java_missing():

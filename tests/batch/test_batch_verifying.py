@@ -8,10 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from batched import Case, sketched, write_files
-from planted import collection, named
-from test_batch_clusters import chain, hot
-from test_batch_scattering import FORM, LEAST, spotted
 
 from indexer.batch.clusters import grouping
 from indexer.batch.clusters.grouping import compared, nodes_in, sketches_of, whole_runs
@@ -23,6 +19,10 @@ from indexer.matching.measures.tables import Comparison
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC
 from indexer.schemes.base import Positions
+from tests.batch.batched import Case, sketched, write_files
+from tests.batch.samples import chain, hot
+from tests.batch.spotted import FORM, LEAST, spotted
+from tests.planted import collection, named
 
 RULES = (
     "simhash-doc@3bits/minhash@0.6+minhash@0.6",

@@ -1,6 +1,6 @@
-"""All measurements of the project, one after the other: `make bench`, or, in tests/, `python -m benchmarks [NAME...]`.
+"""All measurements of the project, one after the other: `make bench`, or `python -m tests.benchmarks [NAME...]`.
 
-Options go to a part that is named alone: `python -m benchmarks engines --cluster http://127.0.0.1:9200`.
+Options go to a part that is named alone: `python -m tests.benchmarks engines --cluster http://127.0.0.1:9200`.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ TAKE_OPTIONS = (
 def main(names: Sequence[str]) -> None:
     """Run the named parts, all of them where none is named; options after a single name are the part's."""
     if names and names[0] in TAKE_OPTIONS and names[1:2] and names[1].startswith("-"):
-        importlib.import_module(f"benchmarks.{names[0]}").main(names[1:])
+        importlib.import_module(f"tests.benchmarks.{names[0]}").main(names[1:])
         return
     for name in names:
         if name not in PARTS:
             raise UsageError(f"{name!r} is no part of the benchmark; there are: {', '.join(PARTS)}")
     for name in names or PARTS:
         print(f"== {name}: {PARTS[name]}", flush=True)
-        run = importlib.import_module(f"benchmarks.{name}").run
+        run = importlib.import_module(f"tests.benchmarks.{name}").run
         if name in NEED_DATA and not SHARED_DATA.is_dir():
             print(f"needs the real documents in {SHARED_DATA}, which is absent: not measured")
             continue

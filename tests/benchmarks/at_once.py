@@ -1,9 +1,9 @@
 """Lookups in a search engine, one a request and fifty a request: the time, and the engine's own work, by shards.
 
-Run as `python -m benchmarks at_once --store URL [--documents N] [--shards N]...`; URL is a new index, which is deleted
-afterwards, of the documents of `benchmarks.large`. Fifty questions go in one request in two ways: as that many searches
-(`_msearch`), and as one search for the keys of all, whose hits are then assigned to their questions by the keys that
-they have, which is `Store.probe_many`. That each way finds the same is checked.
+Run as `python -m tests.benchmarks at_once --store URL [--documents N] [--shards N]...`; URL is a new index, which is
+deleted afterwards, of the documents of `benchmarks.large`. Fifty questions go in one request in two ways: as that many
+searches (`_msearch`), and as one search for the keys of all, whose hits are then assigned to their questions by the
+keys that they have, which is `Store.probe_many`. That each way finds the same is checked.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from benchmarks.engines import _processor_time as processor_time
-from benchmarks.large import records, remove
 from indexer.engine.client.base import NDJSON
 from indexer.engine.client.connection import connect
 from indexer.engine.client.lines import encoded
@@ -33,6 +31,8 @@ from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.stores.base import PutStatus
 from indexer.stores.sketches import Probe
+from tests.benchmarks.engines import _processor_time as processor_time
+from tests.benchmarks.large import records, remove
 
 DOCUMENTS = 100_000
 SHARDS = (1, 8)
@@ -171,7 +171,7 @@ def _way(bodies: Bodies, probe: Probe) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> None:
     """Run with the options of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks at_once", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks at_once", description=__doc__)
     parser.add_argument("--store", required=True, metavar="URL", help="a new index in a search cluster")
     parser.add_argument("--documents", type=int, default=DOCUMENTS, metavar="N")
     parser.add_argument("--shards", type=int, action="append", metavar="N", help="can be repeated")

@@ -1,8 +1,9 @@
 """Texts in Parquet to clusters in files, without a store, beside the same through the embedded store.
 
-Run as `python -m benchmarks batch [--documents N] [--without-store]`: every fourth text is another with a few words
-changed. With `--kept` it prints what is kept of texts of which half drift (`write_drifting`), and whether any are near.
-Each command runs as a process of its own, of which the time that passed, that of processors, and peak memory are shown.
+Run as `python -m tests.benchmarks batch [--documents N] [--without-store]`: every fourth text is another with a few
+words changed. With `--kept` it prints what is kept of texts of which half drift (`write_drifting`), and whether any are
+near. Each command runs as a process of its own, of which the time that passed, that of processors, and peak memory are
+shown.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.ingest import texts
+from tests.benchmarks.ingest import texts
 
 _PART = 5000
 _CHANGED = 6

@@ -1,6 +1,6 @@
 """Clustering of many pages that have one boilerplate in common, at shares below, at and above the rule's threshold.
 
-Run as `python -m benchmarks boilerplate [--documents N]`.
+Run as `python -m tests.benchmarks boilerplate [--documents N]`.
 """
 
 from __future__ import annotations
@@ -73,6 +73,6 @@ def run(documents: int = DOCUMENTS) -> dict[float, dict[str, Any]]:
 
 def main(arguments: Sequence[str]) -> None:
     """Run with the options of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks boilerplate", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks boilerplate", description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=DOCUMENTS, metavar="N")
     run(parser.parse_args(arguments).documents)

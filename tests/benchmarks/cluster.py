@@ -1,7 +1,7 @@
 """Measures clusters on real documents with truth: pairs and B-cubed for each match rule.
 
-Run as `python -m benchmarks.cluster [FOLDER]`. The documents are 529 pages of the documentation of two libraries in
-several versions; the truth is the Jaccard index of the 5-word shingles of every two pages.
+Run as `python -m tests.benchmarks.cluster [FOLDER]`. The documents are 529 pages of the documentation of two libraries
+in several versions; the truth is the Jaccard index of the 5-word shingles of every two pages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How fast text becomes a fingerprint, beside gaoya in the same run: `python -m benchmarks.core [DATA]`.
+"""How fast text becomes a fingerprint, beside gaoya in the same run: `python -m tests.benchmarks.core [DATA]`.
 
 Texts are about 5 KB each and made: words drawn by Zipf's law from a made vocabulary, English-like, Chinese and Russian.
 """

@@ -1,6 +1,6 @@
 """Measures a search engine with fingerprints: storing, size, lookups and recall, and what else a user might pick.
 
-`python -m benchmarks.engines --cluster http://127.0.0.1:9200 [--records N]` writes to indices named
+`python -m tests.benchmarks.engines --cluster http://127.0.0.1:9200 [--records N]` writes to indices named
 neardup-bench-* of that cluster, which it makes and deletes; they have one shard and no replica. `make bench` starts
 engines for it. Lookups ask for edited copies of stored texts and for new texts, one after the other.
 """
@@ -19,19 +19,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from benchmarks import engines_rivals as rivals
-from benchmarks.engines_data import (
-    ARTICLES,
-    OWN_FIELDS,
-    PASSAGES,
-    PLAIN,
-    VECTORS,
-    WITH,
-    Collection,
-    Part,
-    name_of,
-    store_info,
-)
 from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import Action, batches, in_flight, send
 from indexer.engine.client.connection import connect
@@ -46,6 +33,19 @@ from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.schemes import simhash
 from indexer.schemes.keys.simhash64 import probes
+from tests.benchmarks import engines_rivals as rivals
+from tests.benchmarks.engines_data import (
+    ARTICLES,
+    OWN_FIELDS,
+    PASSAGES,
+    PLAIN,
+    VECTORS,
+    WITH,
+    Collection,
+    Part,
+    name_of,
+    store_info,
+)
 
 DISTANCES = (3, 5, 7)
 RECORDS = 300_000

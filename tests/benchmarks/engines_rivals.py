@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import Any
 
-from benchmarks.engines_data import VECTORS, WITH, Collection, name_of
 from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import Action, batches, in_flight, send
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.lines import encoded
 from indexer.model import to_signed
+from tests.benchmarks.engines_data import VECTORS, WITH, Collection, name_of
 
 BITS = "neardup.simhash-doc.bits"
 _SCRIPT = "64 - Long.bitCount(doc[params.field].value ^ params.value)"

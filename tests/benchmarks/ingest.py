@@ -1,9 +1,9 @@
 """Texts as JSON lines or Parquet into a new embedded store in its default form: documents a second, and peak memory.
 
-Run as `python -m benchmarks ingest [--documents N] [--jobs N] [--kind jsonl] [--arriving N] [--store URL]`. Beside the
-time that passed stands what processors spent, of this process and of its workers, which a busy machine changes less. At
-the end texts are put into their clusters as they come, beside the same indexed and then clustered: in a file, or with
-`--store` in indices of an engine whose names begin so, which are made and left there.
+Run as `python -m tests.benchmarks ingest [--documents N] [--jobs N] [--kind jsonl] [--arriving N] [--store URL]`.
+Beside the time that passed stands what processors spent, of this process and of its workers, which a busy machine
+changes less. At the end texts are put into their clusters as they come, beside the same indexed and then clustered: in
+a file, or with `--store` in indices of an engine whose names begin so, which are made and left there.
 """
 
 from __future__ import annotations

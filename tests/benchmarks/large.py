@@ -1,8 +1,9 @@
 """A large store from put to report: time, processor time and peak memory of each command, and the size on disk.
 
-Run as `python -m benchmarks large [--documents N] [--lean] [--store URL]`; URL is a new index in a search cluster,
-which is deleted afterwards. Hashes and sketches are random, the worst case for storing: every key lies elsewhere. One
-document in twenty is a copy of another, with up to 3 bits flipped and about 90% of the sketch's values equal.
+Run as `python -m tests.benchmarks large [--documents N] [--lean] [--store URL]`; URL is a new index in a search
+cluster, which is deleted afterwards. Hashes and sketches are random, the worst case for storing: every key lies
+elsewhere. One document in twenty is a copy of another, with up to 3 bits flipped and about 90% of the sketch's values
+equal.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ def remove(url: str) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run with the options of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks large", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks large", description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=DOCUMENTS, metavar="N")
     parser.add_argument("--lean", action="store_true", help="with the simhash alone")
     parser.add_argument("--store", metavar="URL", help="a new index in a search cluster")

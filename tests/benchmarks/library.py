@@ -1,7 +1,7 @@
 """What a program does without a store: sketches in one thread and in two, which texts to keep, an index in memory.
 
-Run as `python -m benchmarks library`. Texts are English-like, some with near-duplicates; beside datasketch in the same
-run, which gets the texts cut into 5-word shingles by str.split, as its users do.
+Run as `python -m tests.benchmarks library`. Texts are English-like, some with near-duplicates; beside datasketch in the
+same run, which gets the texts cut into 5-word shingles by str.split, as its users do.
 """
 
 from __future__ import annotations

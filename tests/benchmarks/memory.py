@@ -1,7 +1,7 @@
 """Peak memory of every command on a store made from JSON lines: the command with its workers, without mapped files.
 
-Run as `python -m benchmarks memory [--documents N] [--store URL]`; URL is a new index in a search cluster, which is
-deleted afterwards. One document in twenty is a copy of another with a few words changed.
+Run as `python -m tests.benchmarks memory [--documents N] [--store URL]`; URL is a new index in a search cluster, which
+is deleted afterwards. One document in twenty is a copy of another with a few words changed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks.large import remove
 from indexer.errors import NeardupError
+from tests.benchmarks.large import remove
 
 DOCUMENTS = 100_000
 WANTED = 1_000_000_000
@@ -129,7 +129,7 @@ def _anonymous(process: int) -> int:
 
 def main(arguments: Sequence[str]) -> None:
     """Run with the options of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks memory", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks memory", description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=DOCUMENTS, metavar="N")
     parser.add_argument("--store", metavar="URL", help="a new index in a search cluster")
     parser.add_argument("--directory", help="where the files are made for the time of the run")

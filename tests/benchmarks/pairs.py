@@ -1,4 +1,4 @@
-"""All pairs and lookups, beside faiss in the same run: `python -m benchmarks.pairs [--large]`.
+"""All pairs and lookups, beside faiss in the same run: `python -m tests.benchmarks.pairs [--large]`.
 
 Hashes are random with 5% planted copies of 3 flipped bits. `--large` adds 100 million hashes.
 """

@@ -1,7 +1,7 @@
 """Which parts of real documents are found by rules, by their length and by misread letters: see docs/how-to/parts.md.
 
-Run as `python -m benchmarks parts`. The documents are those of html/mixed of at least 1,000 words. Of random ones a
-run of words is asked for, as it stands or with letters replaced as in bad OCR. It counts as found where the document
+Run as `python -m tests.benchmarks parts`. The documents are those of html/mixed of at least 1,000 words. Of random ones
+a run of words is asked for, as it stands or with letters replaced as in bad OCR. It counts as found where the document
 that it is from is among the answers, and an answer as wrong where less than 30% of the 5-word shingles of the run,
 before letters were replaced, stand in it.
 """

@@ -1,6 +1,6 @@
 """Measures the ingest pipelines: documents a second in bulk, without a pipeline and through each.
 
-`python -m benchmarks pipelines --store http://127.0.0.1:9200 [--characters N]` writes to an index
+`python -m tests.benchmarks pipelines --store http://127.0.0.1:9200 [--characters N]` writes to an index
 neardup-bench-pipelines of that cluster, which has to have Painless and a node that runs ingest pipelines; it makes and
 deletes the index. It has one shard and no replica. One request is sent after the other, each twice: the first round
 warms the engine up. The text is a field that is not indexed, so that the figures are about the pipelines.
@@ -118,7 +118,7 @@ def _hash(text: str) -> str:
 def run(store: str = "", characters: int = CHARACTERS) -> None:
     """Measure and print."""
     if not store:
-        print("needs a cluster with Painless: python -m benchmarks pipelines --store URL; not measured")
+        print("needs a cluster with Painless: python -m tests.benchmarks pipelines --store URL; not measured")
         return
     client = connect(f"{store.rstrip('/')}/neardup-bench-pipelines")
     bench = Bench(client)

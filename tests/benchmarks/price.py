@@ -1,7 +1,7 @@
 """What the sketch costs: the lean form, with the simhash alone, beside the form of a new store.
 
-Run as `python -m benchmarks price [--documents N] [--cluster URL]`; URL is a cluster, in which two indices are made
-and deleted again.
+Run as `python -m tests.benchmarks price [--documents N] [--cluster URL]`; URL is a cluster, in which two indices are
+made and deleted again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.engines import settled
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
 from indexer.ingest.indexing import Settings, index, store_info
@@ -28,6 +27,7 @@ from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores import Store
+from tests.benchmarks.engines import settled
 
 _BATCH, _WORDS, _ASKED = 5000, 300, 1000
 FORMS: dict[str, tuple[str, ...]] = {"lean": (), "default": ("minhash",)}
@@ -164,9 +164,9 @@ def _remove(names: dict[str, str]) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run with the options of the command line."""
-    from benchmarks.__main__ import SHARED_DATA
+    from tests.benchmarks.__main__ import SHARED_DATA
 
-    parser = argparse.ArgumentParser(prog="python -m benchmarks price", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks price", description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=50_000, metavar="N")
     parser.add_argument("--cluster", metavar="URL")
     options = parser.parse_args(arguments)

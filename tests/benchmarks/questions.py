@@ -1,6 +1,6 @@
 """Measures two choices of simhash-doc on real documents: what becomes of numbers, and of scripts without spaces.
 
-Run as `python -m benchmarks.questions [FOLDER]`.
+Run as `python -m tests.benchmarks.questions [FOLDER]`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Whether names of furniture, or learning what a collection repeats, make more right what is called near.
 
-Run as `python -m benchmarks repeats [--folder FOLDER]...`: the real documents, and folders of unpacked documentation
-packages. The truth is exact coefficients of the pages' own texts: without the menus, headers and footers of SITES.
+Run as `python -m tests.benchmarks repeats [--folder FOLDER]...`: the real documents, and folders of unpacked
+documentation packages. The truth is exact coefficients of the pages' own texts: without the menus, headers and footers
+of SITES.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 from selectolax.lexbor import LexborHTMLParser
 
-from benchmarks.quality import BANDS, SETS, SHARES, Judged, near_pairs, texts_of
 from indexer import core
 from indexer.extract.markup.html import extract_html
 from indexer.hamming.components import Components
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
 from indexer.matching.measures.exact import SHINGLE, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.rule import default_rule
+from tests.judging import BANDS, SETS, SHARES, Judged, near_pairs, texts_of
 
 NEAR = 0.6
 COPIED, COPIES = 5, 120
@@ -288,8 +289,8 @@ def _print(name: str, way: str, figures: Judged) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run with the options of the command line."""
-    from benchmarks.__main__ import SHARED_DATA
+    from tests.benchmarks.__main__ import SHARED_DATA
 
-    parser = argparse.ArgumentParser(prog="python -m benchmarks repeats", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks repeats", description=__doc__.splitlines()[0])
     parser.add_argument("--folder", action="append", default=[], metavar="FOLDER")
     run(SHARED_DATA, parser.parse_args(arguments).folder)

@@ -1,6 +1,6 @@
 """What removing duplicates takes and removes, beside text-dedup's script for Spark and datatrove, on the same texts.
 
-Run as `python -m benchmarks rivals [--documents N] [--environment FOLDER]`. The others run as they come, in an
+Run as `python -m tests.benchmarks rivals [--documents N] [--environment FOLDER]`. The others run as they come, in an
 environment of their own that pip makes: text-dedup 0.3.1, the last one whose script needs no packages of Java, with its
 reader of a table in BigQuery put on a file of Parquet, and with 8 parts in its shuffles in place of 512; datatrove
 0.10.1 with two workers. Each keeps its defaults: neardup's rule is from 0.6 on, text-dedup's from 0.7 on, datatrove's
@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.batch import USUAL, write
-from benchmarks.quality import texts_of
-from benchmarks.spark import watched
 from indexer.batch.arrow import arrow, parquet
 from indexer.matching.measures.exact import jaccard_pairs, shingle_sets
+from tests.benchmarks.batch import USUAL, write
+from tests.benchmarks.spark import watched
+from tests.judging import texts_of
 
 PACKAGES = ["datatrove[io,processing]==0.10.1", "spacy>=3.8", "scipy", "rich"]
 # It asks for releases of others from before Python 3.12, which its script runs without.
@@ -195,7 +195,7 @@ def judged(texts: Texts, removed: Set[str]) -> Judged:
 
 def sets(documents: int, folder: Path) -> Iterator[tuple[str, Path, Texts]]:
     """The name of each set of texts, the folder of its files and what is in them."""
-    from benchmarks.__main__ import SHARED_DATA
+    from tests.benchmarks.__main__ import SHARED_DATA
 
     write(folder / "texts.parquet", documents)
     made = {"texts": _of(parquet.read_table(folder / "texts.parquet")), "chains": chains()}

@@ -1,7 +1,7 @@
 """Measures every scheme on real documents against exact Jaccard coefficients, beside datasketch and rensa.
 
-Run as `python -m benchmarks.schemes [FOLDER]`. Recall stands by band of the true coefficient of 5-word shingles; a
-returned pair is right from a coefficient of 0.5 on. The speed of the other libraries is that of their signatures
+Run as `python -m tests.benchmarks.schemes [FOLDER]`. Recall stands by band of the true coefficient of 5-word shingles;
+a returned pair is right from a coefficient of 0.5 on. The speed of the other libraries is that of their signatures
 alone, from shingles that are ready; ours is from the text on.
 """
 

@@ -1,4 +1,4 @@
-"""How sharp and how fast sketches are, by the way their minima are made: `python -m benchmarks sketches`.
+"""How sharp and how fast sketches are, by the way their minima are made: `python -m tests.benchmarks sketches`.
 
 Errors are those of estimates for pairs of random sets of hashes, times the best of several rounds in processor time of
 one thread. Beside the core's ways stands one permutation with optimal densification, built here with the C compiler.
@@ -18,12 +18,12 @@ import cffi
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import sketches_sets
-from benchmarks.core import chinese, english, russian
 from indexer import core, core_sketch
 from indexer.schemes import simhash
 from indexer.schemes.minhash import Minhash
 from indexer.schemes.minwise.packed import estimates, pack
+from tests.benchmarks import sketches_sets
+from tests.benchmarks.core import chinese, english, russian
 
 Hashes = npt.NDArray[np.uint64]
 Signature = npt.NDArray[np.uint32]

@@ -1,9 +1,9 @@
 """Clusters of sketches in files by tasks of Spark, beside one process: time of processors, and what is shuffled.
 
-Run as `python -m benchmarks spark [--documents N] [--hashes N]`. The texts are those of `batch` in eight files; of the
-skewed ones every tenth begins with one menu of sixty words, so that they share keys and are near. Hashes are random
-simhashes without a sketch, of which every twentieth lies within 3 bits of another. What is shown of Spark counts all of
-its processes, their start too.
+Run as `python -m tests.benchmarks spark [--documents N] [--hashes N]`. The texts are those of `batch` in eight files;
+of the skewed ones every tenth begins with one menu of sixty words, so that they share keys and are near. Hashes are
+random simhashes without a sketch, of which every twentieth lies within 3 bits of another. What is shown of Spark counts
+all of its processes, their start too.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.batch import USUAL, cost, write
 from indexer import own_files
 from indexer.batch.arrow import arrow, column_of
 from indexer.batch.form import Form, column_name, sketch_schema, writer, written_footer
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.model import SIMHASH_DOC
+from tests.benchmarks.batch import USUAL, cost, write
 
 _FILES = 8
 _PART, _GROUP = 1_000_000, 1 << 16

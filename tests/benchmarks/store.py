@@ -1,13 +1,12 @@
 """Measures the embedded store: rates of storing and looking up, bytes a document, beside one plain table of keys.
 
-`python -m benchmarks.store [--documents N] [--queries N] [--directory DIR]`. Values are random, the worst case for
-storing: every key lies elsewhere. A question is a stored value with as many bits flipped as the distance.
+`python -m tests.benchmarks.store [--documents N] [--queries N] [--directory DIR]`. Values are random, the worst case
+for storing: every key lies elsewhere. A question is a stored value with as many bits flipped as the distance.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sqlite3
 import sys
 import tempfile
@@ -21,11 +20,12 @@ from indexer import __version__, core
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
-from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
+from indexer.model import SIMHASH_DOC, Fingerprint, Record
 from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
 from indexer.stores import StoreInfo
 from indexer.stores.base import Store
+from tests.made_records import records
 
 _PART = 20_000
 _BATCH = 2000
@@ -78,24 +78,6 @@ class PlainTable:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
-
-
-def records(values: np.ndarray[tuple[int], np.dtype[np.uint64]], first: int) -> list[Record]:
-    """Records with these values and identities, titles and digests as documents have them."""
-    made = []
-    for number, (value, keys) in enumerate(
-        zip(values.tolist(), core.simhash_keys(values).tolist(), strict=True), first
-    ):
-        name = f"collection/{number % 1000:03d}/document-{number:09d}.html"
-        digest = hashlib.sha256(name.encode()).hexdigest()
-        made.append(
-            Record(
-                Ref(name), Fingerprint(value, 500), tuple(keys), source=name, title=f"The title of document {number}",
-                format="html", extractor="lexbor 2.4", size=20_000, source_digest=digest,
-                indexed_at="2026-01-01T00:00:00Z",
-            )
-        )  # fmt: skip
-    return made
 
 
 def measure_put(documents: int, store: Store, plain: PlainTable) -> tuple[float, float]:

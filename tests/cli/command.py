@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import warm
-from written import changed, html, pdf, prose, xml
+
+from tests import warm
+from tests.cli.written import changed, html, pdf, prose, xml
 
 COMMAND = [sys.executable, "-m", "indexer"]
 

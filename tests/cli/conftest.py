@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command import Neardup, mixed_folder
+
+from tests.cli.command import Neardup, mixed_folder
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from command import Neardup, contents, mixed_folder, write
 from hypothesis import given
 from hypothesis import strategies as st
-from written import changed, html, prose, xml
 
 from indexer import fingerprint
 from indexer.cli.terminal.output import printable
 from indexer.schemes.interchange import fingerprints
+from tests.cli.command import Neardup, contents, mixed_folder, write
+from tests.cli.written import changed, html, prose, xml
 
 ALIKE = ("docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "docs/near.txt")
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202egpj.exe [bold]x[/bold] \r\nline"

@@ -6,8 +6,9 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
-from command import Neardup, write
-from written import changed, html, prose
+
+from tests.cli.command import Neardup, write
+from tests.cli.written import changed, html, prose
 
 COPIES: dict[str, bytes | str] = {"docs/a.html": html(prose(1)), "docs/b.html": html(prose(2)), "lines.jsonl": ""}
 

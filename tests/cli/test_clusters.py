@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from command import COMMAND, Neardup, clean_environment, contents, mixed_folder, write
-from written import changed, html, prose
+from tests.cli.command import COMMAND, Neardup, clean_environment, contents, mixed_folder, write
+from tests.cli.written import changed, html, prose
 
 USUAL = "simhash-doc@3bits/minhash@0.6+minhash@0.6"
 ALIKE = ["docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "docs/near.txt"]

@@ -8,10 +8,11 @@ import sys
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
-from command import Neardup, clean_environment, mixed_folder
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from pages import ROOT
+
+from tests.cli.command import Neardup, clean_environment, mixed_folder
+from tests.pages import ROOT
 
 # Notes what each process imports, the extracting ones too.
 NOTING = """import os, sys

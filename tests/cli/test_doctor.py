@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from contextlib import closing
 
 import pytest
-from command import Neardup, write
-from written import prose
 
 from indexer import open_store
 from indexer.model import ClusteringNote
+from tests.cli.command import Neardup, write
+from tests.cli.written import prose
 
 WAYS = {"a.txt": prose(1), "b.txt": prose(2), "lines.jsonl": '{"id": "one", "text": "' + prose(3) + '"}\n'}
 

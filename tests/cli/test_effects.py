@@ -6,11 +6,11 @@ import json
 
 import click
 import pytest
-from command import Neardup, leaves, write
-from written import changed, prose
 
 from indexer.cli import cli
 from indexer.cli.options.groups import Related
+from tests.cli.command import Neardup, leaves, write
+from tests.cli.written import changed, prose
 
 COMMANDS = dict(leaves(cli))
 

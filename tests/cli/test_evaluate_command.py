@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import random
 
-from command import Neardup
-
 from indexer.evaluation.judging import read_rule
+from tests.cli.command import Neardup
 
 WORDS = [
     a + b + c

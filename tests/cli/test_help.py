@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from command import COMMAND, Neardup, clean_environment
 
 from indexer import __version__
 from indexer.cli import cli
 from indexer.cli.terminal.grouped import GROUPS
+from tests.cli.command import COMMAND, Neardup, clean_environment
 
 
 def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:

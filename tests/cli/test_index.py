@@ -9,8 +9,8 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from command import Neardup, contents, mixed_folder, write
-from written import changed, html, pdf, prose
+from tests.cli.command import Neardup, contents, mixed_folder, write
+from tests.cli.written import changed, html, pdf, prose
 
 
 def test_every_format_then_the_same_again(neardup: Neardup) -> None:

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command import Neardup, contents
-from written import prose
 
 from indexer.errors import StoreError
+from tests.cli.command import Neardup, contents
+from tests.cli.written import prose
 
 # More than two batches of what is stored at once.
 DOCUMENTS = 20_000

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from command import Neardup, mixed_folder, write
-from pages import DOCS, section
-from written import prose
 
 from indexer.cli import cli
+from tests.cli.command import Neardup, mixed_folder, write
+from tests.cli.written import prose
+from tests.pages import DOCS, section
 
 PAGE = DOCS / "reference" / "json.md"
 # Objects whose members are no fixed names.

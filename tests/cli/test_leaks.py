@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from leaking import COMMANDS, MARK, SECRET_SETTINGS, SHAPES, STORELESS, URLS, Leaks, leaks, talkative, url_of
 
 from indexer.cli import cli
+from tests.cli.leaking import COMMANDS, MARK, SECRET_SETTINGS, SHAPES, STORELESS, URLS, Leaks, leaks, talkative, url_of
 
 pytest.importorskip("elasticsearch")
 __all__ = ["leaks"]

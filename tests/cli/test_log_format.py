@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import COMMAND, Neardup, clean_environment, mixed_folder
 
 import indexer
 from indexer.text.remarks import remark, spoken
+from tests.cli.command import COMMAND, Neardup, clean_environment, mixed_folder
 
 LEVELS = {"info", "warning", "error"}
 # What each says on standard error, and with which exit code it ends.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from command import Neardup, write
-from written import prose
 
 from indexer.cli import cli
 from indexer.cli.terminal.hints import name_store, with_store
+from tests.cli.command import Neardup, write
+from tests.cli.written import prose
 
 STORE = "other.neardup"
 

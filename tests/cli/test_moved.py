@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from command import Neardup, write
 from hypothesis import given
 from hypothesis import strategies as st
-from written import changed, prose
 
 from indexer.model.paths import MovableFolder
+from tests.cli.command import Neardup, write
+from tests.cli.written import changed, prose
 
 TEXT = "minhash@0.6+text@0.6"
 

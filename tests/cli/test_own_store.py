@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import COMMAND, Neardup, clean_environment, contents, write
-from written import changed, html, prose
 
 from indexer import open_store
 from indexer.errors import ExtractionError, StoreBusyError, UsageError
@@ -23,6 +21,8 @@ from indexer.ingest.indexing import store_info
 from indexer.ingest.rereading import stored_text
 from indexer.matching.lists import is_store, read_list
 from indexer.matching.rule import LEAN_RULE, parse_rule
+from tests.cli.command import COMMAND, Neardup, clean_environment, contents, write
+from tests.cli.written import changed, html, prose
 
 STORE = "collection.neardup"
 SUFFIXES = ("", "-wal", "-shm", "-lock")

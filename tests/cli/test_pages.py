@@ -13,20 +13,20 @@ from pathlib import Path
 
 import pyarrow
 import pytest
-from command import clean_environment, write
-from pages import DOCS, PAGES, README, ROOT, blocks, name_of, section, steps
 from pyarrow import parquet
-from written import html, pdf, prose
 
 from indexer.cli import cli
 from indexer.extract import REASONS
 from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
+from tests.cli.command import clean_environment, write
+from tests.cli.written import html, pdf, prose
+from tests.pages import DOCS, PAGES, README, ROOT, blocks, name_of, section, steps
 
 TUTORIAL = DOCS / "tutorial.md"
 HOW_TO = sorted((DOCS / "how-to").glob("*.md"))
 # Blocks that need more than a shell and neardup: an engine (tests/engines runs them), an installation, a container.
 ELSEWHERE = re.compile(
-    r"(?:https?|spark)://host|\$CLUSTER|^(?:pip|make|docker|python3 -m venv|python -m benchmarks) ", re.MULTILINE
+    r"(?:https?|spark)://host|\$CLUSTER|^(?:pip|make|docker|python3 -m venv|python -m tests\.benchmarks) ", re.MULTILINE
 )
 END = "==== end of step"
 SHELL = f"""set -eo pipefail

@@ -7,8 +7,9 @@ import io
 import json
 
 import pytest
-from command import Neardup, mixed_folder, write
-from written import changed, prose
+
+from tests.cli.command import Neardup, mixed_folder, write
+from tests.cli.written import changed, prose
 
 USUAL = "simhash-doc@3bits/minhash@0.6+minhash@0.6"
 ALIKE = ["docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "docs/near.txt"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from command import Neardup
-
 from indexer.testing import document
+from tests.cli.command import Neardup
 
 CHAPTERS = [document(seed, 1000) for seed in range(12)]
 RULE = "passages@0.3"

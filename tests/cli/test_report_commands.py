@@ -10,8 +10,9 @@ import pty
 import subprocess
 
 import pytest
-from command import COMMAND, Neardup, clean_environment, mixed_folder, write
-from written import changed, prose
+
+from tests.cli.command import COMMAND, Neardup, clean_environment, mixed_folder, write
+from tests.cli.written import changed, prose
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import io
 from pathlib import Path
 
 import pytest
-from command import Neardup, write
-from written import changed, html, prose
 
 from indexer.schemes import registry
+from tests.cli.command import Neardup, write
+from tests.cli.written import changed, html, prose
 
 STOP = ("the", "a", "of", "is", "in")
 TEXTS = BASE, OTHER = prose(1, 300).split(), prose(2, 300).split()

@@ -6,14 +6,14 @@ import re
 
 import click
 import pytest
-from command import Neardup, leaves, write
-from pages import DOCS, section
-from written import changed, prose
 
 from indexer.cli import _settings_of, cli
 from indexer.cli.options.groups import Related
 from indexer.config import command_defaults
 from indexer.errors import UsageError
+from tests.cli.command import Neardup, leaves, write
+from tests.cli.written import changed, prose
+from tests.pages import DOCS, section
 
 COMMANDS = dict(leaves(cli))
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import COMMAND, Neardup, clean_environment, mixed_folder, write
-from written import changed, html, prose
+
+from tests.cli.command import COMMAND, Neardup, clean_environment, mixed_folder, write
+from tests.cli.written import changed, html, prose
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import os
 import pty
 import subprocess
 
-from command import COMMAND, Neardup, clean_environment, write
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from written import changed, prose
 
 from indexer.cli.terminal.output import cut_to, fitting
+from tests.cli.command import COMMAND, Neardup, clean_environment, write
+from tests.cli.written import changed, prose
 
 LONG = "a-name-that-goes-on-and-on-" * 8 + "to-the-end.txt"
 cells = st.text(alphabet="ab 日é", max_size=60)

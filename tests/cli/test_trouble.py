@@ -12,8 +12,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from command import COMMAND, Neardup, clean_environment, contents, mixed_folder, write
-from written import prose
+
+from tests.cli.command import COMMAND, Neardup, clean_environment, contents, mixed_folder, write
+from tests.cli.written import prose
 
 Mount = Callable[[str], Path]
 

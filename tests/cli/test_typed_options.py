@@ -10,7 +10,6 @@ from typing import Any, Literal, get_type_hints
 import click
 import pytest
 from click.testing import CliRunner
-from command import leaves
 
 from indexer.batch.sketches.inputs import Stale
 from indexer.cli import cli
@@ -20,6 +19,7 @@ from indexer.cli.options.shared import Seconds, Size
 from indexer.extract.base import Content
 from indexer.matching.shorthand import Way
 from indexer.stores.base import Refresh
+from tests.cli.command import leaves
 
 # What the commands import for mypy alone.
 NAMES = {"Content": Content, "Stale": Stale, "Refresh": Refresh, "Way": Way}

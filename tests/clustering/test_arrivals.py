@@ -13,11 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from clustered import INFO, arrivals_of, cluster_store, partition, record, wide
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import collection, filled, named
-from word_minhash import WordMinhash
 
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule
@@ -35,6 +32,9 @@ from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores import Store
+from tests.clustered import INFO, arrivals_of, cluster_store, partition, record, wide
+from tests.planted import collection, filled, named
+from tests.word_minhash import WordMinhash
 
 # Few bits, so that hashes meet: the bits are spread over all blocks of the keys.
 BITS = [0, 1, 15, 16, 27, 28, 40, 41, 52, 63]

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import collection, drifting, greedy
-from word_minhash import ProbingWordMinhash, WordMinhash
 
 from indexer.clustering import choosing, grouping
 from indexer.clustering.choosing import Choice, choose, ranks_of
@@ -27,6 +25,8 @@ from indexer.model.ragged import Ragged
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash import SimhashDoc
 from indexer.stores.sketches import Found
+from tests.planted import collection, drifting, greedy
+from tests.word_minhash import ProbingWordMinhash, WordMinhash
 
 # Keys of 3 bits in 3 tables: any number of them, or three that need not be one of each table.
 KEYS = st.sets(st.integers(0, 23), min_size=1, max_size=8) | st.sets(st.integers(0, 23), min_size=3, max_size=3)

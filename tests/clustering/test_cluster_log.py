@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.store import records
-from clustered import cluster_store
 
 from indexer.ingest.indexing import store_info
 from indexer.model import Ref
 from indexer.stores.sqlite.store import SqliteStore
+from tests.clustered import cluster_store
+from tests.made_records import records
 
 
 class Watched(SqliteStore):

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import Oracle, collection, components, empty, filled, named, put, record
-from word_minhash import ProbingWordMinhash, WordMinhash
 
 from indexer.clustering import grouping
 from indexer.clustering.clusters import cluster
@@ -31,6 +29,8 @@ from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash import SimhashDoc
 from indexer.stores import Store
 from indexer.stores.sketches import Found
+from tests.planted import Oracle, collection, components, empty, filled, named, put, record
+from tests.word_minhash import ProbingWordMinhash, WordMinhash
 
 
 def chain(tmp_path: Path, scheme: Scheme) -> Store:

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from planted import Oracle, empty, filled, greedy, named, put, record
 
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
@@ -27,6 +26,7 @@ from indexer.schemes.base import Scheme
 from indexer.stores import Store
 from indexer.text.corpus import Corpus, gather
 from indexer.text.features import parse_recipe
+from tests.planted import Oracle, empty, filled, greedy, named, put, record
 
 PROSE = ["the", "is", "a", "of", "to", "and", "in", "it", "was", "for"]
 

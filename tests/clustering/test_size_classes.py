@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from clustered import INFO, arrivals_of, cluster_store, record
-
 from indexer.clustering.arrivals import Arrivals
 from indexer.model import MOST_ORIGINS, Record, size_class
 from indexer.model.origins import origin_of
 from indexer.opening import open_store
 from indexer.stores.base import Store
+from tests.clustered import INFO, arrivals_of, cluster_store, record
 
 
 def add(store: Store, arrivals: Arrivals, *records: Record) -> int:

@@ -2,57 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from indexer import core, core_sketch
+from indexer import core
+from tests.core.builds import build, features_of
 
-ROOT = Path(__file__).resolve().parents[2]
 FUZZ_SECONDS = os.environ.get("NEARDUP_FUZZ_SECONDS", "5")
-
-
-def build(folder: Path, *options: str, targets: Sequence[str] = ()) -> Path:
-    """Build in this folder, everything where no targets are named."""
-    configure = ["cmake", "-S", str(ROOT / "cffi_build"), "-B", str(folder), *options]
-    for command in (configure, ["cmake", "--build", str(folder), "--parallel", "2", "--target", *(targets or ["all"])]):
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return folder
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("texts")
-    vectors = json.loads((ROOT / "tests" / "vectors" / "simhash-doc.json").read_text("utf-8"))["vectors"]
-    paths = []
-    every = "".join(chr(code) + "a " for code in range(0x20, 0x30000) if not 0xD800 <= code < 0xE000)
-    for number, text in enumerate(
-        [*(vector["text"] for vector in vectors), "all of them " * 5000, "中文 naïve x@y.zz " * 999, every]
-    ):
-        path = folder / str(number)
-        path.write_text(text, "utf-8", newline="")
-        paths.append(path)
-    return paths
-
-
-def features_of(text: bytes) -> list[str]:
-    """What the C test prints of a text's shingles, sketch and folded form, by the extension."""
-    folded = f"{core.lookup8(core_sketch.folded_text(text)):016x}"
-    both = core_sketch.fingerprint_and_minhash(text)
-    sketch = [f"{core.lookup8(both.packed):016x}", str(both.shingles), str(both.keys[15])] if both else []
-    shingles = core.shingle_hashes(text, 5)
-    signature, projection = core.minhash(shingles, 2), core.random_projection(shingles, 1)
-    samples = core.weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)
-    if signature is None or projection is None or samples is None:
-        return [*sketch, folded]
-    keys = core.band_keys(np.concatenate([signature, samples]), 1, 4)
-    return [f"{int(projection[0]):016x}", f"{int(keys[0]):016x}", *sketch, folded]
 
 
 @pytest.mark.parametrize("options", [("-DND_PLAIN=ON",), ("-DCMAKE_BUILD_TYPE=Debug", "-DND_SANITIZE=ON"), ()])

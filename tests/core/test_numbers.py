@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from indexer import HammingIndex, core, find_pairs
 from indexer.errors import UsageError
 from indexer.model.hashes import as_hashes
+from tests import oracle
 
 unsigned = st.integers(0, 2**64 - 1)
 

@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_builds import ROOT, build, features_of, texts
 
 from indexer import core
+from tests.core.builds import ROOT, build, features_of
 
 __all__ = ["texts"]
 

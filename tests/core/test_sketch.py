@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,10 +13,8 @@ from hypothesis import strategies as st
 from indexer import core, core_sketch
 from indexer.core_sketch import MinhashForm
 from indexer.errors import UsageError
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "schemes"))
-
-import oracle_minwise
+from tests import oracle
+from tests.schemes import oracle_minwise
 
 unsigned = st.integers(0, 2**64 - 1)
 features = st.lists(unsigned | st.sampled_from([0, 1, 2**63, 2**64 - 1]), min_size=1, max_size=40)

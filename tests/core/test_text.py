@@ -6,7 +6,6 @@ import json
 import os
 from pathlib import Path
 
-import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from indexer import core
 from indexer.errors import ExtractionError
 from indexer.extract import Options, extract
+from tests import oracle
 
 # Letters of many scripts, marks that reorder or compose, joiners, and the pieces that identifiers are made of.
 PIECES = [

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import urllib.parse
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
-import warm
-from asked import documents_with_keys
-from servers import Server
 
 from indexer import open_store
 from indexer.schemes import simhash
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
-
-from written import changed, prose
+from tests import warm
+from tests.cli.written import changed, prose
+from tests.engines.servers import Server
+from tests.stores.asked import documents_with_keys
 
 OWNERS_MAPPING: dict[str, Any] = {
     "_meta": {"owner": {"team": "search"}},

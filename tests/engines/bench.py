@@ -1,16 +1,16 @@
-"""Starts each engine that is at hand and measures it: `PYTHONPATH=tests python tests/engines/bench.py [OPTION]...`.
+"""Starts each engine that is at hand and measures it: `python -m tests.engines.bench [OPTION]...`.
 
-`--engine NAME` measures that one only (it can be repeated); other options are those of `benchmarks.engines`, or of
-`benchmarks.large` with `--large`, of `benchmarks.at_once` with `--at-once`, of `benchmarks.price` with `--price`.
+`--engine NAME` measures that one only (it can be repeated); other options are those of `tests.benchmarks.engines`, or
+of `large`, `at_once` and `price` there with `--large`, `--at-once` and `--price`.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import at_once, engines, large, price
-from downloads import MissingError
-from servers import Elasticsearch, KnnOpenSearch, Server
+from tests.benchmarks import at_once, engines, large, price
+from tests.engines.downloads import MissingError
+from tests.engines.servers import Elasticsearch, KnnOpenSearch, Server
 
 ENGINES: dict[str, type[Server]] = {"elasticsearch": Elasticsearch, "opensearch": KnnOpenSearch}
 

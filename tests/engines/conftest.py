@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import itertools
 import signal
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "stores"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "clustering"))
+from tests.engines.fleet import ENGINES, Servers, running
+from tests.engines.servers import Elasticsearch, Server
 
-from fleet import ENGINES, Servers, running
-from servers import Elasticsearch, Server
-
-pytest.register_assert_rewrite("asked", "contract", "contract_clusters", "contract_probes", "contract_schemes")
+for _name in ("asked", "contract", "contract_clusters", "contract_probes", "contract_schemes"):
+    pytest.register_assert_rewrite(f"tests.stores.{_name}")
 
 _NUMBERS = itertools.count(1)
 

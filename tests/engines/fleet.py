@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn, TypeVar
 
 import pytest
-from downloads import MissingError
-from servers import Elasticsearch, OpenSearch, Server
+
+from tests.engines.downloads import MissingError
+from tests.engines.servers import Elasticsearch, OpenSearch, Server
 
 Launched = TypeVar("Launched", bound=Server)
 

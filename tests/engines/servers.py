@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import downloads
+from tests.engines import downloads
 
 HEAP = "-Xms512m -Xmx1g"
 START_SECONDS = 120

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.extract import make_pdf
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Extractor, Options
 from indexer.extract.document import Limits, read_document
 from indexer.extract.pdf import running_text
 from indexer.model import Document
+from tests.extract.made_pdf import make_pdf
 
 EXTRACTORS: list[Extractor] = ["fast", "reference"]
 

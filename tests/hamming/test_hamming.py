@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_pairs import SHAPES, flipped, random_hashes
 
 from indexer import core
 from indexer.errors import StoreError, UsageError
 from indexer.hamming import Found, HammingIndex
+from tests.hamming.samples import SHAPES, flipped, random_hashes
 
 Triples = list[tuple[int, int, int]]
 

@@ -11,7 +11,6 @@ import pyarrow
 import pyarrow.fs
 import pyarrow.parquet
 import pytest
-from in_bucket import TEXTS, fill, ids
 from moto.server import ThreadedMotoServer
 
 from indexer.batch.form import Form, Making
@@ -24,6 +23,7 @@ from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.opening import open_store
+from tests.ingest.in_bucket import TEXTS, fill, ids
 
 
 @pytest.fixture(scope="module")

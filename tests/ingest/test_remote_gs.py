@@ -10,18 +10,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import gs_server
 import pyarrow
 import pyarrow.fs
 import pyarrow.parquet
 import pytest
-from in_bucket import fill, ids
 
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.ingest import remote
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.opening import open_store
+from tests.ingest import gs_server
+from tests.ingest.in_bucket import fill, ids
 
 BUCKET = "gs://anonymous@data"
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from written import changed, prose
 
 import indexer
 from indexer.clustering.memory import in_progress
 from indexer.errors import NoStoreError, NotFoundError, StoreBusyError, StoreError, UsageError
 from indexer.ingest.indexing import store_info
 from indexer.opening import open_store
+from tests.cli.written import changed, prose
 
 
 @pytest.fixture

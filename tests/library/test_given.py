@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from written import prose
 
 import indexer
 from indexer.errors import UsageError
 from indexer.ingest.readers.base import Columns
 from indexer.library.given import documents, plain
+from tests.cli.written import prose
 
 ROWS = [
     {"id": "a", "text": prose(1), "title": "One", "year": 2024},

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from written import changed, prose
 
 import indexer
 from indexer import MemoryIndex
 from indexer.errors import StoreError, UsageError
 from indexer.library import memory, postings
+from tests.cli.written import changed, prose
 
 RULES = [None, "minhash@0.5", "simhash-doc@6bits", "supershingles@0.5", "simhash-doc@7bits+minhash@0.5", "spotsigs@0.5"]
 

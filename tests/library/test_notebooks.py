@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import DOCS
+
+from tests.pages import DOCS
 
 sys.path.insert(0, str(DOCS / "site"))
 

@@ -9,13 +9,13 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from command import Neardup
-from pages import steps
-from written import prose
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.opening import open_store
 from indexer.schemes import registry
+from tests.cli.command import Neardup
+from tests.cli.written import prose
+from tests.pages import steps
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "own-schemes.md"
 FILE = re.compile(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)

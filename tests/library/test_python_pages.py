@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import DOCS, steps
+
+from tests.pages import DOCS, steps
 
 SCRIPTS = DOCS / "how-to" / "scripts.md"
 RECIPES = DOCS / "how-to" / "recipes.md"

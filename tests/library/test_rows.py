@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from written import prose
 
 import indexer
 from indexer.errors import UsageError
 from indexer.library.records import Cluster, Indexed, Match, Pair
 from indexer.library.rows import Rows
+from tests.cli.written import prose
 
 PAIRS = Rows(Pair, [Pair("a", "b", 0.75), Pair("a", "c", 1.0)])
 MATCH = Match(

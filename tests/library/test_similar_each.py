@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from written import changed, prose
 
 import indexer
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.library.records import Match
 from indexer.library.rows import Rows
+from tests.cli.written import changed, prose
 
 COUNT = 120
 

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from written import changed, prose
 
 import indexer
 from indexer import core
 from indexer.errors import UsageError
 from indexer.library.memory import MemoryIndex
 from indexer.schemes.registry import scheme
+from tests.cli.written import changed, prose
 
 TEXTS = [prose(1), changed(prose(1)), prose(2), "", "!?", prose(1), changed(prose(2), 150), prose(3)]
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from planted import empty, put, record
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, store_info
@@ -21,6 +20,7 @@ from indexer.model import Ref, parse_fingerprint
 from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.stores import Store
+from tests.planted import empty, put, record
 
 TEXT = " ".join(f"word{number}" for number in range(50))
 

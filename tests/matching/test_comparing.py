@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from planted import empty, put, record
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.matching.comparing import Compared, compare
@@ -16,6 +15,7 @@ from indexer.matching.rule import parse_rule
 from indexer.model import Ref
 from indexer.schemes import registry
 from indexer.stores import Store
+from tests.planted import empty, put, record
 
 WORDS = [f"w{number}" for number in range(120)]
 # Of the 96 passages of each, 76 are in both.

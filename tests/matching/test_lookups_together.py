@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import empty, put, record
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract.base import Limits, Options
@@ -22,6 +21,7 @@ from indexer.matching.rule import parse_rule
 from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.stores import Store
+from tests.planted import empty, put, record
 
 RULES = ("simhash-doc@3bits", "simhash-doc@3bits/minhash@0.6+minhash@0.6", "minhash@0.5+containment@0.9")
 WORDS = [f"word{number}" for number in range(3000)]

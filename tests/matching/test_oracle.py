@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from planted import Edge, Oracle, components, empty, greedy, put, record
 
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.clusters import cluster
@@ -39,6 +38,7 @@ from indexer.schemes.base import Scheme
 from indexer.stores import Store
 from indexer.text.corpus import Corpus, gather
 from indexer.text.features import parse_recipe
+from tests.planted import Edge, Oracle, components, empty, greedy, put, record
 
 COMMON = ["the", "is", "a", "of", "to", "and", "in", "it", "was", "for"]
 

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import Edge, Oracle, collection, empty, filled, named, put, record
-from word_minhash import ProbingWordMinhash, WordMinhash
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.matching import pairing
@@ -27,6 +25,8 @@ from indexer.schemes.base import Positions, Scheme, Sketches
 from indexer.schemes.joins import by_keys
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores import Store
+from tests.planted import Edge, Oracle, collection, empty, filled, named, put, record
+from tests.word_minhash import ProbingWordMinhash, WordMinhash
 
 
 def alone(scheme: Scheme, similarity: float) -> MatchRule:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from planted import empty, put, record
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.matching.lookups import lookup
@@ -18,6 +17,7 @@ from indexer.matching.rule import Reading, parse_rule
 from indexer.matching.shorthand import Wanted, rule_of
 from indexer.model import Ref
 from indexer.stores import Store
+from tests.planted import empty, put, record
 
 WORDS = [f"w{number}" for number in range(40)]
 # 20 words have 16 passages of five; neighbours share 16 words, so 12 of them.

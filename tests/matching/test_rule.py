@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import empty
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.matching.rule import Finder, MatchRule, Reading, default_rule, parse_rule, share_shown
@@ -19,6 +18,7 @@ from indexer.schemes.simhash import SimhashDoc
 from indexer.stores import Store
 from indexer.text.corpus import Corpus, gather
 from indexer.text.features import parse_recipe
+from tests.planted import empty
 
 
 def corpus(name: str) -> Corpus:

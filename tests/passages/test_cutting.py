@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import runs_oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_repeats import collections
 
 from indexer.passages.counting import copied_between, repeated_words
 from indexer.passages.cutting import Cutter
 from indexer.passages.listing import listed
 from indexer.passages.maximal import maximal_passages
+from tests.passages import runs_oracle
+from tests.passages.test_repeats import collections
 
 
 def runs(words: Sequence[int], size: int) -> set[tuple[int, ...]]:

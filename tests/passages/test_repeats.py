@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import runs_oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from indexer import core
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract import extract
 from indexer.passages import repeats, spilled
+from tests.passages import runs_oracle
 
 # A few words only, so that the same runs come again in other surroundings.
 _parts = st.lists(st.integers(0, 2), max_size=24)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,10 +19,7 @@ from indexer.model import Failure, Fingerprint, Record, Ref
 from indexer.report.metrics import Metric, exposition, metrics_of
 from indexer.schemes import registry, simhash
 from indexer.stores import Store
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
-
-from command import Neardup
+from tests.cli.command import Neardup
 
 # Names that begin with two underscores are Prometheus's own.
 NAMES = st.from_regex(r"(?!__)[a-z_][a-z0-9_]{0,9}", fullmatch=True)

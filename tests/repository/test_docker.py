@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 import yaml
-from command_lines import command_lines, parse
 
 from indexer.engine.client.access import load_access
+from tests.command_lines import command_lines, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks.__main__ import PARTS
 
 from indexer.schemes import registry
+from tests.benchmarks.__main__ import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = "docs/figures.md"
@@ -20,7 +20,7 @@ _UNITS = (
 _NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
 # A number with the unit of a measurement, as pages write it.
 _FIGURE = re.compile(rf"(?<![\w.`-])\d(?:[\d,.]*\d)?(?: ?(?:{_UNITS})(?![\w/-])|%)")
-_NAMED = re.compile(r"(?:python -m benchmarks[. ]|engines/bench\.py --)([a-z_-]+)")
+_NAMED = re.compile(r"(?:python -m tests\.benchmarks[. ]|tests\.engines\.bench --)([a-z_-]+)")
 # Numbers that say what the program does, what a rule asks for, or what follows by calculation: none is measured.
 DEFINED = {
     "README.md": ["70%"],
@@ -107,7 +107,9 @@ def test_every_section_of_the_figures_names_its_benchmark() -> None:
     assert len(measured) > 10
     for line, text in measured:
         names = [
-            name for name in re.findall(r"`(?:python -m benchmarks[. ])?([a-z_]+)\b[^`]*`:?", text) if name in PARTS
+            name
+            for name in re.findall(r"`(?:python -m tests.benchmarks[. ])?([a-z_]+)\b[^`]*`:?", text)
+            if name in PARTS
         ]
         assert names, f"{FIGURES}:{line}"
 

@@ -149,12 +149,6 @@ def test_only_the_batches_on_spark_name_it() -> None:
     }
 
 
-def test_no_two_test_files_share_a_name() -> None:
-    # They are imported by their names alone.
-    names = [path.name for path in PACKAGE.parent.joinpath("tests").rglob("*.py")]
-    assert sorted({name for name in names if names.count(name) > 1} - {"conftest.py", "__init__.py"}) == []
-
-
 # What the command may import of these is what it says and how: the rest is the library's.
 OF_ITS_OWN = {"cli", "config", "errors", "library", "model", "text"}
 CEILING = 228

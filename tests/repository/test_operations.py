@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 import hypothesis
 import pytest
-from command_lines import command_lines, parse
-from pages import DOCS, PAGES, README, ROOT, blocks, name_of, without_blocks
+
+from tests.command_lines import command_lines, parse
+from tests.pages import DOCS, PAGES, README, ROOT, blocks, name_of, without_blocks
 
 # Between backticks in a sentence a command may lack what it needs.
 INLINE = re.compile(r"(?<!`)`(neardup [^`\n]+)`(?!`)")

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import click
 import pytest
-from pages import PAGES, README, ROOT
 
 import indexer
 from indexer.cli import cli
+from tests.pages import PAGES, README, ROOT
 
 ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
 # What a browser fetches by itself.

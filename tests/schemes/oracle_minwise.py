@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import oracle
+from tests import oracle
 
 WORD = (1 << 32) - 1
 MASK = (1 << 64) - 1

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from oracle_minwise import splitmix
+from tests.schemes.oracle_minwise import splitmix
 
 
 def projection(features: Iterable[int], bits: int) -> list[int]:

@@ -10,8 +10,8 @@ import struct
 from collections import Counter
 from collections.abc import Mapping
 
-import oracle
-from oracle_minwise import MASK, WORD, shingle_hashes, splitmix, token_hashes
+from tests import oracle
+from tests.schemes.oracle_minwise import MASK, WORD, shingle_hashes, splitmix, token_hashes
 
 ROOT_OF_HALF = 0x3FE6A09E667F3BCD
 

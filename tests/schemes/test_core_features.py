@@ -6,9 +6,6 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-import oracle_minwise
-import oracle_projection
-import oracle_weighted
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +13,7 @@ from hypothesis import strategies as st
 from indexer import core, core_sketch
 from indexer.errors import UsageError
 from indexer.model.tokens import Tokens
+from tests.schemes import oracle_minwise, oracle_projection, oracle_weighted
 
 unsigned = st.integers(0, 2**64 - 1)
 features = st.lists(unsigned, min_size=1, max_size=40)

@@ -8,7 +8,6 @@ import unicodedata
 from collections import Counter
 
 import numpy as np
-import oracle
 import pytest
 import regex
 from hypothesis import assume, given, settings
@@ -19,6 +18,7 @@ from indexer.errors import UsageError
 from indexer.testing import document
 from indexer.text import languages
 from indexer.text.features import Features, parse_recipe, recipe, weighted
+from tests import oracle
 
 ANY = st.text(max_size=60) | st.text(
     st.sampled_from("aZßİJǅΐ\u0345\u030c\u0308\u20dd 1٣_.-人カーกำ\u06e1\u00ad"), max_size=30

@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import oracle
 import pytest
-import variants_oracle as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +13,8 @@ from indexer.errors import UsageError
 from indexer.schemes.imatch import IMatch
 from indexer.testing import SchemeContract, document
 from indexer.text import corpus, features
+from tests import oracle
+from tests.schemes import variants_oracle as slow
 
 TEXTS = [document(seed, 120) for seed in range(40)]
 LEXICON = slow.lexicon(TEXTS, 0.2, 0.8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,7 @@ from hypothesis import strategies as st
 from indexer.errors import UsageError
 from indexer.schemes import interchange
 from indexer.schemes.registry import scheme
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vectors"))
-
-from make_interchange import lines
+from tests.vectors.make_interchange import lines
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "one two three four five six seven eight nine ten eleven twelve"

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 
 import numpy as np
-import oracle_projection
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from indexer import core, core_sketch
 from indexer.schemes.random_projection import RandomProjection
 from indexer.testing import SchemeContract, document
+from tests.schemes import oracle_projection
 
 
 class TestRandomProjection(SchemeContract):

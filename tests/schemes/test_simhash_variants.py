@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-import variants_oracle as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +24,8 @@ from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.schemes.simhash_variants import SIMHASH_DOC_PARAMETERS, SimhashVariant, mixed
 from indexer.testing import SchemeContract, document
 from indexer.text import corpus, features
+from tests import oracle
+from tests.schemes import variants_oracle as slow
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 

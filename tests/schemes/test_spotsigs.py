@@ -7,7 +7,6 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-import variants_oracle as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from indexer.schemes.base import Sketches
 from indexer.schemes.joins.by_prefixes import candidates
 from indexer.schemes.spotsigs import SpotSigs, partitions
 from indexer.testing import SchemeContract, document
+from tests.schemes import variants_oracle as slow
 
 # Few different spots, so that sets overlap in every way.
 SPOTS = st.lists(st.integers(1, 12), min_size=1, max_size=24)

@@ -7,7 +7,6 @@ from collections import Counter
 
 import numpy as np
 import numpy.typing as npt
-import oracle_weighted
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from indexer import core
 from indexer.schemes.registry import scheme
 from indexer.testing import SchemeContract, document
+from tests.schemes import oracle_weighted
 
 
 class TestWeightedMinhash(SchemeContract):

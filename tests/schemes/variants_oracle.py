@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-import oracle
 import regex
+
+from tests import oracle
 
 STEP = 0x9E3779B97F4A7C15
 UNIT = 65536

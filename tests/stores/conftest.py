@@ -4,4 +4,5 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("asked", "contract", "contract_clusters", "contract_probes", "contract_schemes")
+for _name in ("asked", "contract", "contract_clusters", "contract_probes", "contract_schemes"):
+    pytest.register_assert_rewrite(f"tests.stores.{_name}")

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from asked import counts_with_keys, documents_with_keys, holders_of, values_of
-from contract_clusters import ClusterContract
-from contract_probes import ProbeContract
-from contract_schemes import SchemeContract
-from contract_writing import WritingContract
-from made import INFO, cluster, put, record
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, probes, simhash_keys
 from indexer.stores import PutStatus, Store, StoreInfo
+from tests.stores.asked import counts_with_keys, documents_with_keys, holders_of, values_of
+from tests.stores.contract_clusters import ClusterContract
+from tests.stores.contract_probes import ProbeContract
+from tests.stores.contract_schemes import SchemeContract
+from tests.stores.contract_writing import WritingContract
+from tests.stores.made import INFO, cluster, put, record
 
 # Names that files, URLs and people have: every one is stored exactly or refused.
 HOSTILE = [

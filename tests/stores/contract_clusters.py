@@ -6,11 +6,7 @@ import dataclasses
 import random
 from collections.abc import Callable
 
-import planted
 import pytest
-from clustered import cluster_store
-from made import INFO, cluster, put, record
-from planted import drifting
 
 from indexer.clustering import clusters
 from indexer.clustering.assign import repeated_by
@@ -23,6 +19,10 @@ from indexer.matching.rule import parse_rule
 from indexer.model import ClusteringNote, Record, Ref
 from indexer.report.counting import figures
 from indexer.stores import Store
+from tests import planted
+from tests.clustered import cluster_store
+from tests.planted import drifting
+from tests.stores.made import INFO, cluster, put, record
 
 
 class ClusterContract:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made import INFO, put, record
 
 from indexer.errors import StoreError, UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
@@ -18,6 +17,7 @@ from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
 from indexer.schemes.keys.simhash64 import probes as keys_near
 from indexer.stores import Store
 from indexer.stores.sketches import Check, Found, Probe
+from tests.stores.made import INFO, put, record
 
 # One key in each table, few enough for chance meetings; and any number of keys, up to all 63 bits.
 BANDS = SchemeInfo("bands", "bands:x=1", KeyLayout(tables=4, bits=3))

@@ -6,13 +6,13 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pytest
-from made import INFO, put, record
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.model import Record, Ref, Sketch
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores import PutStatus, Store
 from indexer.stores.sketches import Probe
+from tests.stores.made import INFO, put, record
 
 # Small keys, so that chance meetings happen; and keys that need all 63 bits.
 SMALL = SchemeInfo("small", "small:x=1", KeyLayout(tables=4, bits=4))

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from asked import documents_with_keys
-from made import INFO, cluster, put, record
 
 from indexer.clustering.arrivals import Arrivals, Near, rule_for
 from indexer.clustering.copies import Copies
@@ -20,6 +18,8 @@ from indexer.matching.rule import parse_rule
 from indexer.model import Failure, Record, Ref, own_cluster_id
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import PutStatus, Store
+from tests.stores.asked import documents_with_keys
+from tests.stores.made import INFO, cluster, put, record
 
 TEXT = " ".join(f"word{number}" for number in range(200))
 

@@ -9,14 +9,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from made import INFO, cluster, put, record
-
 from indexer.model import ClusteringNote, Failure, Ref, Sketch
 from indexer.opening import open_store
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import Store
 from indexer.stores.sketches import Found, Probe
+from tests.stores.made import INFO, cluster, put, record
 
 SMALL = SchemeInfo("small", "small:x=1", KeyLayout(tables=4, bits=4))
 WIDE = SchemeInfo("wide", "wide:x=1", KeyLayout(tables=2, bits=40))

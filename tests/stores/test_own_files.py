@@ -14,7 +14,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from made import INFO, put, record
 
 from indexer import open_store, own_files
 from indexer.errors import ExtractionError, StoreError
@@ -22,6 +21,7 @@ from indexer.extract import extract
 from indexer.hamming import HammingIndex
 from indexer.ingest.dead_letters import DeadLetters
 from indexer.own_files import OwnFileError
+from tests.stores.made import INFO, put, record
 
 SUFFIXES = ("", "-wal", "-shm", "-lock")
 

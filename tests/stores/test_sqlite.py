@@ -15,11 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asked import counts_with_keys, documents_with_keys
-from contract import INFO, StoreContract, put, record
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from writer import made
 
 from indexer.errors import IncompatibleStoreError, StoreBusyError, StoreError, UsageError
 from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
@@ -29,43 +26,18 @@ from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import PutStatus, Store, StoreInfo
 from indexer.stores.sketches import Probe
 from indexer.stores.sqlite import file
+from tests.stores.asked import documents_with_keys
+from tests.stores.contract import INFO, StoreContract, put, record
+from tests.stores.writer import made
+from tests.stores.writers import end, start_writer, whole
 
 KEY_TABLES = ("postings_0", "recent_0")
-WRITER = Path(__file__).with_name("writer.py")
 
 
-def start_writer(path: Path, *arguments: str) -> subprocess.Popen[str]:
-    """A writing process, once it holds the store."""
-    process = subprocess.Popen(
-        [sys.executable, str(WRITER), str(path), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout
-    assert process.stdout.readline()
-    return process
-
-
-def end(process: subprocess.Popen[str], *, kill: bool = False) -> None:
-    """Let a process end by closing its input, or kill it with -9."""
-    if kill:
-        process.kill()
-    process.communicate()
-
-
-def whole(path: Path) -> None:
-    """The file passes SQLite's check, and its counts and keys are those of its documents."""
-    connection = sqlite3.connect(path)
-    try:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    finally:
-        connection.close()
-    with open_store(path, read_only=True) as store:
-        stored = list(store.scan())
-        values = [each.fingerprint.value for each in stored if each.fingerprint]
-        assert store.stats().distinct == len(set(values))
-        for each in stored:
-            assert each.fingerprint
-            found = counts_with_keys(store, each.keys[:1])
-            assert found[each.fingerprint.value] == values.count(each.fingerprint.value)
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the test's store is made."""
+    return tmp_path / "store.db"
 
 
 class TestSqlite(StoreContract):
@@ -80,12 +52,6 @@ class TestSqlite(StoreContract):
         yield open_it
         for store in stores:
             store.close()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Where the test's store is made."""
-    return tmp_path / "store.db"
 
 
 # Names

@@ -12,12 +12,12 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from contract import INFO
-from damage import DAMAGES, READS, WRITES, build, changed, tables
 
 from indexer.errors import NeardupError
 from indexer.opening import open_store
 from indexer.stores import Store
+from tests.stores.contract import INFO
+from tests.stores.damage import DAMAGES, READS, WRITES, build, changed, tables
 
 # How many files of each kind of damage are tried; thousands were, by hand.
 SEEDS = int(os.environ.get("NEARDUP_DAMAGED_FILES", "10"))

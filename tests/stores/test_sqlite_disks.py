@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from asked import documents_with_keys
-from contract import INFO, put, record
-from test_sqlite import WRITER, whole
-from writer import made
 
 from indexer.errors import StoreError
 from indexer.model import Ref
 from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import Store
+from tests.stores.asked import documents_with_keys
+from tests.stores.contract import INFO, put, record
+from tests.stores.writer import made
+from tests.stores.writers import ROOT, WRITER, whole
 
 
 @pytest.fixture
@@ -36,10 +36,9 @@ def limited(path: Path, size: int) -> subprocess.CompletedProcess[str]:
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
         f"sys.argv = ['writer.py', {str(path)!r}, 'once', '20000']\n"
-        f"sys.path.insert(0, {str(WRITER.parent)!r})\n"
-        f"runpy.run_path({str(WRITER)!r}, run_name='__main__')\n"
+        f"runpy.run_module({WRITER[1]!r}, run_name='__main__')\n"
     )
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
 
 
 @pytest.mark.parametrize("size", [0, 20_000, 300_000, 3_000_000])

@@ -13,13 +13,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from contract import INFO, put, record
-from test_sqlite import WRITER, end, start_writer, whole
 
 from indexer.errors import NoStoreError, StoreBusyError, StoreError
 from indexer.model import Ref
 from indexer.opening import open_store
 from indexer.stores import PutStatus
+from tests.stores.contract import INFO, put, record
+from tests.stores.writers import ROOT, WRITER, end, start_writer, whole
 
 
 @pytest.fixture
@@ -179,7 +179,9 @@ def test_the_place_of_the_writer_does_not_depend_on_who_closes_what(path: Path) 
         with open(f"{path}-lock", "rb") as file:
             assert file.read() == b"%d\n" % os.getpid()
         quickly = {**os.environ, "WRITER_WAIT": "0"}
-        done = subprocess.run([sys.executable, WRITER, path, "once", "1"], capture_output=True, text=True, env=quickly)
+        done = subprocess.run(
+            [sys.executable, *WRITER, path, "once", "1"], capture_output=True, text=True, env=quickly, cwd=ROOT
+        )
         assert f"process {os.getpid()} is writing" in done.stderr
         put(store, record("a", 1))
     open_store(path, create=INFO, wait=0).close()

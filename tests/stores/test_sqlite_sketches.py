@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contract_probes import BANDED, BANDS, LOOSE, LOOSES, HealthCheck, agree, carry_out, given, records, settings, st
-from made import INFO, put, record
 
 from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
@@ -19,6 +17,20 @@ from indexer.stores import Store
 from indexer.stores.sketches import Probe
 from indexer.stores.sqlite import parts
 from indexer.stores.sqlite import sketches as sqlite_sketches
+from tests.stores.contract_probes import (
+    BANDED,
+    BANDS,
+    LOOSE,
+    LOOSES,
+    HealthCheck,
+    agree,
+    carry_out,
+    given,
+    records,
+    settings,
+    st,
+)
+from tests.stores.made import INFO, put, record
 
 
 @pytest.fixture

@@ -8,11 +8,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from made import INFO
-
 from indexer.model import Fingerprint, Record, Ref
 from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
+from tests.stores.made import INFO
 
 
 def made(number: int, version: int) -> Record:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import oracle
 import pytest
 import regex
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from indexer import core
 from indexer.text.words import words_of
+from tests import oracle
 
 # Characters that become longer, shorter, several, or nothing; marks that compose and reorder; scripts without spaces.
 PIECES = [

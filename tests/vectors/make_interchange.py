@@ -1,6 +1,6 @@
 """Writes docs/vectors/*.tsv, what other implementations check themselves by, with the slow oracles.
 
-Run as `python tests/vectors/make_interchange.py`, from the checkout. A line is the bytes of a text in hexadecimal, a
+Run as `python -m tests.vectors.make_interchange`, from the checkout. A line is the bytes of a text in hexadecimal, a
 tab, and the written form, or "-" where the text has no fingerprint; in digests.tsv the digest, hexadecimal.
 """
 
@@ -9,15 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "schemes"))
-
-import oracle
-import oracle_minwise as minwise
+from tests import oracle
+from tests.schemes import oracle_minwise as minwise
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "docs" / "vectors"

@@ -1,22 +1,18 @@
 """Writes the vectors of minhash, weighted-minhash, supershingles and random-projection with the slow oracles.
 
-Run as `python tests/vectors/make_sketch_vectors.py`, from the checkout.
+Run as `python -m tests.vectors.make_sketch_vectors`, from the checkout.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "schemes"))
-
-import oracle_minwise as minwise
-import oracle_projection as projected
-import oracle_weighted as weighted
+from tests.schemes import oracle_minwise as minwise
+from tests.schemes import oracle_projection as projected
+from tests.schemes import oracle_weighted as weighted
 
 Parameters = dict[str, Any]
 

@@ -1,22 +1,18 @@
 """Writes simhash.json, i-match.json, spotsigs.json and passages.json with the slow oracles, from the checkout.
 
-Run as `python tests/vectors/make_variant_vectors.py`.
+Run as `python -m tests.vectors.make_variant_vectors`.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "schemes"))
-
-import oracle
-import variants_oracle as slow
+from tests import oracle
+from tests.schemes import variants_oracle as slow
 
 TEXTS = {
     "empty": "",

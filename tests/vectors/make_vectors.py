@@ -1,16 +1,13 @@
-"""Writes simhash-doc.json with the slow oracle: `python tests/vectors/make_vectors.py`, from the checkout."""
+"""Writes simhash-doc.json with the slow oracle: `python -m tests.vectors.make_vectors`, from the checkout."""
 
 from __future__ import annotations
 
 import base64
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import oracle
+from tests import oracle
 
 OUTPUT = Path(__file__).with_name("simhash-doc.json")
 

@@ -10,7 +10,10 @@ import time
 from typing import Any
 
 import pytest
-from annotated import (
+
+from indexer import open_store
+from tests.cli.written import prose
+from tests.engines.annotated import (
     DOCUMENTS,
     OWNERS_MAPPING,
     annotate,
@@ -23,10 +26,7 @@ from annotated import (
     sources,
     write,
 )
-from servers import Server
-from written import prose
-
-from indexer import open_store
+from tests.engines.servers import Server
 
 
 def test_nothing_but_neardup_is_added(server: Server, index_name: str) -> None:

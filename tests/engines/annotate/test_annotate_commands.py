@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from annotated import fill, owners, sources
-from servers import Server
-from written import changed, prose
 
 from indexer.cli import main
+from tests.cli.written import changed, prose
+from tests.engines.annotated import fill, owners, sources
+from tests.engines.servers import Server
 
 DOCUMENTS = {
     "a": prose(1),

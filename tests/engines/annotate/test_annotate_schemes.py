@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from annotated import annotate, fill, neardup, prose, sources, write
-from servers import Server
 
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.opening import open_store
+from tests.engines.annotated import annotate, fill, neardup, prose, sources, write
+from tests.engines.servers import Server
 
 
 @pytest.mark.parametrize("aside", [False, True])

@@ -9,12 +9,11 @@ import sys
 import time
 from typing import Any
 
-from annotated import annotate, fill, found_by_keys, owners, run, sources, write
-from servers import Server
-from written import prose
-
 from indexer.engine.client.connection import connect
 from indexer.engine.client.slices import PAGE_BYTES, Slices
+from tests.cli.written import prose
+from tests.engines.annotated import annotate, fill, found_by_keys, owners, run, sources, write
+from tests.engines.servers import Server
 
 ODD: dict[str, Any] = {
     "missing": {"lang": "en"},

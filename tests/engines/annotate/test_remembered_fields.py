@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from annotated import annotate, fill, neardup, owners, run, sources, write
-from proxy import Handler, Proxy, refuse
-from servers import Server
-from written import changed, prose
+
+from tests.cli.written import changed, prose
+from tests.engines.annotated import annotate, fill, neardup, owners, run, sources, write
+from tests.engines.proxy import Handler, Proxy, refuse
+from tests.engines.servers import Server
 
 MAPPING: dict[str, Any] = {
     "_meta": {"owner": {"team": "search"}},

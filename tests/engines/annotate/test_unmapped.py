@@ -6,11 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import annotated
 import pytest
-from made import put, record
-from servers import Server
-from written import changed, prose
 
 from indexer.cli import main
 from indexer.engine.index import mapping
@@ -19,6 +15,10 @@ from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
 from indexer.model import Ref
 from indexer.schemes import registry
+from tests.cli.written import changed, prose
+from tests.engines import annotated
+from tests.engines.servers import Server
+from tests.stores.made import put, record
 
 INFO = store_info("landmarks")
 OWNERS: dict[str, Any] = {"properties": {"body": {"type": "text"}}}

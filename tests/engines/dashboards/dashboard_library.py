@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime, timedelta
 
-from clustered import cluster_store
-
 from indexer.model import Failure, Fingerprint, Record, Ref
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import Store
+from tests.clustered import cluster_store
 
 # How many clusters of which size.
 SIZES = {1: 420, 2: 60, 3: 24, 4: 11, 5: 7, 7: 5, 12: 3, 30: 2, 104: 1}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from servers import Server
+from tests.engines.servers import Server
 
 FOLDER = Path(__file__).resolve().parents[3] / "mappings" / "dashboards"
 FILES = {"elasticsearch": "kibana.ndjson", "opensearch": "opensearch-dashboards.ndjson"}

@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import downloads
 import pytest
-from dashboard_library import SIZES, failures, fill, records
-from dashboard_requests import Panels, counts
-from made import INFO
-from servers import Server
 
 from indexer.clustering.stored import stored_clusters
 from indexer.model import size_class
 from indexer.opening import open_store
+from tests.engines import downloads
+from tests.engines.dashboards.dashboard_library import SIZES, failures, fill, records
+from tests.engines.dashboards.dashboard_requests import Panels, counts
+from tests.engines.servers import Server
+from tests.stores.made import INFO
 
 NAME = "library-of-dashboards"
 # The versions of the lines that Kibana 8 and 9 and OpenSearch Dashboards 2.6 and later have.

@@ -16,14 +16,14 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-import warm
-from certificates import Authority
-from servers import Server, free_port
 
 from indexer.engine.client.access import Access
 from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.setup.dashboards import Dashboards
 from indexer.errors import StoreError, UsageError
+from tests import warm
+from tests.engines.certificates import Authority
+from tests.engines.servers import Server, free_port
 
 SOON = RetryPolicy(limit=2.0, first=0.05, longest=0.2)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from annotated import neardup
-from servers import Server
+
+from tests.engines.annotated import neardup
+from tests.engines.servers import Server
 
 # Mappings that show nothing of what documents have beside it.
 UNSEEN: dict[str, dict[str, Any]] = {

@@ -8,10 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from annotated import annotate, fill, neardup, require_type, sources, write
-from made import INFO
-from servers import Server
-from written import prose
 
 import indexer
 from indexer.clustering.prune import Pruning
@@ -19,6 +15,10 @@ from indexer.engine.index import mapping
 from indexer.errors import StoreError, UsageError
 from indexer.model import Ref
 from indexer.opening import open_store
+from tests.cli.written import prose
+from tests.engines.annotated import annotate, fill, neardup, require_type, sources, write
+from tests.engines.servers import Server
+from tests.stores.made import INFO
 
 MAPPING: dict[str, Any] = {"properties": {"body": {"type": "text"}, "lang": {"type": "keyword"}}}
 

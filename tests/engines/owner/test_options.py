@@ -8,9 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from asked import counts_with_keys
-from made import INFO, put, record
-from servers import OpenSearch, Server
 
 from indexer.cli import main
 from indexer.engine.client.connection import connect
@@ -25,6 +22,9 @@ from indexer.model import Fingerprint, Record, Ref
 from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import PutStatus
+from tests.engines.servers import OpenSearch, Server
+from tests.stores.asked import counts_with_keys
+from tests.stores.made import INFO, put, record
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -8,12 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from annotated import annotate, fill, neardup, owners, run, write
-from made import INFO, put, record
-from owned import alias_of, remove
-from proxy import Proxy
-from servers import Server
-from written import prose
 
 from indexer.clustering.clusters import cluster
 from indexer.clustering.prune import Pruning
@@ -24,6 +18,12 @@ from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
 from indexer.opening import open_store
 from indexer.schemes import registry
+from tests.cli.written import prose
+from tests.engines.annotated import annotate, fill, neardup, owners, run, write
+from tests.engines.owner.owned import alias_of, remove
+from tests.engines.proxy import Proxy
+from tests.engines.servers import Server
+from tests.stores.made import INFO, put, record
 
 
 def test_an_index_that_comes_behind_the_name_meanwhile(server: Server, index_name: str) -> None:

@@ -7,13 +7,13 @@ import sys
 from typing import Any
 
 import pytest
-from annotated import fill, neardup, run
-from owned import alias_of, state
-from servers import Server
-from written import prose
 
 from indexer.ingest.indexing import store_info
 from indexer.opening import open_store
+from tests.cli.written import prose
+from tests.engines.annotated import fill, neardup, run
+from tests.engines.owner.owned import alias_of, state
+from tests.engines.servers import Server
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from annotated import annotate, fill, left_by_removal, neardup, run, sources, write
-from made import record
-from owned import UNSEEN, remove, require, state
-from servers import Server
-from written import prose
 
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
 from indexer.ingest.indexing import store_info
 from indexer.opening import open_store
 from indexer.stores import PutStatus
+from tests.cli.written import prose
+from tests.engines.annotated import annotate, fill, left_by_removal, neardup, run, sources, write
+from tests.engines.owner.owned import UNSEEN, remove, require, state
+from tests.engines.servers import Server
+from tests.stores.made import record
 
 FIELDS: list[dict[str, Any]] = [
     {"neardup": "the owner's"},

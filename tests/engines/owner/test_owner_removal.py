@@ -5,11 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from annotated import annotate, fill, left_by_removal, neardup, owners, sources, write
-from made import INFO, put, record
-from owned import UNSEEN, alias_of, remove, require, state
-from servers import Server
-from written import prose
 
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
@@ -17,6 +12,11 @@ from indexer.errors import StoreError
 from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.stores import PutStatus
+from tests.cli.written import prose
+from tests.engines.annotated import annotate, fill, left_by_removal, neardup, owners, sources, write
+from tests.engines.owner.owned import UNSEEN, alias_of, remove, require, state
+from tests.engines.servers import Server
+from tests.stores.made import INFO, put, record
 
 
 @pytest.mark.parametrize("kind", ["dynamic false", "runtime"])

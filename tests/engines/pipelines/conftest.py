@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from fleet import Servers
-from pipelined import with_ingest
-from servers import Server
+
+from tests.engines.fleet import Servers
+from tests.engines.pipelines.pipelined import with_ingest
+from tests.engines.servers import Server
 
 
 @pytest.fixture(scope="module")

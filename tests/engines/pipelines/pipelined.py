@@ -10,9 +10,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fleet import missing
-from servers import Server
-
 from indexer import core_sketch
 from indexer.cli import main
 from indexer.engine.index.bodies import packed_digest
@@ -25,6 +22,8 @@ from indexer.model import Document, Fingerprint
 from indexer.schemes import registry, simhash
 from indexer.schemes.base import Scheme
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
+from tests.engines.fleet import missing
+from tests.engines.servers import Server
 
 DIRECTORY = Path(__file__).resolve().parents[3] / "mappings" / "pipelines"
 REQUEST_CHARACTERS = 400_000

@@ -8,13 +8,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pipelined import MINHASH, answered, keys_of, neardup, put_by_hand, sketched, source, through, write
-from servers import Server
 
 from indexer.engine.setup.pipelines import rules, sketch_form
 from indexer.extract import Options
@@ -23,10 +20,19 @@ from indexer.ingest.outcomes import source_digest
 from indexer.model import Fingerprint
 from indexer.opening import open_store
 from indexer.schemes import registry, simhash
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
-
-from written import changed, prose
+from tests.cli.written import changed, prose
+from tests.engines.pipelines.pipelined import (
+    MINHASH,
+    answered,
+    keys_of,
+    neardup,
+    put_by_hand,
+    sketched,
+    source,
+    through,
+    write,
+)
+from tests.engines.servers import Server
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -15,17 +15,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pipelined import DIRECTORY, agree, put_by_hand, put_with_sketch, through
-from servers import Server
 
 from indexer import core
 from indexer.engine.index.sketches import KeyFields
 from indexer.extract import Limits, Options, Request, WorkerPool
 from indexer.schemes import registry
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "schemes"))
-
-import oracle_minwise
+from tests.engines.pipelines.pipelined import DIRECTORY, agree, put_by_hand, put_with_sketch, through
+from tests.engines.servers import Server
+from tests.schemes import oracle_minwise
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS = json.loads((ROOT / "tests" / "vectors" / "simhash-doc.json").read_text("utf-8"))["vectors"]

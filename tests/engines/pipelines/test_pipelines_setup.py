@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet import running
-from pipelined import answered, neardup, source, write
-from servers import Elasticsearch, OpenSearch, Server
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
-
-from written import prose
 
 from indexer.engine.setup.pipelines import pipeline
 from indexer.ingest.indexing import store_info
+from tests.cli.written import prose
+from tests.engines.fleet import running
+from tests.engines.pipelines.pipelined import answered, neardup, source, write
+from tests.engines.servers import Elasticsearch, OpenSearch, Server
 
 
 def test_the_fields_are_remembered(painless: Server, index: str) -> None:

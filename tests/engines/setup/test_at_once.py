@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from proxy import Proxy
-from servers import Server
-from test_relaxed import DOWN, NOT_SET, settings
 
 from indexer.cli import main
 from indexer.engine.client.connection import connect
@@ -23,6 +20,9 @@ from indexer.ingest.indexing import store_info
 from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
+from tests.engines.proxy import Proxy
+from tests.engines.servers import Server
+from tests.engines.setup.index_settings import DOWN, NOT_SET, settings
 
 MINHASH, SHINGLES = (registry.scheme(name).info for name in ("minhash", "supershingles"))
 OWNERS = {"owner": {"kept": [1, None, "x"]}}

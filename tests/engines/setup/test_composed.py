@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from fleet import running
-from servers import OpenSearch, SecuredOpenSearch
+
+from tests.engines.fleet import running
+from tests.engines.servers import OpenSearch, SecuredOpenSearch
 
 DOCKER = Path(__file__).resolve().parents[3] / "docker"
 COMPOSED = yaml.safe_load((DOCKER / "compose-opensearch.yml").read_text("utf-8"))["services"]

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import warm
-from servers import Server
-from test_relaxed import loading
 
 from indexer.engine.index import mapping
 from indexer.ingest.indexing import store_info
 from indexer.matching.kept import schemes_of_new
 from indexer.opening import open_store
+from tests import warm
+from tests.engines.servers import Server
+from tests.engines.setup.index_settings import loading
 
 TEXTS = {f"d{number}": " ".join(f"word{number}x{place}" for place in range(40)) for number in range(3)}
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import README, blocks, section
-from servers import Server
+
+from tests.engines.servers import Server
+from tests.pages import README, blocks, section
 
 REPORT = (
     "The old harbour bridge will close to all traffic on the first of March and stay closed for two years, the port "

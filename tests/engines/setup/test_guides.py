@@ -14,17 +14,15 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
-
-from fleet import Servers
-from pages import DOCS, ROOT, blocks
-from servers import Server
-from written import pdf, prose
+from tests.cli.written import pdf, prose
+from tests.engines.fleet import Servers
+from tests.engines.servers import Server
+from tests.pages import DOCS, ROOT, blocks
 
 HOST = "https://host:9200"
 INDICES = "articles,articles-*,archive-*,news-*,papers_docs,papers_docs-*"
 # Written for a reader's own machine: an installation, a secret (the engine of the tests asks for none), a measurement.
-NOT_HERE = re.compile(r"^(?:pip install|export NEARDUP_|python -m benchmarks).*\n", re.MULTILINE)
+NOT_HERE = re.compile(r"^(?:pip install|export NEARDUP_|python -m tests\.benchmarks).*\n", re.MULTILINE)
 SHELL = f"""set -eo pipefail
 neardup() {{
   case " $* " in *" --remove "*) set -- "$@" --yes ;; esac  # where nobody can be asked

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from made import INFO, put, record
-from servers import OpenSearch, Server
 
 from indexer.cli import main
 from indexer.engine.index import mapping
@@ -24,28 +15,9 @@ from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
 from indexer.opening import open_store
-
-OWN_META = {"owner": {"kept": [1, None, "x"]}}
-DOWN = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}
-NOT_SET = {"index.refresh_interval": None, "index.number_of_replicas": "1"}
-
-
-def settings(server: Server, name: str) -> dict[str, str | None]:
-    """The two settings as the engine has them; None for one that is not set."""
-    found = server.request("GET", f"/{name}/_settings?flat_settings=true")[name]["settings"]
-    return {each: found.get(each) for each in DOWN}
-
-
-def meta(server: Server, name: str) -> dict[str, Any]:
-    """What the mapping's _meta says."""
-    found: dict[str, Any] = server.request("GET", f"/{name}/_mapping")[name]["mappings"]["_meta"]
-    return found
-
-
-def note(server: Server, name: str) -> dict[str, Any]:
-    """What is recorded of the owner's settings."""
-    fields = server.request("GET", f"/{name}/_mapping")[name]["mappings"]["properties"]["neardup"]["properties"]
-    return dict(fields["relaxed"].get("meta", {}))
+from tests.engines.servers import OpenSearch, Server
+from tests.engines.setup.index_settings import DOWN, NOT_SET, OWN_META, loading, settings
+from tests.stores.made import INFO, put, record
 
 
 @pytest.fixture
@@ -58,25 +30,16 @@ def index(server: Server, index_name: str) -> str:
     return index_name
 
 
-@contextmanager
-def loading(server: Server, index: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The command in the middle of a bulk load."""
-    command = [sys.executable, "-m", "indexer", "index", "-", "--bulk-load", "--jobs", "1"]
-    environment = {**os.environ, "NEARDUP_STORE": f"{server.url}/{index}"}
-    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, cwd=folder, env=environment, **pipes) as process:
-        try:
-            assert process.stdin
-            process.stdin.write(json.dumps({"id": "a", "text": "word " * 30}).encode() + b"\n")
-            process.stdin.flush()
-            limit = time.monotonic() + 60
-            while settings(server, index) != DOWN:
-                assert process.poll() is None
-                assert time.monotonic() < limit
-                time.sleep(0.05)
-            yield process
-        finally:
-            process.kill()
+def meta(server: Server, name: str) -> dict[str, Any]:
+    """What the mapping's _meta says."""
+    found: dict[str, Any] = server.request("GET", f"/{name}/_mapping")[name]["mappings"]["_meta"]
+    return found
+
+
+def note(server: Server, name: str) -> dict[str, Any]:
+    """What is recorded of the owner's settings."""
+    fields = server.request("GET", f"/{name}/_mapping")[name]["mappings"]["properties"]["neardup"]["properties"]
+    return dict(fields["relaxed"].get("meta", {}))
 
 
 def test_a_load_that_ends_well(server: Server, index: str, tmp_path: Path) -> None:

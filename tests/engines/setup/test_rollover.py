@@ -6,14 +6,14 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from made import INFO, put, record
-from servers import OpenSearch, Server
 
 from indexer.engine.index.mapping import new_index
 from indexer.engine.store.landings import Landings
 from indexer.model import Record, Ref
 from indexer.opening import open_store
 from indexer.stores import PutStatus
+from tests.engines.servers import OpenSearch, Server
+from tests.stores.made import INFO, put, record
 
 CREATED, REPLACED = PutStatus.CREATED, PutStatus.REPLACED
 

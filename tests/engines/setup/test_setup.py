@@ -9,13 +9,7 @@ import subprocess
 import sys
 from typing import Any
 
-import annotated
 import pytest
-import warm
-from annotated import DOCUMENTS, left_by_removal, searches
-from made import INFO, put, record
-from servers import Server
-from written import prose
 
 from indexer.engine.client.connection import connect
 from indexer.engine.index.bodies import MAPPING_VERSION
@@ -25,6 +19,12 @@ from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.model import Ref
 from indexer.opening import open_store
 from indexer.stores.base import PutStatus
+from tests import warm
+from tests.cli.written import prose
+from tests.engines import annotated
+from tests.engines.annotated import DOCUMENTS, left_by_removal, searches
+from tests.engines.servers import Server
+from tests.stores.made import INFO, put, record
 
 OWNERS_MAPPING = {
     "_meta": {"owner": {"team": "search"}},

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from pages import DOCS, section
-from servers import Server
+
+from tests.engines.servers import Server
+from tests.pages import DOCS, section
 
 PAGE = DOCS / "reference" / "tested.md"
 COLUMNS = {"elasticsearch": 1, "opensearch": 2}

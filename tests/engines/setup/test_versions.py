@@ -10,17 +10,17 @@ import sys
 import tomllib
 from pathlib import Path
 
-import downloads
 import pytest
-from annotated import DOCUMENTS, annotate, fill, near, neardup, owners, sources
-from fleet import Servers, missing
-from made import INFO, put, record
-from proxy import Handler, Proxy
-from servers import Elasticsearch, Server
-from written import prose
 
 from indexer.errors import StoreError
 from indexer.opening import open_store
+from tests.cli.written import prose
+from tests.engines import downloads
+from tests.engines.annotated import DOCUMENTS, annotate, fill, near, neardup, owners, sources
+from tests.engines.fleet import Servers, missing
+from tests.engines.proxy import Handler, Proxy
+from tests.engines.servers import Elasticsearch, Server
+from tests.stores.made import INFO, put, record
 
 USE = """
 import sys

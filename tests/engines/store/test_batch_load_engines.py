@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from annotated import fill, neardup, owners, sources
-from servers import Server
-from written import changed, prose
 
 from indexer import open_store
 from indexer.model import Ref, name_of
+from tests.cli.written import changed, prose
+from tests.engines.annotated import fill, neardup, owners, sources
+from tests.engines.servers import Server
 
 TEXTS = {
     "a": prose(1),

@@ -6,11 +6,6 @@ import tracemalloc
 from typing import Any
 
 import pytest
-import warm
-from annotated import left_by_removal
-from asked import counts_with_keys, documents_with_keys, holders_of, values_of
-from made import INFO, put, record
-from servers import OpenSearch, Server
 
 from indexer.engine.client.connection import connect
 from indexer.engine.client.retries import RetryPolicy
@@ -24,6 +19,11 @@ from indexer.model import Fingerprint, Record, Ref
 from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import probes, simhash_keys
 from indexer.stores import PutStatus
+from tests import warm
+from tests.engines.annotated import left_by_removal
+from tests.engines.servers import OpenSearch, Server
+from tests.stores.asked import counts_with_keys, documents_with_keys, holders_of, values_of
+from tests.stores.made import INFO, put, record
 
 OWNER = {"lang": "en", "date": "2026-03-01", "body": "text of the owner's"}
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made import INFO, put, record
-from servers import Server
 
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
 from indexer.model import Ref, own_cluster_id
 from indexer.opening import open_store
 from indexer.stores import Store
+from tests.engines.servers import Server
+from tests.stores.made import INFO, put, record
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "clusters.md"
 

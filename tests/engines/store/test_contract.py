@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from contract import INFO, StoreContract
-from servers import Server
 
 from indexer.engine.store.store import SearchStore
 from indexer.opening import open_store
 from indexer.stores import Store, StoreInfo
+from tests.engines.servers import Server
+from tests.stores.contract import INFO, StoreContract
 
 
 class TestClusterStore(StoreContract):

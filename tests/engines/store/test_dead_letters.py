@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers import Server
 
 from indexer.cli import main
 from indexer.cli.files.refused import letters_path
@@ -18,6 +17,7 @@ from indexer.ingest.indexing import store_info
 from indexer.ingest.readers import JSON_LINES, Asked, Entry
 from indexer.model import REASON_KEY
 from indexer.opening import open_store
+from tests.engines.servers import Server
 
 
 def test_a_refused_document_is_read_again(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from clustered import arrivals_of, cluster_store
-from made import INFO, put, record
-from servers import Server
 
 from indexer.clustering.stored import stored_clusters
 from indexer.model import Record
 from indexer.opening import open_store
 from indexer.stores import Store
+from tests.clustered import arrivals_of, cluster_store
+from tests.engines.servers import Server
+from tests.stores.made import INFO, put, record
 
 FAR = 0xFFFF_0000_FFFF_0000
 

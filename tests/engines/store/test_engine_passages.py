@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from servers import Server
 
 from indexer.clustering.clusters import cluster
 from indexer.ingest.indexing import Settings, index, store_info
@@ -20,6 +19,7 @@ from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.stores import Store
 from indexer.testing import document
+from tests.engines.servers import Server
 
 # More keys than an engine takes terms in one clause.
 LIBRARY = " ".join(document(seed, 20_000) for seed in range(70))

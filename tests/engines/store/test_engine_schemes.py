@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers import Server
 
 from indexer.clustering.clusters import cluster
 from indexer.engine.client.connection import connect
@@ -26,6 +25,7 @@ from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores import Store
+from tests.engines.servers import Server
 
 
 def texts() -> dict[str, str]:

@@ -8,9 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from annotated import OWNERS_MAPPING, annotate, fill, found_by_keys, sources, write
-from servers import Server
-from written import changed, prose
 
 from indexer import open_store
 from indexer.clustering.stored import stored_clusters
@@ -18,6 +15,9 @@ from indexer.matching.lookups import Asking
 from indexer.matching.question import Question
 from indexer.matching.rule import default_rule
 from indexer.model import SIMHASH_DOC, Ref
+from tests.cli.written import changed, prose
+from tests.engines.annotated import OWNERS_MAPPING, annotate, fill, found_by_keys, sources, write
+from tests.engines.servers import Server
 
 TEXTS = {name: prose(number) for number, name in enumerate("abcdefgh")} | {"copy": changed(prose(0))}
 BODIES = {name: {"body": text, "lang": "xx"} for name, text in TEXTS.items()}

@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from annotated import annotate, fill, neardup
-from servers import Server
-from written import changed, prose
 
 import indexer
 from indexer.errors import NoStoreError, UsageError
 from indexer.ingest.rereading import Texts
+from tests.cli.written import changed, prose
+from tests.engines.annotated import annotate, fill, neardup
+from tests.engines.servers import Server
 
 pytestmark = pytest.mark.usefixtures("clean")
 

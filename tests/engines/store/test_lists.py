@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made import INFO, cluster, put, record
-from servers import Server
 
 from indexer.cli import main
 from indexer.model import Failure, Ref
 from indexer.opening import open_store
+from tests.engines.servers import Server
+from tests.stores.made import INFO, cluster, put, record
 
 
 @pytest.fixture

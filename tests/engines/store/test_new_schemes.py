@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 import pytest
-from annotated import annotate, fill, neardup, run
-from servers import Server
-from written import changed, prose
 
 from indexer.engine.index.sketches import scheme_in
 from indexer.opening import open_store
 from indexer.schemes import registry
+from tests.cli.written import changed, prose
+from tests.engines.annotated import annotate, fill, neardup, run
+from tests.engines.servers import Server
 
 pytestmark = pytest.mark.usefixtures("clean")
 

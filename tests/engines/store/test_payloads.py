@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from servers import Server
 
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
@@ -19,6 +18,7 @@ from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.stores import Store
 from indexer.stores.sketches import Found, Probe
+from tests.engines.servers import Server
 
 MINHASH = registry.scheme("minhash")
 INFO = store_info("landmarks", [MINHASH])

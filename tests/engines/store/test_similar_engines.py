@@ -7,13 +7,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import warm
-from annotated import neardup
-from proxy import Proxy
-from servers import Server
-from written import changed, prose
 
 import indexer
+from tests import warm
+from tests.cli.written import changed, prose
+from tests.engines.annotated import neardup
+from tests.engines.proxy import Proxy
+from tests.engines.servers import Server
 
 pytestmark = pytest.mark.usefixtures("clean")
 COUNT = 120

@@ -5,11 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-import proxy as faults
 import pytest
-from made import INFO, put, record
-from proxy import Proxy
-from servers import Server
 
 from indexer.cli import main
 from indexer.engine.client import snapshots
@@ -22,6 +18,10 @@ from indexer.engine.index.bodies import is_record
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
 from indexer.opening import open_store
+from tests.engines import proxy as faults
+from tests.engines.proxy import Proxy
+from tests.engines.servers import Server
+from tests.stores.made import INFO, put, record
 
 COUNT = 2500
 # Here the engines look for ended ones each second, and OpenSearch keeps none for less than 4.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made import INFO, put, record
-from servers import Server, free_port
 
 from indexer.engine.client.errors import retry_after
 from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.client.urls import parse_url
 from indexer.engine.store.store import open_search_store
+from tests.engines.servers import Server, free_port
+from tests.stores.made import INFO, put, record
 
 
 @pytest.mark.parametrize(

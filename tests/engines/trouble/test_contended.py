@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 
-import proxy as faults
 import pytest
-from made import INFO, put, record
-from proxy import Proxy
-from servers import Server
 
 from indexer.cli import main
 from indexer.opening import open_store
+from tests.engines import proxy as faults
+from tests.engines.proxy import Proxy
+from tests.engines.servers import Server
+from tests.stores.made import INFO, put, record
 
 Changing = Callable[[str], contextlib.AbstractContextManager[Proxy]]
 NAMES = [f"{letter}{number}" for letter in "ab" for number in range(20)]

@@ -13,13 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import proxy as faults
 import pytest
-from asked import values_of
-from certificates import Authority
-from made import INFO, put, record
-from proxy import Proxy
-from servers import Server
 
 from indexer.clustering.clusters import cluster
 from indexer.engine.client.access import Access
@@ -33,6 +27,12 @@ from indexer.matching.rule import parse_rule
 from indexer.model import Ref
 from indexer.opening import open_store
 from indexer.stores import PutStatus
+from tests.engines import proxy as faults
+from tests.engines.certificates import Authority
+from tests.engines.proxy import Proxy
+from tests.engines.servers import Server
+from tests.stores.asked import values_of
+from tests.stores.made import INFO, put, record
 
 QUICK = RetryPolicy(timeout=20, limit=60, first=0.01, longest=0.1)
 

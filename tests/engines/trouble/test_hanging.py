@@ -11,13 +11,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import proxy as faults
 import pytest
-from annotated import fill, neardup
-from made import put, record
-from proxy import Proxy
-from servers import Server
-from written import prose
 
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import require_remembered
@@ -28,6 +22,12 @@ from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
 from indexer.opening import open_store
+from tests.cli.written import prose
+from tests.engines import proxy as faults
+from tests.engines.annotated import fill, neardup
+from tests.engines.proxy import Proxy
+from tests.engines.servers import Server
+from tests.stores.made import put, record
 
 # Far longer than a test may take.
 PATIENT = RetryPolicy(timeout=300, limit=600, first=200, longest=300)

@@ -11,17 +11,17 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import annotated  # noqa: F401 where the test documents are found
 import pytest
-from clustered import cluster_store
-from made import INFO, put, record
-from servers import Server
-from written import changed, prose
 
 from indexer.clustering.assign import is_alone
 from indexer.clustering.stored import stored_clusters
 from indexer.opening import open_store
 from indexer.stores import Store
+from tests.cli.written import changed, prose
+from tests.clustered import cluster_store
+from tests.engines import annotated  # noqa: F401 where the test documents are found
+from tests.engines.servers import Server
+from tests.stores.made import INFO, put, record
 
 COMMAND = [sys.executable, "-m", "indexer"]
 

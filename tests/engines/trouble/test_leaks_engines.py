@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 import urllib.parse
 from pathlib import Path
 
 import pytest
-from annotated import fill
-from servers import Server
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
-
-from leaking import COMMANDS, SHAPES, STORELESS, Leaks, leaks
-from written import changed, prose
+from tests.cli.leaking import COMMANDS, SHAPES, STORELESS, Leaks, leaks
+from tests.cli.written import changed, prose
+from tests.engines.annotated import fill
+from tests.engines.servers import Server
 
 __all__ = ["leaks"]
 

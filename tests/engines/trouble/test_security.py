@@ -11,11 +11,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from asked import documents_with_keys, holders_of, values_of
-from certificates import Authority
-from fleet import running
-from made import INFO, put, record
-from servers import SecuredElasticsearch, SecuredOpenSearch, Server
 
 from indexer.cli import main
 from indexer.engine.client.access import SETTINGS
@@ -27,6 +22,11 @@ from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError, UsageError
 from indexer.model import Failure, Ref
 from indexer.opening import open_store
+from tests.engines.certificates import Authority
+from tests.engines.fleet import running
+from tests.engines.servers import SecuredElasticsearch, SecuredOpenSearch, Server
+from tests.stores.asked import documents_with_keys, holders_of, values_of
+from tests.stores.made import INFO, put, record
 
 # The least that each kind of work needs, in the words of each engine; mappings/README.md names the same.
 ROLES_OF_ELASTICSEARCH = """

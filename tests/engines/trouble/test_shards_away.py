@@ -6,12 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 
-import proxy as faults
 import pytest
-from asked import documents_with_keys, holders_of, values_of
-from made import INFO, put, record
-from proxy import Proxy
-from servers import Server
 
 from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.index.mapping import new_index
@@ -19,6 +14,11 @@ from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
 from indexer.model import Failure, Ref
 from indexer.stores import PutStatus
+from tests.engines import proxy as faults
+from tests.engines.proxy import Proxy
+from tests.engines.servers import Server
+from tests.stores.asked import documents_with_keys, holders_of, values_of
+from tests.stores.made import INFO, put, record
 
 QUICK = RetryPolicy(timeout=20, limit=10, first=0.01, longest=0.1)
 BRIEF = RetryPolicy(timeout=20, limit=1, first=0.05, longest=0.2)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import random
 import tarfile
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,37 +15,14 @@ from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
-from indexer.ingest.readers import Asked, BadEntry, Entry, reader_of
+from indexer.ingest.readers import BadEntry, Entry
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.opening import open_store
+from tests.ingest.readers.archived import ARCHIVES, entries, tarred, zipped
 
 WORDS = [" ".join(f"w{number}x{place}" for place in range(30)) for number in range(8)]
 
 
-def zipped(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
-
-
-def tarred(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
-
-
-ARCHIVES: dict[str, Callable[[dict[str, bytes]], bytes]] = {
-    "a.zip": zipped,
-    "a.tar": tarred,
-    "a.tar.gz": lambda files: gzip.compress(tarred(files)),
-    "a.tgz": lambda files: gzip.compress(tarred(files)),
-}
 FILES = {
     "docs/one.html": f"<p>{WORDS[0]}".encode(),
     "./docs/two.txt": WORDS[1].encode(),
@@ -58,12 +32,6 @@ FILES = {
     "lines.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in WORDS[3:5]).encode(),
     "inner.zip": zipped({"deep.txt": WORDS[5].encode()}),
 }
-
-
-def entries(name: str, data: bytes, limit: int = 1_000_000) -> list[Entry | BadEntry]:
-    reader = reader_of(name)
-    assert reader is not None
-    return list(reader.entries(io.BytesIO(data), name, Asked(limit)))
 
 
 def taken(path: Path, **selection: Any) -> list[str]:

@@ -12,10 +12,7 @@ from pathlib import Path
 
 import pytest
 from backports import zstd
-from cli.written import pdf
 from fastwarc.stream_io import BrotliWriter, Lz4Writer
-from ingest.readers.test_archives import ARCHIVES
-from ingest.readers.test_archives import entries as in_archive
 
 from indexer.errors import UsageError
 from indexer.extract.base import Limits, Options
@@ -25,6 +22,9 @@ from indexer.ingest.readers import Asked, BadEntry, Columns, Entry, base, reader
 from indexer.ingest.rereading import Texts
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.opening import open_store
+from tests.cli.written import pdf
+from tests.ingest.readers.archived import ARCHIVES
+from tests.ingest.readers.archived import entries as in_archive
 
 HTTP = "application/http; msgtype=response"
 

@@ -1,0 +1,26 @@
+"""Short texts and records of one template, as the pages say of them."""
+
+from __future__ import annotations
+
+from tests.benchmarks import forms
+
+
+def test_headlines_with_a_word_changed() -> None:
+    """What the pages say of texts of 8 to 20 words, on fewer of them."""
+    found = forms.headlines(400)
+    by_words, usual = found["minhash:shingle=1@0.6"], found[forms.RULES[0]]
+    assert by_words.pop("wrong") == 0
+    assert min(by_words.values()) > 0.98
+    assert max(usual.values()) < 0.5
+
+
+def test_records_in_one_form() -> None:
+    """The usual way takes records for copies because of their template; comparing first does not, below its rule."""
+    found = forms.chats(600, 30)
+    for share in (0.3, 0.5, 0.6):
+        assert found[share]["neardup"] == (30, 0)
+        assert found[share]["messages"] == (30, 0)
+    assert found[0.6]["bands"][1] > 0
+    assert found[0.6]["simhash"][1] > 0
+    # Records that are mostly template are near by any measure of their whole text.
+    assert found[0.8]["neardup"][1] > 500

@@ -1,0 +1,36 @@
+"""Builds of the C core by other compilers, and the texts that they are tried with."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from indexer import core, core_sketch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def build(folder: Path, *options: str, targets: Sequence[str] = ()) -> Path:
+    """Build in this folder, everything where no targets are named."""
+    configure = ["cmake", "-S", str(ROOT / "cffi_build"), "-B", str(folder), *options]
+    for command in (configure, ["cmake", "--build", str(folder), "--parallel", "2", "--target", *(targets or ["all"])]):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def features_of(text: bytes) -> list[str]:
+    """What the C test prints of a text's shingles, sketch and folded form, by the extension."""
+    folded = f"{core.lookup8(core_sketch.folded_text(text)):016x}"
+    both = core_sketch.fingerprint_and_minhash(text)
+    sketch = [f"{core.lookup8(both.packed):016x}", str(both.shingles), str(both.keys[15])] if both else []
+    shingles = core.shingle_hashes(text, 5)
+    signature, projection = core.minhash(shingles, 2), core.random_projection(shingles, 1)
+    samples = core.weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)
+    if signature is None or projection is None or samples is None:
+        return [*sketch, folded]
+    keys = core.band_keys(np.concatenate([signature, samples]), 1, 4)
+    return [f"{int(projection[0]):016x}", f"{int(keys[0]):016x}", *sketch, folded]
