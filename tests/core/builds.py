@@ -28,7 +28,7 @@ def features_of(text: bytes) -> list[str]:
     both = core_sketch.fingerprint_and_minhash(text)
     sketch = [f"{core.lookup8(both.packed):016x}", str(both.shingles), str(both.keys[15])] if both else []
     shingles = core.shingle_hashes(text, 5)
-    signature, projection = core.minhash(shingles, 2), core.random_projection(shingles, 1)
+    signature, projection = core.minhash(shingles, 2), core_sketch.random_projection(shingles, 1)
     samples = core.weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)
     if signature is None or projection is None or samples is None:
         return [*sketch, folded]

@@ -17,8 +17,6 @@ import pytest
 from indexer import core
 from tests.core.builds import ROOT, build, features_of
 
-__all__ = ["texts"]
-
 # The emulator of each, by the name of its compiler.
 EMULATORS = {
     "s390x-linux-gnu": "qemu-s390x",
