@@ -26,7 +26,7 @@ extern "C" {
 #define ND_OK 0
 #define ND_EMPTY 1     /* there is nothing to make a fingerprint of */
 #define ND_NO_MEMORY 2 /* memory ran out */
-#define ND_OVERFLOW 3  /* the weights together pass the range of a signed 64-bit bucket */
+#define ND_OVERFLOW 3  /* the weights together pass the range of a signed 64-bit bucket; more differs than was asked for */
 
 #define ND_KEY_TABLES 16 /* keys of a hash */
 #define ND_KEY_BITS 28   /* bits of a key within its table */
@@ -353,6 +353,14 @@ double nd_log(double x);
    counted with repeats, have a 1 there in number w of SplitMix64 from the feature's own value as the seed than a 0.
    ND_EMPTY where count is 0. */
 int nd_random_projection(const uint64_t *features, size_t count, size_t words, uint64_t *projection);
+
+/* The alignment of two lines of numbers that leaves the fewest of them out (Myers 1986): the blocks in which they differ,
+   in order, four numbers each, left[b[0]] to left[b[1] - 1] against right[b[2]] to right[b[3] - 1], one of which may be
+   empty. Between two blocks at least one number is equal. `blocks` has room for 4 * (limit + 1), and both lines are
+   shorter than 2 to the power of 31. ND_OVERFLOW where more than `limit` are left out, ND_NO_MEMORY. Takes time and 2
+   bytes for each pair of those left out. */
+int nd_align(const uint64_t *left, size_t lefts, const uint64_t *right, size_t rights, size_t limit, uint32_t *blocks,
+             size_t *count);
 
 /* cffi: end */
 

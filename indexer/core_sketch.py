@@ -315,3 +315,20 @@ def is_clean(text: Any) -> bool:
 def digest_of_folded(folded: bytes | memoryview) -> bytes:
     """The `text_digest` of a text that is folded."""
     return hashlib.sha256(folded).digest()[:DIGEST_BYTES]
+
+
+def align(left: NDArray[np.uint64], right: NDArray[np.uint64], limit: int) -> NDArray[np.uint32] | None:
+    """The blocks in which two lines of numbers differ, by the alignment that leaves the fewest out (Myers 1986).
+
+    Rows of uint32, shape (n, 4): `left[row[0]:row[1]]` stands against `right[row[2]:row[3]]`, and one of them may be
+    empty. None where more than `limit` numbers are left out. Raises MemoryError.
+    """
+    blocks, count = np.empty((limit + 1, 4), dtype=np.uint32), ffi.new("size_t *")
+    status = lib.nd_align(
+        _pointer("uint64_t[]", left), left.size, _pointer("uint64_t[]", right), right.size, limit,
+        _pointer("uint32_t[]", blocks), count,
+    )  # fmt: skip
+    if status == lib.ND_OVERFLOW:
+        return None
+    _check(status)
+    return blocks[: count[0]]

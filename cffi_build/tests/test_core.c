@@ -306,6 +306,20 @@ static void test_intersections(void) {
     CHECK(sizes[3] == 10);
 }
 
+static void test_align(void) {
+    uint64_t left[600], right[600];
+    uint32_t blocks[4 * 301];
+    size_t count = 9;
+    for (uint64_t i = 0; i < 600; i++) left[i] = right[i] = i;
+    CHECK(nd_align(left, 600, right, 600, 0, blocks, &count) == ND_OK && count == 0);
+    CHECK(nd_align(left, 0, right, 2, 2, blocks, &count) == ND_OK && count == 1);
+    CHECK(blocks[0] == 0 && blocks[1] == 0 && blocks[2] == 0 && blocks[3] == 2);
+    for (size_t i = 0; i < 600; i += 4) right[i] = 1000 + i;
+    CHECK(nd_align(left, 600, right, 600, 299, blocks, &count) == ND_OVERFLOW);
+    CHECK(nd_align(left, 600, right, 600, 300, blocks, &count) == ND_OK && count == 150);
+    CHECK(blocks[4] == 4 && blocks[5] == 5 && blocks[6] == 4 && blocks[7] == 5);
+}
+
 static int print_fingerprint(const char *path) {
     FILE *file = fopen(path, "rb");
     if (file == NULL) return 1;
@@ -361,6 +375,7 @@ int main(int argc, char **argv) {
     test_winnow();
     test_numbers_and_characters();
     test_intersections();
+    test_align();
     test_sketches();
     if (failures == 0) puts("core: all held");
     return failures != 0;
