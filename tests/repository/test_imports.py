@@ -16,7 +16,7 @@ LAYERS = [
     {"config", "model"},
     {"core"},
     {"core_markup", "core_sketch", "hamming", "passages", "text"},
-    {"schemes", "extract"},
+    {"schemes", "extract", "relations"},
     {"stores"},
     {"engine.client"},
     {"engine.index"},

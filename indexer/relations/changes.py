@@ -1,0 +1,363 @@
+"""The changes between two aligned texts, block by block: facts, misread words, and words added, removed or moved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Literal
+
+from rapidfuzz.distance import OSA
+
+from indexer.relations import facts
+from indexer.relations.alignment import Block, equal_words, moved
+from indexer.relations.facts import DifferingFact
+from indexer.relations.lexicon import Lexicon
+from indexer.relations.vocabulary import ENDINGS, GRAMMATICAL, NEGATING_BEGINNINGS, NEGATIONS, NUMERALS
+from indexer.relations.wording import Wording
+
+# A filling has at most so many words; a longer one, of which less than so much stays, is another passage.
+_FILLING = 3
+_LONGEST_UNIT = 4
+# What is misread is seldom misread in the same way so often.
+_REPEATED = 2
+_STAYS = 1 / 2
+# Letters that look like others, which recognition of characters takes for them.
+_ALIKE = (("rn", "m"), ("cl", "d"), ("vv", "w"), ("ii", "u"), ("tl", "th"), ("li", "h"))
+# A doubtful word is misread in a text where so many others are without a doubt: one in lower case, and a name.
+_DOUBTFUL, _DOUBTFUL_NAMES = 2.0, 0.25
+
+# So many words, and so many times the others, are a passage that was added beside them.
+_PASSAGE, _LOPSIDED = 8, 4
+
+Pair = tuple[int, int]
+
+
+class TextChanges:
+    """What differs between two texts; `judge` fills in the rest.
+
+    `added` and `removed` count words, `reworded` says that some were put in other words, `misread` has pairs of words.
+    """
+
+    def __init__(self, left: Wording, right: Wording, blocks: Sequence[Block], lexicon: Lexicon | None) -> None:
+        self.left, self.right, self._blocks, self._lexicon = left, right, list(blocks), lexicon
+        self.facts: list[DifferingFact] = []
+        self.misread: list[tuple[str, str]] = []
+        self.lost_facts: list[str] = []
+        self.added = self.removed = 0
+        self.reworded = False
+        self._clear: list[Pair] = []
+        self._doubtful: list[Pair] = []
+        self._doubtful_names: list[Pair] = []
+        self._unknown_left = self._unknown_right = 0
+
+    @property
+    def cleaner(self) -> Literal["left", "right", ""]:
+        """The side with fewer unknown words among those misread; empty where they are as many."""
+        if self._unknown_left == self._unknown_right:
+            return ""
+        return "right" if self._unknown_left > self._unknown_right else "left"
+
+    def judge(self) -> None:
+        """Look at each block."""
+        here, there = moved(self.left, self.right, self._blocks)
+        self.reworded = bool(here)
+        for block in self._blocks:
+            ours = [place for place in range(block.start, block.end) if place not in here]
+            theirs = [place for place in range(block.other_start, block.other_end) if place not in there]
+            parts = block.end - block.start - len(ours), block.other_end - block.other_start - len(theirs)
+            if any(parts) and max(len(ours), len(theirs)) <= _FILLING:
+                # The edges of what was moved.
+                continue
+            if ours and theirs:
+                self._replaced(ours, theirs)
+            elif ours:
+                self._only(self.left, ours, lost=True)
+            elif theirs:
+                self._only(self.right, theirs, lost=False)
+        self._settle_doubts()
+
+    def _only(self, wording: Wording, places: list[int], *, lost: bool) -> None:
+        """Judge words that stand on one side only."""
+        if len(places) == 1 and _is_mark(wording, places[0]):
+            return
+        if not (in_lines := _fills_sentences(wording, places)) and len(places) <= _FILLING:
+            numbers = facts.numbers(wording, places)
+            for kind, found in (
+                ("number", numbers),
+                ("negation", facts.negations(wording, places)),
+                ("name", facts.names(wording, places)),
+            ):
+                if found:
+                    said = wording.written(found[0], found[-1] + 1)
+                    self.facts.append(DifferingFact(kind, said, "") if lost else DifferingFact(kind, "", said))
+                    return
+        if lost:
+            self.removed += len(places)
+            if not (in_lines and len(places) == 1):
+                self._lose(places)
+        else:
+            self.added += len(places)
+
+    def _lose(self, places: Sequence[int]) -> None:
+        """Note the numbers and names at some places on the left that the right never says."""
+        numbers, names = facts.numbers(self.left, places), facts.names(self.left, places)
+        for place in dict.fromkeys((*numbers, *names)):
+            if not (self.right.hashes == self.left.hashes[place]).any():
+                self.lost_facts.append(self.left.word(place))
+
+    def _replaced(self, ours: list[int], theirs: list[int]) -> None:
+        """Judge words that stand for others."""
+        left, right = self.left, self.right
+        ours, theirs = _without_marks(left, ours, right, theirs)
+        one, other = _folded(left, ours), _folded(right, theirs)
+        if one == other:
+            self._signs(ours, theirs)
+            return
+        joined, joined_other = "".join(one), "".join(other)
+        if joined == joined_other and facts.digits(" ".join(one)) == facts.digits(" ".join(other)):
+            return
+        if self._is_passage(ours, theirs):
+            return
+        ours, theirs = self._without_misread(ours, theirs)
+        numbers, others = facts.numbers(left, ours), facts.numbers(right, theirs)
+        if ours and theirs and not self._differ(numbers, others, ours, theirs):
+            self._put_otherwise(_without(ours, numbers), _without(theirs, others))
+
+    def _is_passage(self, ours: list[int], theirs: list[int]) -> bool:
+        """Judge many words that stand beside few; False where they are no more than a few times as many."""
+        long, short = max(len(ours), len(theirs)), min(len(ours), len(theirs))
+        if long < _PASSAGE or short > long / _LOPSIDED:
+            return False
+        left, right = self.left, self.right
+        gone, new = facts.without_common(left, ours, right, theirs)
+        few, wording = (gone, left) if len(ours) == short else (new, right)
+        if self._telling(wording, few) or facts.numbers(wording, few) or facts.negations(wording, few):
+            self.facts.append(DifferingFact("passage", _said(left, ours), _said(right, theirs)))
+        elif len(ours) == short:
+            self._only(right, new, lost=False)
+        else:
+            self._only(left, gone, lost=True)
+        return True
+
+    def _signs(self, ours: list[int], theirs: list[int]) -> None:
+        """Judge equal words of which the signs differ."""
+        left, right = self.left, self.right
+        for place, there in zip(ours, theirs, strict=True):
+            mine, yours = left.signs(place), right.signs(there)
+            if left.values[place] == right.values[there] or mine == yours:
+                continue
+            if facts.is_negation(left, place) != facts.is_negation(right, there):
+                self.facts.append(DifferingFact("negation", mine + left.word(place), yours + right.word(there)))
+            elif left.measures(place) != right.measures(there):
+                self.facts += facts.number_difference(left, [place], right, [there])
+            elif mine and yours and not {*mine} & {*yours}:
+                self.facts.append(DifferingFact("sign", mine, yours))
+
+    def _differ(self, numbers: list[int], others: list[int], ours: list[int], theirs: list[int]) -> bool:
+        """Note numbers and negations that differ between two stretches; whether there are any."""
+        left, right = self.left, self.right
+        before = len(self.facts)
+        one, other = facts.without_common(left, numbers, right, others)
+        if one or other:
+            self.facts += facts.number_difference(left, one, right, other)
+        elif [left.values[place] for place in numbers] != [right.values[place] for place in others]:
+            self.facts.append(DifferingFact("order of numbers", _said(left, numbers), _said(right, others)))
+        no, yes = facts.negations(left, ours), facts.negations(right, theirs)
+        if len(no) != len(yes):
+            self.facts.append(DifferingFact("negation", _said(left, ours), _said(right, theirs)))
+        return len(self.facts) > before
+
+    def _put_otherwise(self, ours: list[int], theirs: list[int]) -> None:
+        """Judge words without numbers that stand for others, and are not misread."""
+        left, right = self.left, self.right
+        if not ours or not theirs:
+            self._only(*((left, ours) if ours else (right, theirs)), lost=bool(ours)) if ours or theirs else None
+            return
+        one, other = facts.without_common(left, facts.names(left, ours), right, facts.names(right, theirs))
+        if one or other:
+            both = (_said(left, one or ours), _said(right, other or theirs))
+            self.facts.append(DifferingFact("name", *both))
+            return
+        told, retold = self._telling(left, ours), self._telling(right, theirs)
+        if told and retold and not _inflected(told, retold):
+            stays = len({*told} & {*retold}) / min(len({*told}), len({*retold}))
+            short = max(len(ours), len(theirs)) <= _FILLING
+            few = max(len(told), len(retold)) <= _FILLING
+            ordinary = few and self._are_common(left, ours) and self._are_common(right, theirs)
+            if not ordinary and (short or stays < _STAYS):
+                self.facts.append(
+                    DifferingFact("word" if short else "passage", _said(left, ours), _said(right, theirs))
+                )
+                return
+        self.reworded = True
+        new, gone = facts.without_common(right, theirs, left, ours)
+        self.added += len(new)
+        self.removed += len(gone)
+        self._lose(gone)
+
+    @staticmethod
+    def _telling(wording: Wording, places: Sequence[int]) -> list[str]:
+        """The words, in folded case, that say more than grammar."""
+        return [word for word in _folded(wording, places) if word not in GRAMMATICAL]
+
+    def _are_common(self, wording: Wording, places: Sequence[int]) -> bool:
+        lexicon = self._lexicon
+        return lexicon is not None and all(lexicon.is_common(int(wording.hashes[place])) for place in places)
+
+    def _without_misread(self, ours: list[int], theirs: list[int]) -> tuple[list[int], list[int]]:
+        """The words without those that look like a misread or mistyped other one, which are noted."""
+        if len(ours) != len(theirs):
+            joined, joined_other = ("".join(_folded(*side)) for side in ((self.left, ours), (self.right, theirs)))
+            if max(len(ours), len(theirs)) > _FILLING or not _alike(joined, joined_other):
+                return ours, theirs
+            self._clear.append((ours[0], theirs[0]))
+            self._unknown_left += len(ours) > len(theirs)
+            self._unknown_right += len(ours) < len(theirs)
+            return [], []
+        pairs = list(zip(ours, theirs, strict=True))
+        kinds = [self._doubt(*pair) for pair in pairs]
+        of_kind = {"clear": self._clear, "doubtful": self._doubtful, "name": self._doubtful_names}
+        for pair, kind in zip(pairs, kinds, strict=True):
+            if kind in of_kind:
+                of_kind[kind].append(pair)
+        others = [pair for pair, kind in zip(pairs, kinds, strict=True) if kind not in of_kind]
+        if all(kind in ("equal", *of_kind) for kind in kinds):
+            return [], []
+        return [place for place, _ in others], [place for _, place in others]
+
+    def _doubt(self, place: int, there: int) -> Literal["equal", "clear", "doubtful", "name", "other"]:
+        """How sure it is that one of two words is the other one misread; "other" where it isn't."""
+        left, right = self.left, self.right
+        if left.values[place] == right.values[there]:
+            return "equal"
+        mine, yours = left.word(place).casefold(), right.word(there).casefold()
+        longest, grammar = max(len(mine), len(yours)), {mine, yours} & (GRAMMATICAL | NEGATIONS)
+        if _same_stem(mine, yours) or not _alike(mine, yours) or _negates(mine, yours):
+            return "other"
+        if longest <= _FILLING and not grammar:
+            return "other"
+        knows = self._knows(left, place, mine), self._knows(right, there, yours)
+        unit = longest <= _LONGEST_UNIT and place and any(map(str.isdigit, left.word(place - 1)))
+        named = _is_named(left, place) or _is_named(right, there)
+        known, at, unknown, odd = (left, place, right, there) if knows[0] else (right, there, left, place)
+        often = int((unknown.hashes == unknown.hashes[odd]).sum())
+        sure = bool(grammar) or (not named and self._reads(known, at)) or self._are_common(known, [at])
+        if all(knows) or unit or (often > _REPEATED and not sure):
+            return "other"
+        if any(knows) and (sure or (often == 1 and (not named or int(known.hashes[at]) in self._equal))):
+            self._unknown_left += not knows[0]
+            self._unknown_right += not knows[1]
+            return "clear"
+        return "name" if named else "doubtful"
+
+    def _reads(self, wording: Wording, place: int) -> bool:
+        """True for a word that other documents of the collection have too."""
+        return self._lexicon is not None and self._lexicon.knows(int(wording.hashes[place]))
+
+    @cached_property
+    def _equal(self) -> frozenset[int]:
+        return frozenset(equal_words(self.left, self._blocks).tolist())
+
+    def _knows(self, wording: Wording, place: int, word: str) -> bool:
+        value = int(wording.hashes[place])
+        known = word in GRAMMATICAL or word in NEGATIONS or word in NUMERALS or value in self._equal
+        return known or self._reads(wording, place)
+
+    def _settle_doubts(self) -> None:
+        """Take doubtful words for misread ones in texts that are full of these, else for facts."""
+        clear, often = (
+            len(self._clear),
+            Counter(self._pair_of(pair) for pair in (*self._doubtful, *self._doubtful_names)),
+        )
+        sure = list(self._clear)
+        for pairs, share, kind in (
+            (self._doubtful, _DOUBTFUL, "word"),
+            (self._doubtful_names, _DOUBTFUL_NAMES, "name"),
+        ):
+            enough = len(pairs) <= share * clear
+            for pair in pairs:
+                if enough and often[self._pair_of(pair)] == 1:
+                    sure.append(pair)
+                else:
+                    self.facts.append(DifferingFact(kind, self.left.word(pair[0]), self.right.word(pair[1])))
+        self.misread = [(self.left.word(place), self.right.word(there)) for place, there in sorted(sure)]
+
+    def _pair_of(self, pair: Pair) -> Pair:
+        return int(self.left.hashes[pair[0]]), int(self.right.hashes[pair[1]])
+
+
+def _folded(wording: Wording, places: Sequence[int]) -> list[str]:
+    return [wording.word(place).casefold() for place in places]
+
+
+def _said(wording: Wording, places: Sequence[int]) -> str:
+    return wording.written(places[0], places[-1] + 1) if places else ""
+
+
+def _without(places: list[int], others: list[int]) -> list[int]:
+    return [place for place in places if place not in others] if others else places
+
+
+def _alike(one: str, other: str) -> bool:
+    """True if the words differ by no more letters than one of them can be misread or mistyped by."""
+    if not one or not other or any(map(str.isdigit, one + other)):
+        return False
+    longest = max(len(one), len(other))
+    most = 1 if longest <= 5 else 2 if longest <= 8 else 3
+    if abs(len(one) - len(other)) > most:
+        return False
+    if OSA.distance(one, other, score_cutoff=most) <= most:
+        return True
+    return OSA.distance(_read(one), _read(other), score_cutoff=most) <= most - 1
+
+
+def _read(word: str) -> str:
+    for letters, seen in _ALIKE:
+        word = word.replace(letters, seen)
+    return word
+
+
+def _negates(one: str, other: str) -> bool:
+    """True if one word is the other with what turns it into its opposite."""
+    long, short = (one, other) if len(one) > len(other) else (other, one)
+    return (long.endswith(short) and long.removesuffix(short) in NEGATING_BEGINNINGS) or {long, short} == {"now", "not"}
+
+
+def _is_named(wording: Wording, place: int) -> bool:
+    """True if a word is written as a name, or as one of a function in code or of a manual."""
+    word = wording.word(place)
+    return (word[0].isupper() and not wording.initial(place)) or "_" in word or wording.behind(place) == "("
+
+
+def _inflected(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """True if the words are the same but for their endings."""
+    return len(ours) == len(theirs) and all(map(_same_stem, ours, theirs))
+
+
+def _same_stem(one: str, other: str) -> bool:
+    long, short = (one, other) if len(one) > len(other) else (other, one)
+    return one == other or (len(short) > _FILLING and long.startswith(short) and long.removeprefix(short) in ENDINGS)
+
+
+def _is_mark(wording: Wording, place: int) -> bool:
+    """True for the number or the letter in front of an item, which another format leaves out."""
+    return len(wording.word(place)) <= 2 and wording.opens_line(place) and wording.behind(place) in (".", ")")
+
+
+def _without_marks(left: Wording, ours: list[int], right: Wording, theirs: list[int]) -> tuple[list[int], list[int]]:
+    """The places without marks of lists, where one side has none of these."""
+    one, other = ([place for place in side if _is_mark(text, place)] for text, side in ((left, ours), (right, theirs)))
+    return (ours, theirs) if one and other else (_without(ours, one), _without(theirs, other))
+
+
+def _fills_sentences(wording: Wording, places: Sequence[int]) -> bool:
+    """True if the words are whole lines or sentences, also where equal words let them begin a little earlier."""
+    first, last = places[0], places[-1] + 1
+    for _ in range(len(places)):
+        if wording.opens(first) and wording.opens(last):
+            return True
+        if not first or wording.values[first - 1] != wording.values[last - 1]:
+            break
+        first, last = first - 1, last - 1
+    return False

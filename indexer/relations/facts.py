@@ -1,0 +1,140 @@
+"""The facts in which two aligned texts differ: what can be seen without a model, in any language."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from indexer.relations.vocabulary import GRAMMATICAL, NEGATIONS, NUMERALS
+from indexer.relations.wording import Wording
+
+_DIGITS = re.compile(r"\d+")
+_DATE = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}")
+_TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
+_AMOUNT = re.compile(r"-?\d[\d.,]*[.,]\d\d")
+_CODE = re.compile(r"(?=.*[^\W\d_]).*\d.*|.*_.*")
+_LONGEST_UNIT = 3
+
+
+class DifferingFact(NamedTuple):
+    """A fact that differs between two texts: its `kind`, such as "date", and how each says it, empty for not."""
+
+    kind: str
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.left or 'nothing'} / {self.right or 'nothing'}"
+
+
+def digits(text: str) -> list[str]:
+    """The numbers in a text, as their digits."""
+    return _DIGITS.findall(text)
+
+
+def numbers(wording: Wording, places: Sequence[int]) -> list[int]:
+    """Those of some places of words that have a digit, or are numbers in words."""
+    words = [(place, wording.word(place)) for place in places]
+    return [place for place, word in words if any(map(str.isdigit, word)) or word.casefold() in NUMERALS]
+
+
+def negations(wording: Wording, places: Sequence[int]) -> list[int]:
+    """Those of some places of words that negate: a word of negation, or "n't"."""
+    return [place for place in places if is_negation(wording, place)]
+
+
+def is_negation(wording: Wording, place: int) -> bool:
+    """True for a word of negation, and for the t of "don't"."""
+    word = wording.word(place).casefold()
+    if word == "t":
+        return wording.before(place) in ("'", "\N{RIGHT SINGLE QUOTATION MARK}")
+    return word in NEGATIONS or "!" in wording.signs(place) or "¬" in wording.signs(place)
+
+
+def names(wording: Wording, places: Sequence[int]) -> list[int]:
+    """Those of some places of words that have a capital where no sentence and no line begins, or are a name in code."""
+    return [place for place in places if _is_name(wording, place)]
+
+
+def _is_name(wording: Wording, place: int) -> bool:
+    word = wording.word(place)
+    if "_" in word.strip("_"):
+        return True
+    if not word[0].isupper() or wording.initial(place):
+        return False
+    return len(word) > 1 or word != "I"
+
+
+def without_common(
+    left: Wording, ours: Sequence[int], right: Wording, theirs: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """The places of what the other side does not say as often, by value."""
+    one = Counter(int(left.values[place]) for place in ours)
+    other = Counter(int(right.values[place]) for place in theirs)
+    return _beyond(left, ours, other), _beyond(right, theirs, one)
+
+
+def _beyond(wording: Wording, places: Sequence[int], others: Counter[int]) -> list[int]:
+    left, found = Counter(others), []
+    for place in places:
+        value = int(wording.values[place])
+        if left[value]:
+            left[value] -= 1
+        else:
+            found.append(place)
+    return found
+
+
+def number_difference(left: Wording, ours: Sequence[int], right: Wording, theirs: Sequence[int]) -> list[DifferingFact]:
+    """The differences of numbers at some places, whole: 1,234.50 is one, and has its currency or unit with it."""
+    one, other = _whole(left, ours), _whole(right, theirs)
+    count = max(len(one), len(other))
+    one += [""] * (count - len(one))
+    other += [""] * (count - len(other))
+    return [DifferingFact(_kind(mine, yours), mine, yours) for mine, yours in zip(one, other, strict=True)]
+
+
+def _whole(wording: Wording, places: Sequence[int]) -> list[str]:
+    found: list[str] = []
+    end = -1
+    for place in places:
+        if place < end:
+            continue
+        first, end = place, place + 1
+        while first and _joined(wording, first):
+            first -= 1
+        while end < len(wording) and _joined(wording, end):
+            end += 1
+        said = wording.written(first, end)
+        if end < len(wording) and wording.before(end) in ("", " ") and _is_unit(wording.word(end)):
+            said += wording.before(end) + wording.word(end)
+        found.append(said)
+    return found
+
+
+def _is_unit(word: str) -> bool:
+    return len(word) <= _LONGEST_UNIT and word.isalpha() and word.casefold() not in GRAMMATICAL
+
+
+def _joined(wording: Wording, place: int) -> bool:
+    gap = wording.before(place)
+    return (
+        len(gap) == 1 and gap in ".,:/-" and wording.word(place)[0].isdigit() and wording.word(place - 1)[-1].isdigit()
+    )
+
+
+def _kind(mine: str, yours: str) -> str:
+    for kind, pattern in (("date", _DATE), ("time", _TIME), ("amount", _AMOUNT)):
+        if any(pattern.match(said) for said in (mine, yours) if said):
+            return kind
+    if any((not said.isascii() and any(_is_money(sign) for sign in said)) or "$" in said for said in (mine, yours)):
+        return "amount"
+    if any(_CODE.fullmatch(said.split(" ")[0]) for said in (mine, yours) if said):
+        return "code"
+    return "number"
+
+
+def _is_money(sign: str) -> bool:
+    return sign in "€£¥₹₽₩₺₴₪฿₫"

@@ -1,0 +1,59 @@
+"""The words that a collection is known to use, for telling a misread word from another word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Hashes = npt.NDArray[np.uint64]
+
+# A word of the collection stands in at least so many documents, a common one in so many and in this share of all.
+_KNOWN, _COMMON, _COMMON_SHARE = 2, 5, 0.01
+_MOST = 2_000_000
+
+
+class Lexicon:
+    """In how many documents each word stands, of those that were added; near ones are to be added as one.
+
+    Memory: 16 bytes a word, of at most two million; the rarest are let go.
+    """
+
+    def __init__(self) -> None:
+        self.documents = 0
+        self._hashes: Hashes = np.empty(0, dtype=np.uint64)
+        self._counts: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._waiting: list[Hashes] = []
+
+    def add(self, texts: Sequence[Hashes]) -> None:
+        """Count the words of texts that are near each other, by their hashes, as those of one document."""
+        if texts:
+            self.documents += 1
+            self._waiting.append(np.unique(np.concatenate(texts)))
+
+    def frequency(self, word: int) -> int:
+        """The number of documents that a word stands in, by its hash."""
+        if self._waiting:
+            self._settle()
+        place = int(np.searchsorted(self._hashes, np.uint64(word)))
+        return int(self._counts[place]) if place < self._hashes.size and self._hashes[place] == word else 0
+
+    def knows(self, word: int) -> bool:
+        """True for a word of the collection's language: it stands in several documents that are not near each other."""
+        return self.frequency(word) >= _KNOWN
+
+    def is_common(self, word: int) -> bool:
+        """True for a word that says little about a document, since many have it."""
+        return self.frequency(word) >= max(_COMMON, _COMMON_SHARE * self.documents)
+
+    def _settle(self) -> None:
+        hashes, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
+        self._waiting = []
+        together, place = np.unique(np.concatenate((self._hashes, hashes)), return_inverse=True)
+        sums = np.zeros(together.size, dtype=np.int64)
+        np.add.at(sums, place, np.concatenate((self._counts, counts)))
+        if together.size > _MOST:
+            kept = sums > np.partition(sums, together.size - _MOST)[together.size - _MOST]
+            together, sums = together[kept], sums[kept]
+        self._hashes, self._counts = together, sums
