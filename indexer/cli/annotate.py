@@ -11,11 +11,10 @@ from urllib.parse import quote
 import click
 
 from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
+from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import (
     CONTENTS,
     Talk,
-    WorkerLimits,
     index_option,
     limit_options,
     refresh_option,
@@ -23,12 +22,13 @@ from indexer.cli.options.shared import (
 )
 from indexer.cli.terminal.output import answer_json, say, shown_store
 from indexer.errors import UsageError
+from indexer.library.options import Fingerprinting, WorkerLimits
 from indexer.model.paths import store_file
 
 if TYPE_CHECKING:
     from indexer.annotate.run import Annotated
     from indexer.extract.base import Content
-    from indexer.stores.base import Refresh
+    from indexer.model.times import Refresh
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from indexer import own_files
-from indexer.cli.options.clustering import Arriving, Clustering, cluster_options
+from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.matching import Matching, match_options, show_rule, tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.options.paths import A_PATH
@@ -27,65 +24,15 @@ from indexer.cli.options.shared import (
 )
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, UsageError
+from indexer.library.options import ClusterOptions
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.clustering.arrivals import Arrivals
     from indexer.clustering.prune import Pruning
     from indexer.matching.nodes import Nodes
     from indexer.matching.rule import MatchRule
-    from indexer.model import Ref
+    from indexer.model.times import Refresh
     from indexer.stores import Store
-    from indexer.stores.base import Refresh
-
-
-@contextmanager
-def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
-    """The `Arrivals` that look at documents as they come, None where nothing was asked about clusters."""
-    if not asked.cluster and not asked.skip_duplicates:
-        yield None
-        return
-    from indexer.clustering.arrivals import NOT_CLUSTERED, Arrivals, rule_for
-    from indexer.matching.shorthand import Wanted, rule_asked
-
-    by = rule_for(
-        store,
-        rule_asked(Wanted(match=asked.match, distance=asked.distance), store),
-        bound=asked.clustering.bound,
-        canonical=asked.clustering.canonical_rule,
-        cluster=asked.cluster,
-    )
-    if by.refused:
-        say(f"{NOT_CLUSTERED}: {by.refused}", level="warning")
-    with _lines_to(asked.new_to) as write:
-
-        def on_new(ref: Ref) -> None:
-            if write:
-                write(ref.id)
-
-        coming = Arrivals(store, by, cluster=asked.cluster, skip=asked.skip_duplicates, on_new=on_new)
-        try:
-            yield coming
-        except KeyboardInterrupt:
-            # The same command passes over what is stored already.
-            coming.place()
-            raise
-        coming.close()
-
-
-@contextmanager
-def _lines_to(name: str | None) -> Iterator[Callable[[str], None] | None]:
-    if name is None:
-        yield None
-    elif name == "-":
-        yield answer
-    else:
-        try:
-            lines = open(name, "w", encoding="utf-8", errors="backslashreplace", opener=own_files.writer)  # noqa: SIM115
-            with lines as file, own_files.in_use(name):
-                yield lambda line: print(line, file=file)
-        except OSError as error:
-            raise UsageError(f"--new-to {name}: {error.strerror}") from error
 
 
 PairFormat = Literal["csv", "jsonl", "parquet"]
@@ -239,7 +186,7 @@ clustering, in words), and written: documents, clusters, removed.
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @json_option
 def cluster(
-    store: str, matching: Matching, clustering: Clustering, refresh: Refresh, dry_run: bool, json: bool
+    store: str, matching: Matching, clustering: ClusterOptions, refresh: Refresh, dry_run: bool, json: bool
 ) -> None:
     """Put all stored documents into clusters of near-duplicates, and write the changes to the store."""
     from indexer.clustering.clusters import cluster as clustered

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from indexer.cli.files.path_lists import list_of_paths
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.arguments import only
 from indexer.cli.options.groups import Group, Related
@@ -26,6 +25,7 @@ from indexer.cli.options.shared import (
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, StoreError, UsageError
+from indexer.library.options import list_of_paths
 from indexer.model import Ref, name_of
 from indexer.model.declared import as_json
 from indexer.model.paths import printable_path
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from indexer.clustering.copies import Copies, Copy
     from indexer.matching.rule import MatchRule
     from indexer.matching.shorthand import Wanted
+    from indexer.model.times import Refresh
     from indexer.stores import Store
-    from indexer.stores.base import Refresh
     from indexer.stores.findings import Finding
 
 _DELETED_AT_ONCE = 1000

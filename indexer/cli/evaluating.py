@@ -12,19 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer import own_files
-from indexer.cli.options.fields import NamedFields, explained, field_options
+from indexer.cli.options.fields import explained, field_options
 from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import (
-    Extraction,
-    extraction_options,
-    jobs_option,
-    json_option,
-    opened,
-    store_option_unless,
-)
+from indexer.cli.options.shared import extraction_options, jobs_option, json_option, opened, store_option_unless
 from indexer.cli.terminal.output import answer, answer_json, say, table
 from indexer.errors import NeardupError, UsageError
+from indexer.library.options import Extraction, NamedFields
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:

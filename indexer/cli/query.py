@@ -10,9 +10,10 @@ import click
 from indexer.cli.options import arguments
 from indexer.cli.options.matching import Matching, match_options, show_rule
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
+from indexer.cli.options.shared import extraction_options, json_option, opened, store_option
 from indexer.cli.terminal.output import about, answer, answer_json, fields, fingerprint_json, say
 from indexer.errors import ExtractionError, NeardupError, UsageError
+from indexer.library.options import Extraction, content_of
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:

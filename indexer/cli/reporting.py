@@ -14,11 +14,12 @@ from indexer import own_files
 from indexer.cli.options import arguments
 from indexer.cli.options.groups import Related
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
+from indexer.cli.options.shared import extraction_options, json_option, opened, store_option
 from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import REASONS
 from indexer.ingest.sources import STDIN
+from indexer.library.options import Extraction, content_of
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 

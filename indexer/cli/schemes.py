@@ -6,22 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.options.fields import NamedFields, explained, field_options
+from indexer.cli.options.fields import explained, field_options
 from indexer.cli.options.groups import Related
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import (
-    Extraction,
-    begun,
-    content_of,
-    extraction_options,
-    jobs_option,
-    json_option,
-    opened,
-    store_folder,
-    store_option,
-)
+from indexer.cli.options.shared import extraction_options, jobs_option, json_option, opened, store_folder, store_option
 from indexer.cli.terminal.output import answer, answer_json, fields, say, shown_store, size, table
 from indexer.errors import NeardupError, StoreError, UsageError
+from indexer.library.options import Extraction, NamedFields, content_of
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -228,6 +219,7 @@ def corpus(
     from indexer.ingest.gathering import gather_corpora, require_unused
     from indexer.ingest.indexing import default_jobs, store_info
     from indexer.ingest.sources import Selection, Sources
+    from indexer.library.indexing import begun
 
     wanted = named_fields.fields(stored=from_store)
     names = list(dict.fromkeys(_needed(specification) for specification in scheme))

@@ -10,12 +10,11 @@ import click
 
 from indexer.cli.files.questions import Files, holds_many, is_stored
 from indexer.cli.options import arguments
-from indexer.cli.options.columns import NamedColumns, column_options
+from indexer.cli.options.columns import column_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import Matching, match_options, show_rule
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
-    Extraction,
     extraction_options,
     filter_option,
     json_option,
@@ -26,6 +25,7 @@ from indexer.cli.options.shared import (
 )
 from indexer.cli.terminal.answers import Answers
 from indexer.cli.terminal.output import shown_store
+from indexer.library.options import Extraction, NamedColumns
 from indexer.model import parse_fingerprint
 from indexer.model.paths import printable_path
 

@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from indexer import own_files
-from indexer.errors import StoreError
+from indexer.errors import ExtractionError, StoreError, UsageError
+from indexer.extract.base import Limits, Options
 from indexer.ingest.readers.base import json_text
-from indexer.model import REASON_KEY
+from indexer.ingest.sources import Input, UnreadableError, read_file
+from indexer.model import REASON_KEY, Record
+
+PATTERN = "neardup-refused-*.jsonl"
+"""The names of the default files; folders are walked without them."""
+
+
+def letters_path(asked: str | None, inputs: Iterable[str]) -> Path:
+    """The file for refused documents: the one asked for, or one of this run's own in the current folder.
+
+    Raises UsageError for a file that is to be read in the same run, and for one that belongs to a store.
+    """
+    if asked is None:
+        # The time to the microsecond, so that a run that reads an earlier one's file never takes it for its own.
+        return Path(PATTERN.replace("*", datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ") + f"-{os.getpid()}"))
+    if any(_is_same(asked, name) for name in inputs):
+        raise UsageError(f"--dead-letters {asked}: this file is read in the same run; name another one")
+    try:
+        own_files.require_free(asked)
+    except own_files.OwnFileError as error:
+        raise UsageError(f"--dead-letters {asked}: {error.strerror}") from None
+    return Path(asked)
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 class DeadLetters:
@@ -65,3 +95,33 @@ class DeadLetters:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class Refused(DeadLetters):
+    """The file of one run; called with each document that the store refused.
+
+    `tell` is called with a sentence about one that can't be read again for it.
+    """
+
+    def __init__(self, path: Path, options: Options, limits: Limits, tell: Callable[..., None]) -> None:
+        super().__init__(path)
+        self._options, self._limits, self._tell = options, limits, tell
+
+    def __call__(self, item: Input, record: Record, reason: str) -> None:
+        """Write a document; what is no text yet is read again for it."""
+        html, title = False, item.title
+        if item.path or item.format not in ("text", "html"):
+            from indexer.extract import extract
+
+            try:
+                data = read_file(item.path, self._limits.input_bytes) if item.path else item.data
+                document = extract(data, name=item.path or item.name, options=self._options, limits=self._limits)
+            except (ExtractionError, UnreadableError) as error:
+                said = f"{item.source}: was refused ({reason}), and can't be read again for {self.path}: {error}"
+                self._tell(said, level="warning", error=type(error).__name__, reason=error.reason)
+                return
+            text, title = document.text, title or document.title
+        else:
+            html = item.format == "html"
+            text = item.data.decode("utf-8-sig" if html else "utf-8")
+        self.write(record.ref.id, reason, text, html=html, title=title, url=item.source, metadata=item.metadata)

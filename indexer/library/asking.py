@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -24,7 +23,6 @@ from indexer.model import Ref, name_of
 from indexer.stores.base import Store
 
 if TYPE_CHECKING:
-    from indexer.clustering.arrivals import Arrivals
     from indexer.clustering.prune import Pruning
 
 AnyPath = str | os.PathLike[str]
@@ -123,16 +121,6 @@ def stored_rows(store: Store, refs: Sequence[Ref]) -> list[Described]:
     return [described(*known) for known in store.described(refs) if known is not None]
 
 
-def arrivals(store: Store, name: str, *, cluster: bool, skip: bool) -> Arrivals:
-    """The `Arrivals` that look at documents as they come; a UserWarning says why they are put into no clusters."""
-    from indexer.clustering.arrivals import NOT_CLUSTERED, Arrivals, rule_for
-
-    by = rule_for(store, cluster=cluster)
-    if by.refused:
-        warnings.warn(f"{name}: {NOT_CLUSTERED}: {by.refused}", stacklevel=4)
-    return Arrivals(store, by, cluster=cluster, skip=skip)
-
-
 def cluster_rows(store: Store, least: int) -> list[Cluster]:
     """The stored clusters of at least `least` documents, the largest first."""
     from indexer.clustering.stored import stored_clusters
@@ -155,12 +143,11 @@ def surplus_rows(pruning: Pruning) -> list[Surplus]:
     ]  # fmt: skip
 
 
-def failure_rows(store: Store) -> list[Failure]:
-    """The recorded failures."""
-    return [
-        Failure(name_of(failure.ref), failure.reason, failure.detail, failure.source, failure.failed_at)
-        for failure in store.failures()
-    ]
+def failure_rows(store: Store, reason: str | None = None) -> Iterator[Failure]:
+    """The recorded failures, all or those for one reason."""
+    for failure in store.failures():
+        if not reason or failure.reason == reason:
+            yield Failure(name_of(failure.ref), failure.source, failure.reason, failure.detail, failure.failed_at)
 
 
 def erased(store: Store, refs: Sequence[Ref], rule: MatchRule | None, *, dry_run: bool) -> Erased:

@@ -13,8 +13,8 @@ from indexer.library.contents import Contents
 from indexer.library.nearness import Nearness
 from indexer.matching.kept import schemes_of_new
 from indexer.model import SIMHASH_DOC
+from indexer.model.times import Refresh
 from indexer.opening import DEFAULT_WAIT, open_store
-from indexer.stores.base import Refresh
 from indexer.text.hiding import shown_name
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from indexer.errors import UsageError
-from indexer.extract.base import Content, Options
+from indexer.extract.base import Options
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import remembered
@@ -16,9 +17,10 @@ from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
 from indexer.library import asking
 from indexer.library.given import columns_of, document, documents
 from indexer.library.held import AT_ONCE, Held, Progress
+from indexer.library.indexing import arrivals, indexed, with_added
+from indexer.library.options import Arriving, content_of
 from indexer.library.records import Described, Erased, Failure, Indexed
 from indexer.library.rows import Rows
-from indexer.matching.kept import schemes_of
 from indexer.matching.rule import MatchRule
 from indexer.model.chunking import chunks
 from indexer.stores import Stats
@@ -124,10 +126,13 @@ class Contents(Held):
             refs = self._refs(ids)
             return asking.erased(self.store, refs, None if match is None else self._rule(match), dry_run=dry_run)
 
-    def failures(self) -> Rows[Failure]:
-        """The documents that could not be indexed, and why."""
-        with self._lock:
-            return Rows(Failure, asking.failure_rows(self.store))
+    def failures(self, *, reason: str | None = None) -> Rows[Failure]:
+        """The documents that could not be indexed, and why; with `reason` those that failed for it."""
+        return Rows(Failure, self.iter_failures(reason=reason))
+
+    def iter_failures(self, *, reason: str | None = None) -> Iterator[Failure]:
+        """Yield the failures one by one; see `failures`."""
+        return self._turns(lambda: asking.failure_rows(self.store, reason))
 
     def stats(self) -> Stats:
         """Counts of the store."""
@@ -164,6 +169,7 @@ class Contents(Held):
         total: int | None = None,
     ) -> Indexed:
         summary = Summary()
+        arriving = Arriving(cluster=cluster, skip_duplicates=skip)
 
         def read_items() -> Iterator[Input | Rejected]:
             for item in inputs:
@@ -171,21 +177,16 @@ class Contents(Held):
                     progress(summary.done, total)
                 yield item
 
-        with self._lock, self.store.turn(wanted=cluster or skip):
-            schemes = schemes_of(self.store, self._added)
-            for scheme in schemes:
-                self.store.add_scheme(scheme.info)
-            options = Options(content=cast(Content, self.store.info.content))
-            made = replace(settings, options=options, schemes=schemes)
-            coming = asking.arrivals(self.store, self.name, cluster=cluster, skip=skip) if cluster or skip else None
+        def tell(text: str, *, level: str = "info", **_fields: object) -> None:
+            if level != "info":
+                warnings.warn(f"{self.name}: {text}", stacklevel=6)
+
+        with self._lock, self.store.turn(wanted=bool(arriving)):
+            schemes = with_added(self.store, self._added)
+            made = replace(settings, options=Options(content=content_of(self.store)), schemes=schemes)
             has_read = inputs.has_read if isinstance(inputs, Sources) else None
-            run_index(read_items(), self.store, made, summary=summary, arrivals=coming, has_read=has_read)
-            if coming:
-                coming.close()
+            with arrivals(self.store, arriving, tell) as coming:
+                run_index(read_items(), self.store, made, summary=summary, arrivals=coming, has_read=has_read)
         if progress:
             progress(summary.done, total)
-        new, near = (coming.counts.new, coming.counts.near) if coming else (0, 0)
-        return Indexed(
-            summary.indexed, summary.replaced, summary.unchanged, dict(summary.failed), summary.failed_before,
-            summary.duplicates, summary.short, summary.empty, new, near, summary.seconds,
-        )  # fmt: skip
+        return indexed(self.name, summary, coming, left_out=inputs.left_out if isinstance(inputs, Sources) else 0)

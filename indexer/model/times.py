@@ -6,6 +6,10 @@ import threading
 import time
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Literal
+
+Refresh = Literal["wait", "none", "true"]
+"""The time at which others find what was written, see `indexer.stores.Store.refresh`."""
 
 _lock = threading.Lock()
 _latest = 0

@@ -9,16 +9,15 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
 from indexer.model.paths import MovableFolder
+from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.sketches import SketchStore
 from indexer.text.counts import counted
-
-Refresh = Literal["wait", "none", "true"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +345,10 @@ class Store(SketchStore, ABC):
 
     def turn(self, *, wanted: bool = True) -> AbstractContextManager[None]:  # noqa: ARG002
         """A time in which this is the writer, where the store has one at a time and it is `wanted`."""
+        return nullcontext()
+
+    def bulk_load(self) -> AbstractContextManager[None]:
+        """A load of very many documents, for which a store may do less for readers; it is as before at the end."""
         return nullcontext()
 
     @abstractmethod

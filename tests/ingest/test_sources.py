@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer import own_files
-from indexer.cli.files.path_lists import list_of_paths
 from indexer.errors import NotFoundError
 from indexer.ingest import naming, sources
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings as Indexing
 from indexer.ingest.indexing import index, store_info
+from indexer.ingest.path_lists import list_of_paths
 from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Entry
 from indexer.ingest.sources import (
     Input,

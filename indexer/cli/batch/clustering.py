@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from indexer.cli.batch.running import Spread, spread_options, steps_of
-from indexer.cli.options.clustering import Clustering, cluster_options
+from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.matching import match_option, show_rule
 from indexer.cli.options.paths import A_FOLDER, A_PATH
 from indexer.cli.options.shared import Size, json_option
 from indexer.cli.terminal.output import answer_json, fields
+from indexer.library.options import ClusterOptions
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def cluster(
     folder: str,
     out: str,
     match: str | None,
-    clustering: Clustering,
+    clustering: ClusterOptions,
     given: Compared,
     spread: Spread,
     explain: bool,

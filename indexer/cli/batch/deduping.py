@@ -9,15 +9,16 @@ import click
 from indexer.cli.batch.filtering import Writing, left_out, left_out_fields, writing_options
 from indexer.cli.batch.running import Spread, spread_options, steps_of
 from indexer.cli.batch.sketching import form_of_options, sources_of_options
-from indexer.cli.indexing import Walk, walk_options
-from indexer.cli.options.clustering import Clustering, cluster_options
+from indexer.cli.indexing import walk_options
+from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, typed
 from indexer.cli.options.matching import match_option
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
-from indexer.cli.options.shared import Extraction, extraction_options, json_option
+from indexer.cli.options.schemes import fingerprint_options
+from indexer.cli.options.shared import extraction_options, json_option
 from indexer.cli.terminal.output import answer_json, fields, shown_store, size
 from indexer.errors import UsageError
+from indexer.library.options import ClusterOptions, Extraction, Fingerprinting, Walk, list_of_paths
 from indexer.text.counts import counted
 
 
@@ -96,7 +97,7 @@ def dedupe(
     paths: tuple[str, ...],
     judging: Judging,
     match: str | None,
-    clustering: Clustering,
+    clustering: ClusterOptions,
     walk: Walk,
     making: Fingerprinting,
     extraction: Extraction,
@@ -107,7 +108,6 @@ def dedupe(
     from indexer.batch.deduping import dedupe as dedupe_files
     from indexer.batch.filtering import removed_file
     from indexer.batch.form import Making
-    from indexer.cli.files.path_lists import list_of_paths
     from indexer.ingest.sources import LEFT_OUT
     from indexer.matching.rule import rule_name
 

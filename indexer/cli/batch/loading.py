@@ -10,7 +10,7 @@ import click
 
 from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import Talk, refresh_option, store_option, talk_options, tell_contended, tell_made
+from indexer.cli.options.shared import Talk, refresh_option, store_option, talk_options, tell_contended
 from indexer.cli.terminal.output import answer_json, fields, say, shown_store
 from indexer.errors import UsageError
 from indexer.text.counts import counted
@@ -18,7 +18,7 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.batch.loading import Loaded
     from indexer.batch.rows import Batch
-    from indexer.stores.base import Refresh
+    from indexer.model.times import Refresh
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,7 @@ def load(folder: str, store: str, loading: Loading, refresh: Refresh, talk: Talk
     from indexer.batch.loading import load as loaded
     from indexer.batch.rows import Batch, Places
     from indexer.engine.documents.destinations import Opening, Stored, opened
+    from indexer.library.opening import tell_made
 
     batch = Batch.of(folder, loading.clusters, stale=loading.stale)
     summary, begin = Loaded(), time.monotonic()
@@ -141,7 +142,7 @@ def load(folder: str, store: str, loading: Loading, refresh: Refresh, talk: Talk
             raise UsageError(f"--{flag} is for somebody else's index; {shown_store(store)} is neardup's own")
         into = target.destination.store
         if into is not None:
-            tell_made(into, store)
+            tell_made(into, store, say)
         places = Places(loading.index_column, loading.routing_column, target.indices, target.scattered)
         loaded(batch, target.destination, places=places, dry_run=loading.dry_run, summary=summary)
         contended = tell_contended(into) if into is not None else 0

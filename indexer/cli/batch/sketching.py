@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.batch.running import Running, running_options, steps_of
-from indexer.cli.indexing import Walk, walk_options
+from indexer.cli.indexing import walk_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.paths import A_FOLDER
-from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
-from indexer.cli.options.shared import Extraction, Talk, extraction_options, talk_options
+from indexer.cli.options.schemes import fingerprint_options
+from indexer.cli.options.shared import Talk, extraction_options, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say, shown_store, size
 from indexer.errors import ExtractionError, UsageError
+from indexer.library.options import Extraction, Fingerprinting, Walk, list_of_paths
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -117,7 +118,6 @@ def sketch(
     from indexer.batch.form import Making
     from indexer.batch.sketches.parts import parts_of
     from indexer.batch.sketches.sketching import Summary
-    from indexer.cli.files.path_lists import list_of_paths
 
     if running.on_spark and batch.task:
         raise UsageError("--task is for machines that are started one by one; --run-on spark has tasks of its own")

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from indexer import own_files
 from indexer.cli.options import arguments
-from indexer.cli.options.columns import NamedColumns
-from indexer.cli.options.shared import Extraction, content_of
 from indexer.errors import ExtractionError
 from indexer.ingest.readers import reader_of
 from indexer.ingest.sources import STDIN, Input, Selection, Sources, UnreadableError, read_file
+from indexer.library.options import Extraction, NamedColumns, content_of
 from indexer.model.paths import printable_path
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class Files:
                 yield from stored_questions(store, some, arguments.only_or_file)
 
     def _items(self, store: Store, names: Iterable[str]) -> Iterator[Given]:
-        from indexer.cli.files.refused import PATTERN
+        from indexer.ingest.dead_letters import PATTERN
         from indexer.ingest.outcomes import read
         from indexer.ingest.readers.named_columns import KnownColumns
 

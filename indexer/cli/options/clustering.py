@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import click
 
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.matching import distance_option, match_option
 from indexer.cli.options.paths import A_PATH
-
-if TYPE_CHECKING:
-    from indexer.clustering.canonical import CanonicalRule
-
-
-@dataclass(frozen=True, slots=True)
-class Clustering:
-    """The options of clustering beside the match rule; None where nothing was asked."""
-
-    bound: float | None
-    canonical: str | None
-    prefer: tuple[str, ...]
-
-    @property
-    def canonical_rule(self) -> CanonicalRule | None:
-        """The rule for the document that stands for a cluster, None where nothing was asked. Raises UsageError."""
-        from indexer.clustering.canonical import canonical_asked
-
-        return canonical_asked(self.canonical, self.prefer)
-
+from indexer.library.options import Arriving, ClusterOptions
 
 cluster_options = Group(
-    Clustering,
+    ClusterOptions,
     click.option(
         "--bound",
         cls=Related,
@@ -63,18 +41,6 @@ cluster_options = Group(
         help="With --canonical source: preferred paths or URLs; can be repeated, the best first.",
     ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Arriving:
-    """The options of `neardup index` about near-duplicates, and the rule for them."""
-
-    cluster: bool
-    skip_duplicates: bool
-    new_to: str | None
-    match: str | None
-    distance: int | None
-    clustering: Clustering
 
 
 arrival_options = Group(

@@ -2,37 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import click
 
-from indexer.cli.options.columns import NamedColumns, column_options
+from indexer.cli.options.columns import column_options
 from indexer.cli.options.groups import Group, Related
-from indexer.errors import UsageError
-
-if TYPE_CHECKING:
-    from indexer.engine.index.texts import TextFields
-
-
-@dataclass(frozen=True, slots=True)
-class NamedFields:
-    """The fields that the command line names for the texts of an index, and those of files that hold many documents."""
-
-    field: tuple[str, ...]
-    html: bool
-    columns: NamedColumns
-
-    def fields(self, *, stored: bool) -> TextFields | None:
-        """The fields that were named; UsageError where documents of no store are read (`stored` False)."""
-        if not self.field:
-            return None
-        if not stored:
-            raise UsageError("--field names fields of the store's documents; other documents have none")
-        from indexer.engine.index.texts import TextFields
-
-        return TextFields(self.field, self.html)
-
+from indexer.library.options import NamedFields
 
 field_options = Group(
     NamedFields,

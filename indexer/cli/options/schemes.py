@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from indexer.cli.options.groups import Decorator, Group, Related
 from indexer.cli.options.shared import jobs_option
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
+from indexer.library.options import Fingerprinting
 
 
 def schemes_of_new_option(**related: Any) -> Decorator:
@@ -24,25 +23,6 @@ def schemes_of_new_option(**related: Any) -> Decorator:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprinting:
-    """The options of fingerprinting documents.
-
-    `jobs` is None for a worker process on each processor, `scheme` names schemes that are to be added to the store, and
-    `schemes` is a list of those that a new one is made with, None where nothing was asked.
-    """
-
-    jobs: int | None
-    min_tokens: int
-    scheme: tuple[str, ...]
-    schemes: str | None
-
-    @property
-    def processes(self) -> int:
-        """The number of worker processes."""
-        return self.jobs or default_jobs()
-
-
 fingerprint_options = Group(
     Fingerprinting,
     jobs_option,
@@ -50,7 +30,7 @@ fingerprint_options = Group(
         "--min-tokens",
         type=click.IntRange(0),
         metavar="N",
-        default=DEFAULT_MIN_TOKENS,
+        default=Fingerprinting().min_tokens,
         show_default=True,
         help="Mark documents with fewer words as short, and leave them out of answers by default.",
     ),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Protocol, TypeVar, get_args
 
 import click
 
@@ -17,16 +16,15 @@ from indexer.cli.options.paths import A_PATH
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
-from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.extract.base import Content, Extractor, Format, Limits, Options
+from indexer.errors import UsageError
+from indexer.library.options import Content, Extraction, Extractor, Format, WorkerLimits
 from indexer.model.paths import store_file
 from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
-    from indexer.ingest.outcomes import Counts
     from indexer.library.collection import Collection
+    from indexer.model.times import Refresh
     from indexer.stores import Store, StoreInfo
-    from indexer.stores.base import Refresh
 
     _BytesType = click.ParamType[int]
     _SecondsType = click.ParamType[float]
@@ -68,19 +66,6 @@ class Seconds(_SecondsType):
         return seconds
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerLimits:
-    """The limits of one document: `timeout` in seconds, `memory` in bytes."""
-
-    timeout: float
-    memory: int
-
-    @property
-    def limits(self) -> Limits:
-        """These, and the usual size of a document."""
-        return Limits(seconds=self.timeout, memory=self.memory)
-
-
 limit_options = Group(
     WorkerLimits,
     click.option(
@@ -89,7 +74,7 @@ limit_options = Group(
         goes_with=["files"],
         type=Seconds(),
         metavar="SECONDS",
-        default=Limits().seconds,
+        default=WorkerLimits().timeout,
         show_default=True,
         help="Time limit for each document.",
     ),
@@ -104,34 +89,6 @@ limit_options = Group(
         help="Memory limit for each document.",
     ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """The options of reading; `content` and `format` are None where nothing was asked, `max_size` is in bytes."""
-
-    content: Content | None
-    extractor: Extractor
-    format: Format | None
-    worker: WorkerLimits
-    max_size: int
-
-    def options(self, content: Content) -> Options:
-        """The options of the extraction, in a content mode."""
-        return Options(content=content, extractor=self.extractor, format=self.format)
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of one document."""
-        return Limits(seconds=self.worker.timeout, memory=self.worker.memory, input_bytes=self.max_size)
-
-    def reading(self, content: Content | None) -> tuple[Options, Limits]:
-        """Options and limits in the content mode of a store, if there is one; IncompatibleStoreError for another."""
-        if self.content and content and self.content != content:
-            raise IncompatibleStoreError(
-                f"--content {self.content}: this store holds fingerprints of content {content}, which can't be compared"
-            )
-        return self.options(content or self.content or "landmarks"), self.limits
 
 
 CONTENTS = click.Choice(get_args(Content))
@@ -249,6 +206,15 @@ filter_option = click.option(
 json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 
 
+class _Outcome(Protocol):
+    @property
+    def failed(self) -> Mapping[str, int]: ...
+    @property
+    def failures(self) -> int: ...
+    @property
+    def reasons(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Talk:
     """The output of a long run: its progress and its summary in words, nothing but what failed if it is to be `quiet`.
@@ -264,7 +230,7 @@ class Talk:
         """True if progress is shown: to a terminal, not `quiet`, and no JSON on standard error."""
         return sys.stderr.isatty() and not self.quiet and not in_json()
 
-    def is_enough(self, summary: Counts, lists: str = "neardup failures lists them") -> bool:
+    def is_enough(self, summary: _Outcome, lists: str = "neardup failures lists them") -> bool:
         """True if a `quiet` run gets no summary; then it says only what failed, and what lists it."""
         if not self.quiet or self.json:
             return False
@@ -283,14 +249,9 @@ talk_options = Group(
 
 def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = False, refresh: Refresh = "wait") -> Store:
     """Open the store; one that is not there is made only where `create` says with what."""
-    from indexer.opening import open_store
+    from indexer.library import opening
 
-    opened_store = open_store(store, create=create, read_only=read_only)
-    opened_store.refresh = refresh
-    tell_made(opened_store, store)
-    for notice in opened_store.notices() if read_only else ():
-        say(notice, level="warning")
-    return opened_store
+    return opening.opened(store, say, create=create, read_only=read_only, refresh=refresh)
 
 
 def opened_collection(
@@ -305,17 +266,11 @@ def opened_collection(
     return collection
 
 
-def tell_made(store: Store, name: str) -> None:
-    """Say that an index was made, whose name may have been mistyped."""
-    if store.created and not store.capabilities.embedded:
-        say(f"there was no index {shown_store(name)}, so it was made")
-
-
 def tell_contended(store: Store) -> int:
     """Say which documents a command left as they are, because others change them all the time; how many."""
-    if sentence := store.contended.sentence():
-        say(sentence, level="warning", contended=store.contended.count)
-    return store.contended.count
+    from indexer.library import opening
+
+    return opening.tell_contended(store, say)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,25 +294,10 @@ class Gone:
         fields(lines)
 
 
-def content_of(store: Store) -> Content:
-    """The content mode that a store's fingerprints were made in."""
-    return cast(Content, store.info.content)
-
-
 def store_folder(store: str) -> str:
     """The folder of an embedded store's file, empty for a store that is no file."""
     path = store_file(store)
     return os.path.dirname(path) if path else ""
-
-
-def begun(inputs: Iterable[Found]) -> Iterable[Found] | None:
-    """The same inputs once there is a first; None where there is none, so that no store need be made for it.
-
-    What is wrong with a name or a pattern is raised before a store is made.
-    """
-    rest = iter(inputs)
-    first = list(islice(rest, 1))
-    return chain(first, rest) if first else None
 
 
 def only_one(**given: object) -> None:

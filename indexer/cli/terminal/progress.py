@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol, Self
@@ -13,8 +13,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from indexer.errors import NeardupError
-from indexer.ingest.indexing import Summary
-from indexer.ingest.sources import Sources
+from indexer.library.indexing import Indexing
 
 
 class _Line(Progress):
@@ -46,11 +45,11 @@ class _Line(Progress):
 
 
 class Bar(_Line):
-    """A line that follows a summary; a second walk over the sources finds the total, for the time left."""
+    """A line that follows a run; a second walk over the files finds the total, for the time left."""
 
-    def __init__(self, summary: Summary, sources: Callable[[], Sources]) -> None:
+    def __init__(self, run: Indexing) -> None:
         super().__init__("indexing", TextColumn("{task.fields[rate]:,.0f}/s"))
-        self._summary, self._sources = summary, sources
+        self._run = run
         self._begin = time.monotonic()
         self._bar = self.add_task("indexing", total=None, rate=0.0, failed=0)
 
@@ -58,12 +57,13 @@ class Bar(_Line):
         """The line as of now."""
         # Progress renders once before its constructor has ended.
         if hasattr(self, "_bar"):
-            done = self._summary.done
+            done = self._run.summary.done
             rate = done / max(time.monotonic() - self._begin, 0.001)
-            self.update(self._bar, completed=done, rate=rate, failed=self._summary.failures)
+            self.update(self._bar, completed=done, rate=rate, failed=self._run.summary.failures)
         yield from super().get_renderables()
 
     def __enter__(self) -> Self:
+        self._begin = time.monotonic()
         threading.Thread(target=self._find_total, daemon=True).start()
         super().__enter__()
         return self
@@ -75,7 +75,7 @@ class Bar(_Line):
 
     def _find_total(self) -> None:
         try:
-            self.update(self._bar, total=self._sources().count())
+            self.update(self._bar, total=self._run.count())
         except (NeardupError, OSError):
             return
 

@@ -17,9 +17,10 @@ from indexer.engine.store.store import SearchStore
 from indexer.errors import NoStoreError
 from indexer.model import Record
 from indexer.model.paths import store_file
+from indexer.model.times import Refresh
 from indexer.opening import open_store
 from indexer.stores import StoreInfo
-from indexer.stores.base import PutStatus, Refresh, Store
+from indexer.stores.base import PutStatus, Store
 
 _STATUSES: Mapping[PutStatus, Status] = {
     PutStatus.CREATED: "created", PutStatus.REPLACED: "replaced", PutStatus.FAILED: "failed",

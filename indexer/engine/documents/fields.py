@@ -14,8 +14,8 @@ from indexer.engine.index.texts import OWN, TextFields, remember, remembered_fie
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Limits
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+from indexer.model.times import Refresh
 from indexer.schemes.base import Scheme
-from indexer.stores.base import Refresh
 
 # The longest title that is kept, in characters.
 _LONGEST_TITLE = 500

@@ -20,8 +20,8 @@ from indexer.engine.store.store import SearchStore
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
+from indexer.model.times import Refresh
 from indexer.stores import StoreInfo
-from indexer.stores.base import Refresh
 
 _CHANGED = 409
 _FORBIDDEN = 403

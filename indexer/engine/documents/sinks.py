@@ -23,12 +23,12 @@ from indexer.engine.store.store import SearchStore
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Failure, Record, Ref
 from indexer.model.chunking import chunks
+from indexer.model.times import Refresh
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.schemes.registry import split
 from indexer.stores import PutStatus, StoreInfo
-from indexer.stores.base import Refresh
 from indexer.stores.schemes import corpus_of, wanted_schemes, with_schemes
 from indexer.text.corpus import Corpus
 

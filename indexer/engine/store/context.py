@@ -14,8 +14,9 @@ from indexer.engine.index.bodies import Bodies
 from indexer.engine.index.side_index import clusters_index, failures_index
 from indexer.errors import NoStoreError, StoreError
 from indexer.model import Ref
+from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import SchemeInfo
-from indexer.stores.base import Contended, Refresh, StoreInfo
+from indexer.stores.base import Contended, StoreInfo
 from indexer.stores.sketches import is_new
 
 

@@ -23,8 +23,9 @@ from indexer.engine.store.schemes import Schemes
 from indexer.engine.store.writes import Writer
 from indexer.errors import STOPPED
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref
+from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import SchemeInfo
-from indexer.stores.base import Capabilities, PutResult, Refresh, Stats, Store, StoreInfo, Versioned
+from indexer.stores.base import Capabilities, PutResult, Stats, Store, StoreInfo, Versioned
 from indexer.stores.sketches import Check, Found, Probe
 
 

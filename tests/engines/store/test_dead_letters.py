@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from indexer.cli import main
-from indexer.cli.files.refused import letters_path
 from indexer.engine.index import mapping
 from indexer.errors import StoreError
-from indexer.ingest.dead_letters import DeadLetters
+from indexer.ingest.dead_letters import DeadLetters, letters_path
 from indexer.ingest.indexing import store_info
 from indexer.ingest.readers import JSON_LINES, Asked, Entry
 from indexer.model import REASON_KEY

@@ -1,0 +1,258 @@
+"""Indexing: documents that come into a store, from files that are named or from a program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import replace
+from itertools import chain, islice
+from threading import Event
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from indexer import own_files
+from indexer.errors import NoStoreError, UsageError
+from indexer.ingest.dead_letters import PATTERN, DeadLetters, Refused, letters_path
+from indexer.ingest.indexing import Settings, Summary, store_info
+from indexer.ingest.indexing import index as run_index
+from indexer.ingest.readers.named_columns import KnownColumns
+from indexer.ingest.sources import STDIN, Sources
+from indexer.library.opening import Tell, opened, tell_contended, warned
+from indexer.library.options import USUAL_CONTENT, Arriving, Extraction, Fingerprinting, Refresh, Walk, content_of
+from indexer.library.records import Indexed
+from indexer.matching.kept import schemes_of, schemes_of_new
+from indexer.model.paths import store_file
+from indexer.opening import open_store
+from indexer.text.hiding import shown_name
+
+if TYPE_CHECKING:
+    from indexer.clustering.arrivals import Arrivals
+    from indexer.model import Ref
+    from indexer.schemes.base import Scheme
+    from indexer.stores import Store
+
+Item = TypeVar("Item")
+_NO_COLUMNS = "the store can't remember the names of the columns; give them wherever these files are read again"
+
+
+class Indexing:
+    """A run that brings files into a store, as `neardup index`; a context manager, in which its own files stay unread.
+
+    `summary` and `count` tell how far it is, `opened` whether it came to open the store. `dead_letters` names the file
+    for documents that the store refuses, and `tell` is called with sentences about what can't be done as asked. Raises
+    UsageError, and NotFoundError for a path that does not exist.
+    """
+
+    def __init__(
+        self,
+        store: str,
+        paths: Sequence[str],
+        walk: Walk,
+        making: Fingerprinting,
+        extraction: Extraction,
+        *,
+        tell: Tell = warned,
+        dead_letters: str | None = None,
+    ) -> None:
+        if not paths and not walk.paths_from:
+            raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
+        if walk.paths_from == STDIN and STDIN in paths:
+            raise UsageError("standard input can't be the list of paths and JSON lines at once")
+        self.summary, self.opened = Summary(), False
+        self._store, self._paths, self._walk = store, paths, replace(walk, exclude=(*walk.exclude, PATTERN))
+        self._making, self._extraction, self._known = making, extraction, KnownColumns()
+        self._letters, self._own, self._tell = letters_path(dead_letters, paths), ExitStack(), tell
+
+    def __enter__(self) -> Self:
+        self._own.enter_context(own_files.in_use(self._letters))
+        if path := store_file(self._store):
+            self._own.enter_context(own_files.in_use(path, store=True))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._own.close()
+
+    def sources(self) -> Sources:
+        """The documents that the paths stand for."""
+        path = store_file(self._store)
+        selection = self._walk.selection(self._extraction, os.path.dirname(path), self._known)
+        return Sources(self._paths, selection, paths_from=self._walk.listed())
+
+    def count(self) -> int | None:
+        """The number of documents, found by walking; None where only reading would tell."""
+        return self.sources().count()
+
+    def run(
+        self,
+        arriving: Arriving,
+        *,
+        create: bool = True,
+        refresh: Refresh = "wait",
+        bulk_load: bool = False,
+        retry_failed: bool = False,
+        stop: Event | None = None,
+        on_new: Callable[[str], None] | None = None,
+        following: AbstractContextManager[object] | None = None,
+    ) -> Indexed:
+        """Bring the documents into the store; where there is none, the first of them makes it, unless not to `create`.
+
+        `on_new` is called with the id of each document that has no near-duplicate on arrival, unless `arriving` names a
+        file for these. `following` is entered while documents are read. When interrupted with `stop` set, what is done
+        is stored, and the result says so. Raises StoreError, NoStoreError, IncompatibleStoreError and UsageError.
+        """
+        self.sources()
+        settings, exists = self._settings(create=create, retry_failed=retry_failed)
+        sources = self.sources()
+        inputs = sources if exists else begun(sources)
+        if inputs is None:
+            self._tell("no document was found, so no store was made")
+            return indexed(self._store, self.summary, left_out=sources.left_out)
+        making, coming, stopped = self._making, None, False
+        letters = Refused(self._letters, settings.options, settings.limits, self._tell)
+        made = store_info(settings.options.content, schemes_of_new(making.schemes, making.scheme, made=not exists))
+        with opened(self._store, self._tell, create=made, refresh=refresh) as target:
+            self.opened = True
+            try:
+                settings = replace(settings, schemes=with_added(target, making.scheme, making.schemes))
+                with (
+                    target.bulk_load() if bulk_load else nullcontext(),
+                    letters,
+                    _lines_to(arriving.new_to, on_new) as write,
+                    arrivals(target, arriving, self._tell, write) as coming,
+                    following or nullcontext(),
+                ):
+                    run_index(
+                        inputs, target, settings, summary=self.summary, stop=stop, arrivals=coming, refused=letters,
+                        has_read=sources.has_read,
+                    )  # fmt: skip
+                tell_contended(target, self._tell)
+            except KeyboardInterrupt:
+                if stop is None or not stop.is_set():
+                    raise
+                stopped = True
+            if not self._known.keep(target):
+                self._tell(_NO_COLUMNS)
+        return indexed(self._store, self.summary, coming, left_out=sources.left_out, letters=letters, stopped=stopped)
+
+    def _settings(self, *, create: bool, retry_failed: bool) -> tuple[Settings, bool]:
+        """The settings of the run, in the content mode of the store that is there, and if there is one."""
+        content, exists = self._extraction.content, True
+        try:
+            with open_store(self._store, read_only=True) as there:
+                content = content or content_of(there)
+                self._known = KnownColumns(there)
+        except NoStoreError:
+            if not create:
+                raise
+            exists = False
+        settings = Settings(
+            options=self._extraction.options(content or USUAL_CONTENT),
+            limits=self._extraction.limits,
+            jobs=self._making.processes,
+            min_tokens=self._making.min_tokens,
+            retry_failed=retry_failed,
+        )
+        return settings, exists
+
+
+def with_added(store: Store, added: Sequence[str], exactly: str | None = None) -> list[Scheme]:
+    """The schemes of a store beside simhash-doc, with those `added` to it; raises as `schemes_of`."""
+    schemes = schemes_of(store, added, exactly)
+    for scheme in schemes:
+        store.add_scheme(scheme.info)
+    return schemes
+
+
+@contextmanager
+def arrivals(
+    store: Store, arriving: Arriving, tell: Tell, on_new: Callable[[str], None] | None = None
+) -> Iterator[Arrivals | None]:
+    """The `Arrivals` that look at documents as they come, None where nothing is asked about near-duplicates."""
+    if not arriving:
+        yield None
+        return
+    from indexer.clustering.arrivals import NOT_CLUSTERED, Arrivals, rule_for
+    from indexer.matching.shorthand import Wanted, rule_asked
+
+    by = rule_for(
+        store,
+        rule_asked(Wanted(match=arriving.match, distance=arriving.distance), store),
+        bound=arriving.clustering.bound,
+        canonical=arriving.clustering.canonical_rule,
+        cluster=arriving.cluster,
+    )
+    if by.refused:
+        tell(f"{NOT_CLUSTERED}: {by.refused}", level="warning")
+
+    def note(ref: Ref) -> None:
+        if on_new:
+            on_new(ref.id)
+
+    coming = Arrivals(store, by, cluster=arriving.cluster, skip=arriving.skip_duplicates, on_new=note)
+    try:
+        yield coming
+    except KeyboardInterrupt:
+        # The same run again passes over what is stored already.
+        coming.place()
+        raise
+    coming.close()
+
+
+def indexed(
+    store: str,
+    summary: Summary,
+    coming: Arrivals | None = None,
+    *,
+    left_out: int = 0,
+    letters: DeadLetters | None = None,
+    stopped: bool = False,
+) -> Indexed:
+    """The outcome of a run."""
+    refused = letters.count if letters else 0
+    return Indexed(
+        store=shown_name(store),
+        indexed=summary.indexed,
+        replaced=summary.replaced,
+        unchanged=summary.unchanged,
+        failed=dict(summary.failed),
+        failed_before=summary.failed_before,
+        duplicates=summary.duplicates,
+        reused=summary.reused,
+        empty=summary.empty,
+        short=summary.short,
+        new=coming.counts.new if coming else None,
+        near=coming.counts.near if coming else None,
+        refused=refused,
+        dead_letters=os.fspath(letters.path) if letters and refused else None,
+        first_failure=summary.first_failure,
+        left_out=left_out,
+        bytes=summary.bytes_read,
+        seconds=round(summary.seconds, 3),
+        stopped=stopped,
+    )
+
+
+def begun(inputs: Iterable[Item]) -> Iterable[Item] | None:
+    """The same inputs once there is a first; None where there is none, so that no store need be made for it.
+
+    What is wrong with a name or a pattern is raised before a store is made.
+    """
+    rest = iter(inputs)
+    first = list(islice(rest, 1))
+    return chain(first, rest) if first else None
+
+
+@contextmanager
+def _lines_to(name: str | None, answer: Callable[[str], None] | None) -> Iterator[Callable[[str], None] | None]:
+    if name is None or name == STDIN:
+        yield answer
+        return
+    try:
+        lines = open(name, "w", encoding="utf-8", errors="backslashreplace", opener=own_files.writer)  # noqa: SIM115
+        with lines as file, own_files.in_use(name):
+            yield lambda line: print(line, file=file)
+    except OSError as error:
+        raise UsageError(f"--new-to {name}: {error.strerror}") from error

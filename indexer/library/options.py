@@ -1,0 +1,188 @@
+"""Options of actions that belong together, as commands and programs give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.extract.base import Content, Extractor, Format, Limits, Options
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
+from indexer.ingest.path_lists import list_of_paths
+from indexer.ingest.readers import Columns
+from indexer.ingest.readers.named_columns import KnownColumns
+from indexer.ingest.sources import LEFT_OUT, IdFrom, Selection
+from indexer.model.times import Refresh
+
+if TYPE_CHECKING:
+    from indexer.clustering.canonical import CanonicalRule
+    from indexer.engine.index.texts import TextFields
+    from indexer.stores.base import Store
+
+__all__ = ["LEFT_OUT", "Content", "Extractor", "Format", "IdFrom", "Limits", "Options", "Refresh", "list_of_paths"]
+
+USUAL_CONTENT: Content = "landmarks"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLimits:
+    """The limits of one document: `timeout` in seconds, `memory` in bytes."""
+
+    timeout: float = Limits().seconds
+    memory: int = Limits().memory
+
+    @property
+    def limits(self) -> Limits:
+        """These, and the usual size of a document."""
+        return Limits(seconds=self.timeout, memory=self.memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """The options of reading; `content` and `format` are None where nothing was asked, `max_size` is in bytes."""
+
+    content: Content | None = None
+    extractor: Extractor = "auto"
+    format: Format | None = None
+    worker: WorkerLimits = field(default_factory=WorkerLimits)
+    max_size: int = Limits().input_bytes
+
+    def options(self, content: Content) -> Options:
+        """The options of the extraction, in a content mode."""
+        return Options(content=content, extractor=self.extractor, format=self.format)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of one document."""
+        return Limits(seconds=self.worker.timeout, memory=self.worker.memory, input_bytes=self.max_size)
+
+    def reading(self, content: Content | None) -> tuple[Options, Limits]:
+        """Options and limits in the content mode of a store, if there is one; IncompatibleStoreError for another."""
+        if self.content and content and self.content != content:
+            raise IncompatibleStoreError(
+                f"--content {self.content}: this store holds fingerprints of content {content}, which can't be compared"
+            )
+        return self.options(content or self.content or USUAL_CONTENT), self.limits
+
+
+@dataclass(frozen=True, slots=True)
+class NamedColumns:
+    """The names of the fields of JSON lines and columns of tables; None for the usual ones."""
+
+    text_field: str | None = None
+    id_field: str | None = None
+    title_field: str | None = None
+
+    def columns(self, extraction: Extraction) -> Columns:
+        """The same for a reader; the text is HTML where that is the kind of the documents."""
+        is_html = extraction.format == "html"
+        return Columns(self.text_field or "", self.id_field or "", self.title_field or "", html=is_html)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFields:
+    """The fields that are named for the texts of an index, and those of files that hold many documents."""
+
+    field: tuple[str, ...] = ()
+    html: bool = False
+    columns: NamedColumns = NamedColumns()
+
+    def fields(self, *, stored: bool) -> TextFields | None:
+        """The fields that were named; UsageError where documents of no store are read (`stored` False)."""
+        if not self.field:
+            return None
+        if not stored:
+            raise UsageError("--field names fields of the store's documents; other documents have none")
+        from indexer.engine.index.texts import TextFields
+
+        return TextFields(self.field, self.html)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The list of paths beside those named, the files of a folder that are taken, and what names documents."""
+
+    paths_from: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    hidden: bool = False
+    follow_links: bool = False
+    id_from: IdFrom = "path"
+    columns: NamedColumns = NamedColumns()
+
+    def selection(self, extraction: Extraction, base: str, known: KnownColumns | None = None) -> Selection:
+        """The selection of documents; `base` is the folder that ids of files are seen from."""
+        return Selection(
+            include=self.include,
+            exclude=self.exclude,
+            hidden=self.hidden,
+            follow_links=self.follow_links,
+            id_from=self.id_from,
+            base=base,
+            line_limit=extraction.max_size,
+            columns=self.columns.columns(extraction),
+            known=known or KnownColumns(),
+        )
+
+    def listed(self) -> Iterable[str]:
+        """The paths of the list. Raises NotFoundError where it can't be read."""
+        return list_of_paths(self.paths_from) if self.paths_from else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprinting:
+    """The options of fingerprinting documents.
+
+    `jobs` is None for a worker process on each processor, `scheme` names schemes that are to be added to the store, and
+    `schemes` is a list of those that a new one is made with, None where nothing was asked.
+    """
+
+    jobs: int | None = None
+    min_tokens: int = DEFAULT_MIN_TOKENS
+    scheme: tuple[str, ...] = ()
+    schemes: str | None = None
+
+    @property
+    def processes(self) -> int:
+        """The number of worker processes."""
+        return self.jobs or default_jobs()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """The options of clustering beside the match rule; None where nothing was asked."""
+
+    bound: float | None = None
+    canonical: str | None = None
+    prefer: tuple[str, ...] = ()
+
+    @property
+    def canonical_rule(self) -> CanonicalRule | None:
+        """The rule for the document that stands for a cluster, None where nothing was asked. Raises UsageError."""
+        from indexer.clustering.canonical import canonical_asked
+
+        return canonical_asked(self.canonical, self.prefer)
+
+
+@dataclass(frozen=True, slots=True)
+class Arriving:
+    """The options of indexing about near-duplicates, and the rule for them; `new_to` names a file for ids of new ones.
+
+    With `cluster` documents are put into clusters as they come, with `skip_duplicates` near-duplicates are left out.
+    """
+
+    cluster: bool = False
+    skip_duplicates: bool = False
+    new_to: str | None = None
+    match: str | None = None
+    distance: int | None = None
+    clustering: ClusterOptions = ClusterOptions()
+
+    def __bool__(self) -> bool:
+        return self.cluster or self.skip_duplicates
+
+
+def content_of(store: Store) -> Content:
+    """The content mode that a store's fingerprints were made in."""
+    return cast(Content, store.info.content)
