@@ -225,6 +225,13 @@ class SchemeContract:
         assert together.tolist() == [scheme.similarities(payloads[0], [payload])[0] for payload in payloads]
         assert scheme.similarities(payloads[0], []).shape == (0,)
 
+    def test_keys_that_payloads_hold_are_those_of_the_sketches(self, scheme: Scheme) -> None:
+        made = [self.sketched(scheme, document(seed, 20 * seed + 40)) for seed in range(5)]
+        held = scheme.keys_of(Ragged.of_bytes([sketch.payload for sketch in made]))
+        if held is not None:
+            assert held.values.dtype == np.int64
+            assert [tuple(held.row(place).tolist()) for place in range(len(made))] == [sketch.keys for sketch in made]
+
     def test_pairs_of_a_table_are_compared_as_one_by_one(self, scheme: Scheme) -> None:
         payloads = [self.sketched(scheme, document(seed // 3, 200 + seed)).payload for seed in range(12)]
         left, right = (places.ravel() for places in np.mgrid[: len(payloads), : len(payloads)])

@@ -98,6 +98,14 @@ class Scheme(ABC):
     """True if all pairs are found by the keys, so that these have to be read."""
 
     @classmethod
+    def keys_of(cls, payloads: Ragged) -> Ragged | None:  # noqa: ARG003 most keys are made of more than the payload
+        """The packed keys (int64) that payloads hold in themselves, a row for each; None where they are no part of it.
+
+        A store keeps such keys once. Raises PayloadError for bytes that are no payload.
+        """
+        return None
+
+    @classmethod
     def needed(cls, parameters: Mapping[str, Parameter]) -> str:  # noqa: ARG003 some schemes need none
         """The name of the corpus (`indexer.text.corpus`) that a scheme of these parameters takes; empty for none."""
         return ""

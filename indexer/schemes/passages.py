@@ -71,6 +71,11 @@ class Passages(Scheme):
         """Features, shingle and window."""
         return {"features": self.features, "shingle": self.shingle, "window": self.window}
 
+    @classmethod
+    def keys_of(cls, payloads: Ragged) -> Ragged:
+        """The keys of the shingles, which are all that a payload has."""
+        return Ragged(_keys(payloads).astype(np.int64), payloads.offsets // _KEY_BYTES)
+
     @property
     def guarantee(self) -> int:
         """So many words, or letters, in a row that two texts have in common give both the same key."""

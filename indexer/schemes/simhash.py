@@ -89,6 +89,11 @@ class SimhashDoc(Scheme):
     default_similarity = 1 - DEFAULT_DISTANCE / 64
     layout = SIMHASH64_LAYOUT
 
+    @classmethod
+    def keys_of(cls, payloads: Ragged) -> Ragged:
+        """The 16 keys of each simhash."""
+        return Ragged.of_matrix(core.simhash_keys(values_of(payloads)).astype(np.int64))
+
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """None: everything is fixed by the specification."""

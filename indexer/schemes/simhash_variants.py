@@ -16,7 +16,7 @@ from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Weights, require_bytes
 from indexer.schemes.keys import blocks, simhash64
-from indexer.schemes.simhash import bits_allowed, bits_written
+from indexer.schemes.simhash import bits_allowed, bits_written, values_of
 from indexer.text.corpus import Corpus, resource_name
 from indexer.text.counts import counted
 from indexer.text.features import Counts, Hashes, Recipe, check_weights, recipe, weighted
@@ -60,6 +60,14 @@ class SimhashVariant(Scheme):
         if corpus is not None:
             require_corpus(corpus, self.recipe)
         self.layout = simhash64.SIMHASH64_LAYOUT if bits == 64 else blocks.layout(bits)
+
+    @classmethod
+    def keys_of(cls, payloads: Ragged) -> Ragged:
+        """The 16 keys of simhash-doc, or the blocks of another width."""
+        if payloads.width not in (4, 16):
+            return Ragged.of_matrix(core.simhash_keys(values_of(payloads)).astype(np.int64))
+        parts = payloads.matrix(payloads.width).view(">u2").astype(np.int64)
+        return Ragged.of_matrix(parts | np.arange(parts.shape[1]) << blocks.BLOCK_BITS)
 
     @classmethod
     def needed(cls, parameters: Mapping[str, Parameter]) -> str:

@@ -194,6 +194,8 @@ def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> st
             return f"a sketch of {sketch.scheme} in a store of {scheme.id}"
         if bool(sketch.keys) != bool(sketch.payload) or sketch.features < 0:
             return f"a sketch of {name} that has a payload or keys, not both"
+        if sketch.features and not sketch.keys:
+            return f"a sketch of {name} without keys, of features"
         if sketch.keys and not (min(sketch.keys) >= 0 and max(sketch.keys) < scheme.layout.end):
             return f"a key outside the key layout of {name}"
     if known < len(sketches):

@@ -178,7 +178,7 @@ def change_the_schema(path: Path, chance: random.Random) -> None:
             f"ALTER TABLE {table} RENAME TO other",
             f"ALTER TABLE {table} RENAME COLUMN {chance.choice(columns)} TO other",
             f"ALTER TABLE {table} DROP COLUMN {columns[-1]}",
-            "DROP INDEX documents_by_sketch_0",
+            "DROP INDEX equals_by_sketch_0",
             "DROP INDEX documents_by_digest",
             f"DROP TABLE {table}; CREATE VIEW {table} AS SELECT 1 AS number, 'x' AS id, 'y' AS name, 'z' AS value",
             f"CREATE TRIGGER t AFTER INSERT ON {table} BEGIN DELETE FROM {table}; END",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ import pytest
 from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.opening import open_store
+from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
-from indexer.stores import Store
+from indexer.stores import PutStatus, Store
 from indexer.stores.sketches import Probe
 from indexer.stores.sqlite import parts
 from indexer.stores.sqlite import sketches as sqlite_sketches
@@ -81,8 +84,10 @@ def consistent(path: Path) -> None:
         distinct = {(s.payload, s.keys) for each in held if (s := each.sketch_of(name)) and s.payload}
         [(number, tables, bits)] = rows(path, f"SELECT number, tables, bits FROM schemes WHERE name = '{name}'")
         half = KeyLayout(tables, bits).end // 2
-        numbers = rows(path, f"SELECT number FROM sketches_{number} ORDER BY number")
+        numbers = rows(path, f"SELECT number FROM sketches_{number} WHERE payload IS NOT NULL ORDER BY number")
         assert len(numbers) == len(distinct)
+        counted = rows(path, f"SELECT documents, sketches FROM schemes WHERE number = {number}")
+        assert counted == [(sum(each.sketch_of(name) is not None for each in held), len(distinct))]
         every = f"(SELECT * FROM postings_{number} UNION ALL SELECT * FROM recent_{number})"
         posted = rows(path, f"SELECT sketch FROM {every} WHERE key >= -{half}")
         assert len(posted) == sum(len(set(keys)) for _, keys in distinct)
@@ -126,7 +131,7 @@ def test_a_thousand_equal_documents_cost_one_set_of_keys(store: Store, path: Pat
     [found] = store.probe([Probe(BANDS.name, BANDED[1].keys, 4)])
     assert list(found.refs) == [Ref("0000")]
     store.delete([Ref("0000")])
-    for table in ("sketches", "document_sketches", "postings", "recent"):
+    for table in ("sketches", "equals", "postings", "recent"):
         for scheme in (0, 1, 2):
             assert rows(path, f"SELECT * FROM {table}_{scheme}") == []
 
@@ -166,6 +171,58 @@ def test_keys_come_back_in_whatever_tables_and_order_they_are(store: Store) -> N
         store.delete([each.ref for each in stored if each not in some])
         [found] = store.scan_sketches([BANDS.name], keys=[BANDS.name])
         assert [tuple(found.keys[BANDS.name].row(n).tolist()) for n in range(len(some))] == forms[: len(some)]
+
+
+MOMENTS = st.one_of(
+    st.text(max_size=8),
+    st.datetimes().map(lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")),
+    st.datetimes().map(lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%SZ")),
+    st.sampled_from(["2026-13-01T00:00:00Z", "2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:60Z", "2026-01-01"]),
+)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(moments=st.lists(MOMENTS, min_size=1, max_size=8))
+def test_times_come_back_as_they_were_and_the_last_is_known(store: Store, moments: list[str]) -> None:
+    stored = [record(str(n), n, indexed_at=moment, format=str(n % 3)) for n, moment in enumerate(moments)]
+    put(store, *stored)
+    assert store.get([each.ref for each in stored]) == stored
+    assert store.stats().last_indexed_at == max(moments)
+    assert store.stats().formats == Counter(each.format for each in stored)
+    store.delete([each.ref for each in stored])
+
+
+def test_ids_of_one_digest_are_told_apart(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("parts", "rows", "store"):
+        monkeypatch.setattr(f"indexer.stores.sqlite.{module}.id_digest", lambda name: 7)
+    stored = [record(name, number) for number, name in enumerate("abc")]
+    put(store, *stored)
+    assert put(store, record("b", 9)) == [PutStatus.REPLACED]
+    assert store.get([Ref(name) for name in "cbad"]) == [stored[2], record("b", 9), stored[0], None]
+    assert store.delete([Ref("a"), Ref("d")]) == 1
+    assert [each.ref.id for each in store.scan()] == ["c", "b"]
+
+
+def test_keys_that_the_payload_holds_are_kept_once(store: Store, path: Path) -> None:
+    passages = registry.scheme("passages")
+    store.add_scheme(passages.info)
+    text = " ".join(f"word{number}" for number in range(2_000))
+    sketch = passages.sketch(text)
+    assert sketch is not None
+    stored = [record("a", 1, sketches={passages.family: sketch}), record("b", 2)]
+    put(store, *stored)
+    assert rows(
+        path, "SELECT sum(length(keys)) FROM (SELECT keys FROM sketches_0 UNION SELECT keys FROM sketches_3)"
+    ) == [(0,)]
+    assert store.get([Ref("a"), Ref("b")]) == stored
+    [found] = store.scan_sketches(["passages", SIMHASH_DOC], keys=["passages"])
+    assert [found.keys["passages"].row(place).tolist() for place in range(2)] == [list(sketch.keys), []]
+    # Others than those of the payload come back as they were.
+    odd = dataclasses.replace(sketch, keys=(1, 5))
+    put(store, record("c", 1, sketches={passages.family: odd}))
+    assert store.get([Ref("c")]) == [record("c", 1, sketches={passages.family: odd})]
+    store.delete([Ref("a"), Ref("b"), Ref("c")])
+    consistent(path)
 
 
 @pytest.mark.parametrize("digest", ["", "d", "ab", "AB", "0" * 64, "a b", "ab\n", "\u00e9\u00e9", "\ud800", "\x01"])

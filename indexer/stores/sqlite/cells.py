@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from indexer.errors import StoreError
 
+_EPOCH = datetime(1970, 1, 1)
 _LARGEST = (1 << 63) - 1
 # The struct module's codes for integers of these dtypes.
 _CODES = {"<u4": "I", "<u8": "Q", "<i8": "q"}
@@ -32,6 +34,28 @@ def text(cell: Any) -> str:
         return blob(cell).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
         raise DamagedError(f"no UTF-8: {error.reason}") from None
+
+
+def moment(cell: Any) -> str:
+    """A time: twice the microseconds since 1970, and one more where it is written with its decimal places, or a text.
+
+    Written as in `indexer.model.times`, or without the decimal places of a whole second.
+    """
+    if type(cell) is not int:
+        return text(cell)
+    microseconds, written = divmod(cell, 2)
+    seconds, rest = divmod(microseconds, 1_000_000)
+    if rest and not written:
+        raise DamagedError(f"the time {cell} is out of range")
+    return _second(seconds) + (f".{rest:06d}Z" if written else "Z")
+
+
+@lru_cache(maxsize=1024)
+def _second(seconds: int) -> str:
+    try:
+        return (_EPOCH + timedelta(seconds=seconds)).isoformat()
+    except OverflowError:
+        raise DamagedError(f"a time {seconds} seconds from 1970") from None
 
 
 def name(cell: Any) -> str:

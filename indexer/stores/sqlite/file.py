@@ -25,19 +25,23 @@ FORM = 1
 # SQLite's text can't.
 _TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    # Where the source is NULL it is the id; the last three may be empty, and first_indexed_at then is indexed_at.
+    # Where the source is NULL it is the id; the last three may be empty, and first_indexed_at then is indexed_at. Times
+    # are microseconds where they are of the usual form.
     """CREATE TABLE documents (
-        number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, short INTEGER NOT NULL, size INTEGER NOT NULL,
-        format BLOB NOT NULL, source BLOB, title BLOB NOT NULL, extractor BLOB NOT NULL,
-        indexed_at BLOB NOT NULL, digest_crc INTEGER, source_digest BLOB NOT NULL, metadata TEXT,
-        text_digest BLOB NOT NULL, container BLOB NOT NULL, first_indexed_at BLOB NOT NULL)""",
+        number INTEGER PRIMARY KEY, id BLOB NOT NULL, id_digest INTEGER NOT NULL, short INTEGER NOT NULL,
+        size INTEGER NOT NULL, format BLOB NOT NULL, source BLOB, title BLOB NOT NULL, extractor BLOB NOT NULL,
+        indexed_at NOT NULL, digest_crc INTEGER, source_digest BLOB NOT NULL, metadata TEXT,
+        text_digest BLOB NOT NULL, container BLOB NOT NULL, first_indexed_at NOT NULL)""",
+    # Of a few bytes of the id's digest, which are as good as the id, and a tenth of a URL.
+    "CREATE INDEX documents_by_id ON documents (id_digest)",
     # Of the digest's CRC-32, not of the digest: a tenth of the size.
     "CREATE INDEX documents_by_digest ON documents (digest_crc) WHERE digest_crc IS NOT NULL",
     # Each has tables of its own, named by its number, which no other one is given later (tables.py).
-    # Comparable: of the documents that are not short and have words those with a sketch.
+    # Documents are those with a sketch, comparable those of them that are not short and have words; sketches, the
+    # distinct ones with features.
     """CREATE TABLE schemes (
         number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, id TEXT NOT NULL, tables INTEGER NOT NULL,
-        bits INTEGER NOT NULL, comparable INTEGER NOT NULL)""",
+        bits INTEGER NOT NULL, comparable INTEGER NOT NULL, documents INTEGER NOT NULL, sketches INTEGER NOT NULL)""",
     "CREATE TABLE annotations (document INTEGER PRIMARY KEY, fields TEXT NOT NULL, cluster BLOB)",
     # The members of a cluster are looked up for each document that joins it.
     "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",

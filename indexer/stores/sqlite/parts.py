@@ -17,7 +17,7 @@ from indexer.model import Ref
 from indexer.model.chunking import chunks
 from indexer.stores.base import Store
 from indexer.stores.sqlite import cells
-from indexer.stores.sqlite.rows import Replaced
+from indexer.stores.sqlite.rows import Replaced, id_digest
 
 T = TypeVar("T")
 
@@ -93,9 +93,12 @@ def document_numbers(connection: sqlite3.Connection, names: Sequence[bytes]) -> 
     """For each stored id its document's number and whether it is short."""
     numbers: dict[bytes, tuple[int, bool]] = {}
     for chunk in chunks(names, READ_ROWS):
-        sql = f"SELECT id, number, short FROM documents WHERE id IN ({marks(len(chunk))})"  # noqa: S608 only marks
+        wanted, digests = set(chunk), list(map(id_digest, chunk))
+        sql = f"SELECT id, number, short FROM documents WHERE id_digest IN ({marks(len(chunk))})"  # noqa: S608 only marks
         numbers.update(
-            (name, (number, bool(cells.count(short, 1)))) for name, number, short in connection.execute(sql, chunk)
+            (name, (number, bool(cells.count(short, 1))))
+            for name, number, short in connection.execute(sql, digests)
+            if name in wanted
         )
     return numbers
 
@@ -105,7 +108,7 @@ def replaced_documents(connection: sqlite3.Connection, numbers: Sequence[int]) -
     sql = """SELECT d.number, d.indexed_at, d.first_indexed_at, d.text_digest, a.fields, a.cluster FROM documents d
         LEFT JOIN annotations a ON a.document = d.number WHERE d.number IN (SELECT value FROM json_each(?))"""
     return {
-        number: Replaced(cells.text(at), cells.text(first), same, None if fields is None else (fields, cluster))
+        number: Replaced(cells.moment(at), cells.moment(first), same, None if fields is None else (fields, cluster))
         for number, at, first, same, fields, cluster in connection.execute(sql, (json.dumps(numbers),))
     }
 

@@ -29,7 +29,7 @@ _READ = 16_384
 _MAX_MARKS = 4000
 # Questions whose keys are looked up together, and about how many keys.
 _ASKED_AT_ONCE, _KEYS_AT_ONCE = 500, 100_000
-_RECORD_WIDTH = RECORD_COLUMNS.count(",") + 1
+_RECORD_WIDTH = len(RECORD_COLUMNS)
 
 
 class SketchLookups(OnFile):
@@ -142,8 +142,10 @@ class SketchLookups(OnFile):
             while rows := cursor.fetchmany(_READ):
                 refs = [Ref(cells.text(row[0])) for row in rows]
                 columns = {
-                    name: self._schemes[name].unpack_each([row[place] for row in rows])
-                    for place, name in enumerate(keyed, 1 + len(names))
+                    name: self._schemes[name].unpack_each(
+                        [row[place] for row in rows], [row[place + 1] for row in rows]
+                    )
+                    for place, name in zip(range(1 + len(names), len(rows[0]), 2), keyed, strict=True)
                 }
                 yield Found(refs, _payloads(rows, names, 1), columns)
 
@@ -175,27 +177,19 @@ _Shape = tuple[int, int, bool]
 @lru_cache(maxsize=128)
 def _probing(shapes: tuple[_Shape, ...], schemes: tuple[int, ...], *, records: bool) -> str:
     """The query for documents, with payloads, that satisfy probes of these shapes."""
-    start, parts = 1, []
-    for shape in shapes:
+    start, hits, documents = 1, [], []
+    for place, shape in enumerate(shapes):
         part, start = _found_by(*shape, start)
-        parts.append(part)
-    columns = ", ".join([RECORD_COLUMNS if records else "d.id", *(f"v{number}.payload" for number in schemes)])
-    wanted = dict.fromkeys([*[FIRST] * records, *schemes])
-    if len(shapes) == 1:
-        # Without a list of documents in between.
-        [(number, _, _)] = shapes
-        wanted.pop(number, None)
-        source = f"""document_sketches_{number} l{number} CROSS JOIN documents d ON d.number = l{number}.document
-            LEFT JOIN sketches_{number} v{number} ON v{number}.number = l{number}.sketch"""
-        where = f"l{number}.sketch IN ({parts[0]})"
-    else:
-        source = "documents d"
-        documents = (
-            f"SELECT document FROM document_sketches_{number} WHERE sketch IN ({part})"
-            for part, (number, _, _) in zip(parts, shapes, strict=True)
-        )
-        where = f"d.number IN ({' UNION ALL '.join(documents)})"
-    return f"SELECT {columns} FROM {source} {' '.join(map(joined, wanted))} WHERE {where} AND d.short <= ?{start}"
+        hits.append(f"h{place}(sketch) AS MATERIALIZED ({part})")
+        # A sketch has the number of the first of its documents.
+        documents += [
+            f"SELECT sketch FROM h{place}",
+            f"SELECT e.document FROM h{place} h CROSS JOIN equals_{shape[0]} e ON e.sketch = h.sketch",
+        ]
+    columns = ", ".join([*(RECORD_COLUMNS if records else ("d.id",)), *(f"v{number}.payload" for number in schemes)])
+    joins = " ".join(map(joined, dict.fromkeys([*[FIRST] * records, *schemes])))
+    return f"""WITH {", ".join(hits)} SELECT {columns} FROM documents d {joins}
+        WHERE d.number IN ({" UNION ALL ".join(documents)}) AND d.short <= ?{start}"""
 
 
 def _found_by(number: int, count: int, counted: bool, start: int) -> tuple[str, int]:
@@ -214,9 +208,10 @@ def _found_by(number: int, count: int, counted: bool, start: int) -> tuple[str, 
 @lru_cache(maxsize=32)
 def _scanning(schemes: tuple[int, ...], keyed: tuple[int, ...]) -> str:
     """The query for all documents with features for one of the schemes, with payloads, then keys."""
-    columns = ["d.id", *(f"v{number}.payload" for number in schemes), *(f"v{number}.keys" for number in keyed)]
+    columns = ["d.id", *(f"v{number}.payload" for number in schemes)]
+    columns += [f"v{number}.{column}" for number in keyed for column in ("keys", "payload")]
     joins = " ".join(map(joined, dict.fromkeys((*schemes, *keyed))))
-    having = " OR ".join(f"l{number}.sketch IS NOT NULL" for number in schemes) or "0"
+    having = " OR ".join(f"v{number}.payload IS NOT NULL" for number in schemes) or "0"
     return f"""SELECT {", ".join(columns)} FROM documents d {joins}
         WHERE d.short <= ?1 AND ({having}) ORDER BY d.number"""
 

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref, Sketch, first_arrival
 from indexer.model.paths import MovableFolder
 from indexer.stores.sketches import refusal
 from indexer.stores.sqlite import cells
-from indexer.stores.sqlite.tables import StoredScheme
+from indexer.stores.sqlite.tables import FIRST, StoredScheme, features
 
 MAX_RECORD_BYTES = 16 << 20
 _MAX_INTEGER = (1 << 63) - 1
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{6}))?Z", re.ASCII)
 
-# The order of the columns in every query that reads whole records, the document's number before them; l0 and v0 are the
-# tables of the first scheme.
+# The order of the columns in every query that reads whole records, the document's number before them, after joined() of
+# the first scheme.
 RECORD_COLUMNS = (
-    "d.number, d.id, l0.features, v0.payload, v0.keys, d.short, d.source, d.title, d.format, d.extractor, d.size, "
-    "d.source_digest, d.indexed_at, d.metadata, d.text_digest, d.container, d.first_indexed_at"
-)
+    "d.number", "d.id", features(FIRST), f"v{FIRST}.payload", f"v{FIRST}.keys", "d.short", "d.source", "d.title",
+    "d.format", "d.extractor", "d.size", "d.source_digest", "d.indexed_at", "d.metadata", "d.text_digest",
+    "d.container", "d.first_indexed_at",
+)  # fmt: skip
 
 
 # Places in the columns of a row.
-_INDEXED_AT, _TEXT_DIGEST = 6, 10
+_INDEXED_AT, _TEXT_DIGEST = 7, 11
 
 
 class RefusedError(Exception):
@@ -67,6 +73,22 @@ def pack_text(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
+def pack_moment(moment: str) -> int | bytes:
+    """The stored form of a time: a number, see cells.moment(); of another form than the usual ones its text."""
+    if not (usual := _MOMENT.fullmatch(moment)):
+        return pack_text(moment)
+    try:
+        seconds = _seconds(usual[1])
+    except ValueError:
+        return pack_text(moment)
+    return (seconds * 1_000_000 + int(usual[2] or 0)) * 2 + (usual[2] is not None)
+
+
+@lru_cache(maxsize=64)
+def _seconds(moment: str) -> int:
+    return int(datetime.fromisoformat(f"{moment}+00:00").timestamp())
+
+
 def pack_ref(ref: Ref) -> bytes | None:
     """The stored form of an identity, None where an embedded store can't have it."""
     return pack_text(ref.id) if not ref.index and ref.routing is None else None
@@ -89,6 +111,11 @@ def unpack_digest(cell: Any) -> str:
     """The reverse of pack_digest()."""
     data = cells.blob(cell)
     return data[1:].hex() if data[:1] == b"\1" else cells.text(data[1:])
+
+
+def id_digest(name: bytes) -> int:
+    """The number that a stored id is indexed by, from its BLAKE2b digest (RFC 7693): SQLite takes six bytes for it."""
+    return int.from_bytes(hashlib.blake2b(name, digest_size=6).digest(), "big", signed=True)
 
 
 def digest_crc(digest: bytes) -> int | None:
@@ -127,16 +154,16 @@ class Packer:
         metadata = pack_json(record.metadata, "metadata") if record.metadata else None
         source = pack_text(self._folder.kept(record.source))
         kind, title = pack_text(record.format), pack_text(record.title)
-        extractor, at = pack_text(record.extractor), pack_text(record.indexed_at)
+        extractor, at = pack_text(record.extractor), pack_moment(record.indexed_at)
         container = pack_text(self._folder.kept(record.container)) if record.container else b""
-        first = pack_text(record.first_indexed_at)
+        first = pack_moment(record.first_indexed_at)
         digest, same = pack_digest(record.source_digest), pack_digest(record.text_digest)
         size = sum(map(len, (name, source, kind, title, extractor, digest, same, metadata or "", container)))
         size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in sketches.values())
         if size > MAX_RECORD_BYTES:
             raise RefusedError(f"id, titles, metadata and sketches take {size} bytes, more than {MAX_RECORD_BYTES}")
         columns = (
-            record.short, record.size, kind, None if source == name else source, title, extractor, at,
+            id_digest(name), record.short, record.size, kind, None if source == name else source, title, extractor, at,
             digest_crc(digest), digest, metadata, same, container, first,
         )  # fmt: skip
         return Row(record.ref, name, record.short, columns, size, sketches)
@@ -144,9 +171,9 @@ class Packer:
     def replacing(self, row: Row, before: Replaced) -> Row:
         """The row of a record that takes the place of another one: the time of its arrival stays."""
         *columns, first = row.columns
-        at = cells.text(columns[_INDEXED_AT])
-        first = first_arrival(at, cells.text(first), before.first_indexed_at, before.indexed_at)
-        return replace(row, columns=(*columns, pack_text(first)))
+        at = cells.moment(columns[_INDEXED_AT])
+        first = first_arrival(at, cells.moment(first), before.first_indexed_at, before.indexed_at)
+        return replace(row, columns=(*columns, pack_moment(first)))
 
     def _sketches(self, record: Record) -> Mapping[str, Sketch]:
         """The sketches of a record, that of the first scheme among them; RefusedError where one does not fit."""
@@ -173,7 +200,7 @@ class Packer:
         return Record(
             ref=Ref(cells.text(name)),
             fingerprint=fingerprint,
-            keys=() if fingerprint is None else self._first.unpack(keys),
+            keys=() if fingerprint is None else self._first.unpack(keys, payload),
             short=bool(cells.count(short, 1)),
             source=self._folder.now(cells.text(name if source is None else source)),
             title=cells.text(title),
@@ -182,8 +209,8 @@ class Packer:
             size=cells.count(size),
             source_digest=unpack_digest(digest),
             text_digest=unpack_digest(same),
-            indexed_at=cells.text(at),
-            first_indexed_at=cells.text(first),
+            indexed_at=cells.moment(at),
+            first_indexed_at=cells.moment(first),
             metadata={} if metadata is None else cells.json_object(metadata),
             sketches=sketches or {},
             container=self._folder.now(cells.text(container)),

@@ -17,8 +17,6 @@ from indexer.stores.sqlite.file import read_info
 from indexer.stores.sqlite.parts import OnFile
 from indexer.stores.sqlite.tables import StoredScheme, add_scheme, read_schemes, remove_scheme
 
-_READ = 4096
-
 
 class SchemeTables(OnFile):
     """The list of schemes, and a table of resources."""
@@ -46,12 +44,9 @@ class SchemeTables(OnFile):
             self._described(read_info(connection), read_schemes(connection))
 
     def sketch_counts(self) -> Mapping[str, int]:
-        with self._snapshot() as connection:
-            return {
-                name: connection.execute(f"SELECT count(*) FROM document_sketches_{each.number}").fetchone()[0]  # noqa: S608
-                for name, each in read_schemes(connection).items()
-                if name != SIMHASH_DOC
-            }
+        with self._reading() as connection:
+            rows = connection.execute("SELECT name, documents FROM schemes ORDER BY number").fetchall()
+            return {cells.name(name): cells.count(documents) for name, documents in rows if name != SIMHASH_DOC}
 
     def put_resource(self, name: str, data: bytes) -> None:
         check_resource(name, data)

@@ -1,8 +1,9 @@
 """The sketches in the embedded store: each distinct one is kept once, with one set of keys, whatever the scheme.
 
-A scheme has four tables of its own: its distinct sketches, by numbers; the sketch of each document; and the keys, each
-with the number of a sketch that has it, in two tables. The digest of a sketch is one more key, below all those of the
-layout, so that an equal one is found in the same tables and by the same ways of writing.
+A scheme has four tables of its own: its distinct sketches, each with the number of the first document that had it; the
+documents that have an equal one; and the keys, each with the number of a sketch that has it, in two tables. The digest
+of a sketch is one more key, below all those of the layout, so that an equal one is found in the same tables and by the
+same ways of writing.
 """
 
 # ruff: noqa: S608 -- statements are put together of fixed words and numbers
@@ -12,7 +13,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -20,7 +22,7 @@ import numpy.typing as npt
 
 from indexer.model import Sketch
 from indexer.stores.sqlite import cells, parts
-from indexer.stores.sqlite.tables import FIRST, KEY_TABLES, StoredScheme, read_schemes
+from indexer.stores.sqlite.tables import FIRST, KEY_TABLES, StoredScheme, features, joined, read_schemes
 
 # A document's number, and its sketches.
 Linked = tuple[int, Mapping[str, Sketch]]
@@ -35,6 +37,15 @@ def sketch_digest(payload: bytes, keys: bytes) -> bytes:
     return hashlib.blake2b(payload + keys, digest_size=_DIGEST_BYTES).digest()
 
 
+@dataclass(slots=True)
+class _Counts:
+    """The changes to what is counted of a scheme: documents that can be compared, documents, distinct sketches."""
+
+    comparable: int = 0
+    documents: int = 0
+    sketches: int = 0
+
+
 class SketchChanges:
     """The changes of one transaction to the sketches of documents, and so to the counts and keys of the sketches."""
 
@@ -42,24 +53,34 @@ class SketchChanges:
         self._connection = connection
         self._schemes = read_schemes(connection)
         self._lost: dict[str, set[int]] = {name: set() for name in self._schemes}
-        self._comparable = dict.fromkeys(self._schemes, 0)
+        self._counts = {name: _Counts() for name in self._schemes}
+
+    def last_number(self) -> int:
+        """The greatest number of a document or a sketch: the next one is that of no other document's sketch."""
+        tables = ("documents", *(f"sketches_{scheme.number}" for scheme in self._schemes.values()))
+        rows = (self._connection.execute(f"SELECT coalesce(max(number), 0) FROM {table}") for table in tables)
+        return max(cells.count(row.fetchone()[0], 1 << 62) for row in rows)
 
     def unlink(self, documents: Sequence[tuple[int, bool]]) -> None:
         """Take the sketches away from documents, given by number and whether they are short."""
         listed = json.dumps([number for number, _ in documents])
         compared = {number for number, short in documents if not short}
         for name, scheme in self._schemes.items() if documents else ():
-            table = f"document_sketches_{scheme.number}"
             rows = self._connection.execute(
-                f"SELECT document, sketch FROM {table} WHERE document IN (SELECT value FROM json_each(?))", (listed,)
+                f"""SELECT document, sketch FROM equals_{scheme.number}
+                WHERE document IN (SELECT value FROM json_each(?1))
+                UNION ALL SELECT number, number FROM sketches_{scheme.number}
+                WHERE number IN (SELECT value FROM json_each(?1))""",
+                (listed,),
             ).fetchall()
             if scheme.number == FIRST:
                 # Without words a document is compared with nothing.
                 compared &= {document for document, _ in rows}
-            self._lost[name].update(cells.count(sketch) for _, sketch in rows if sketch is not None)
-            self._comparable[name] -= sum(document in compared for document, _ in rows)
+            self._lost[name].update(cells.count(sketch) for _, sketch in rows)
+            self._counts[name].documents -= len(rows)
+            self._counts[name].comparable -= sum(document in compared for document, _ in rows)
             self._connection.executemany(
-                f"DELETE FROM {table} WHERE document = ?", [(document,) for document, _ in rows]
+                f"DELETE FROM equals_{scheme.number} WHERE document = ?", [(document,) for document, _ in rows]
             )
 
     def link(self, documents: Sequence[Linked], compared: set[int]) -> None:
@@ -67,33 +88,39 @@ class SketchChanges:
         for name, scheme in self._schemes.items():
             rows = [(document, sketches[name]) for document, sketches in documents if name in sketches]
             if rows:
-                self._link(scheme, rows)
-                self._comparable[name] += sum(document in compared for document, _ in rows)
+                self._counts[name].sketches += self._link(scheme, rows)
+                self._counts[name].documents += len(rows)
+                self._counts[name].comparable += sum(document in compared for document, _ in rows)
 
-    def _link(self, scheme: StoredScheme, rows: Sequence[tuple[int, Sketch]]) -> None:
-        packed = scheme.pack_each([sketch.keys for _, sketch in rows])
-        stored = [(sketch.payload, keys) for (_, sketch), keys in zip(rows, packed, strict=True)]
-        keys = {pair: scheme.digest_key(sketch_digest(*pair)) for pair in stored if pair[0]}
-        numbers = self._equal(scheme, keys.values()) if keys else {}
-        last = self._connection.execute(f"SELECT coalesce(max(number), 0) FROM sketches_{scheme.number}").fetchone()
-        top = cells.count(last[0], 1 << 62)
-        new = [pair for pair in keys if pair not in numbers]
-        numbers.update((pair, top + place) for place, pair in enumerate(new, 1))
-        parts.insert_rows(self._connection, f"sketches_{scheme.number}", [(numbers[pair], *pair) for pair in new])
-        parts.insert_rows(
-            self._connection,
-            f"document_sketches_{scheme.number}",
-            [
-                (document, sketch.features, numbers.get(pair))
-                for (document, sketch), pair in zip(rows, stored, strict=True)
-            ],
-        )
-        if new:
-            own = {pair: sketch.keys for pair, (_, sketch) in zip(stored, rows, strict=True)}
-            self._post(scheme, [own[pair] for pair in new], [keys[pair] for pair in new], top)
+    def _link(self, scheme: StoredScheme, rows: Sequence[tuple[int, Sketch]]) -> int:
+        """Write the sketches of new documents; how many there were not before."""
+        packed = scheme.pack_each([sketch for _, sketch in rows])
+        digests = [
+            scheme.digest_key(sketch_digest(sketch.payload, keys)) if sketch.payload else 0
+            for (_, sketch), keys in zip(rows, packed, strict=True)
+        ]
+        numbers = self._equal(scheme, {digest for digest in digests if digest})
+        table = f"sketches_{scheme.number}"
+        (top,) = self._connection.execute(f"SELECT coalesce(max(number), 0) FROM {table}").fetchone()
+        own, equal, posted = [], [], []
+        for (document, sketch), keys, digest in zip(rows, packed, digests, strict=True):
+            number = numbers.setdefault((sketch.payload, keys), document) if digest else document
+            if number != document:
+                equal.append((document, sketch.features, number))
+                continue
+            own.append((document, sketch.features, sketch.payload or None, keys))
+            if digest:
+                posted.append((document, sketch.keys, digest))
+        parts.insert_rows(self._connection, table, own)
+        parts.insert_rows(self._connection, f"equals_{scheme.number}", equal)
+        if posted:
+            self._post(scheme, posted, cells.count(top, 1 << 62))
+        return len(posted)
 
-    def _equal(self, scheme: StoredScheme, keys: Iterable[int]) -> dict[tuple[bytes, bytes], int]:
+    def _equal(self, scheme: StoredScheme, keys: Collection[int]) -> dict[tuple[bytes, bytes], int]:
         """The distinct sketches with one of these digest keys: by payload and keys their numbers."""
+        if not keys:
+            return {}
         rows = self._connection.execute(
             f"""WITH asked(key) AS (SELECT value FROM json_each(?))
             SELECT v.number, v.payload, v.keys FROM (
@@ -104,18 +131,21 @@ class SketchChanges:
         )
         return {(cells.blob(payload), cells.blob(packed)): cells.count(number) for number, payload, packed in rows}
 
-    def _post(self, scheme: StoredScheme, new: Sequence[Sequence[int]], digests: Sequence[int], top: int) -> None:
-        """Add the keys of new sketches, numbered from `top` on, with the keys of their digests; move what is due."""
-        own = np.fromiter(chain.from_iterable(new), dtype=np.int64) - scheme.half
-        keys = np.append(own, np.array(digests, dtype=np.int64))
-        numbers = np.arange(top + 1, top + 1 + len(new), dtype=np.int64)
-        numbers = np.append(np.repeat(numbers, [len(some) for some in new]), numbers)
+    def _post(self, scheme: StoredScheme, new: Sequence[tuple[int, Sequence[int], int]], top: int) -> None:
+        """Add the keys of new sketches, each by number, keys and the key of its digest; move what is due.
+
+        `top` is the greatest number of those before.
+        """
+        own = np.fromiter(chain.from_iterable(keys for _, keys, _ in new), dtype=np.int64) - scheme.half
+        keys = np.append(own, np.array([digest for *_, digest in new], dtype=np.int64))
+        numbers = np.array([number for number, *_ in new], dtype=np.int64)
+        numbers = np.append(np.repeat(numbers, [len(some) for _, some, _ in new]), numbers)
         order: npt.NDArray[np.int64] = np.lexsort((numbers, keys))
         table = "postings" if top < _SMALL_STORE else "recent"
         rows = np.column_stack((keys[order], numbers[order]))
         parts.insert_keys(self._connection, f"{table}_{scheme.number}", rows)
         # More steps than tables would find nothing further.
-        for step in parts.merge_steps(top, top + len(new))[: scheme.info.layout.tables + 1]:
+        for step in parts.merge_steps(top, new[-1][0])[: scheme.info.layout.tables + 1]:
             ends = scheme.key_range(step)
             self._connection.execute(
                 f"""INSERT OR IGNORE INTO postings_{scheme.number} SELECT key, sketch FROM recent_{scheme.number}
@@ -127,30 +157,38 @@ class SketchChanges:
     def finish(self) -> None:
         """Remove the sketches that no document uses, with their keys, and write the counts."""
         for name, scheme in self._schemes.items():
+            changed = self._counts[name]
             if self._lost[name]:
-                self._forget(scheme, self._lost[name])
-            change = (self._comparable[name], scheme.number)
-            self._connection.execute("UPDATE schemes SET comparable = comparable + ? WHERE number = ?", change)
+                changed.sketches -= self._forget(scheme, self._lost[name])
+            self._connection.execute(
+                """UPDATE schemes SET comparable = comparable + ?, documents = documents + ?, sketches = sketches + ?
+                WHERE number = ?""",
+                (changed.comparable, changed.documents, changed.sketches, scheme.number),
+            )
 
-    def _forget(self, scheme: StoredScheme, lost: Iterable[int]) -> None:
+    def _forget(self, scheme: StoredScheme, lost: Iterable[int]) -> int:
+        """Remove those of these sketches that no document uses; how many of them had features."""
         unused = self._connection.execute(
             f"""SELECT v.number, v.payload, v.keys FROM json_each(?) l
             CROSS JOIN sketches_{scheme.number} v ON v.number = l.value
-            WHERE NOT EXISTS (SELECT 1 FROM document_sketches_{scheme.number} k WHERE k.sketch = v.number)""",
+            WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.number = v.number)
+            AND NOT EXISTS (SELECT 1 FROM equals_{scheme.number} e WHERE e.sketch = v.number)""",
             (json.dumps(sorted(lost)),),
         ).fetchall()
+        posted = [(sketch, cells.blob(payload), cells.blob(keys)) for sketch, payload, keys in unused if payload]
         gone = sorted(
             (key, sketch)
-            for sketch, payload, packed in unused
+            for sketch, payload, packed in posted
             for key in (
-                scheme.digest_key(sketch_digest(cells.blob(payload), cells.blob(packed))),
-                *scheme.stored(scheme.unpack(packed)),
+                scheme.digest_key(sketch_digest(payload, packed)),
+                *scheme.stored(scheme.unpack(packed, payload)),
             )
         )
         for table in KEY_TABLES:
             self._connection.executemany(f"DELETE FROM {table}_{scheme.number} WHERE key = ? AND sketch = ?", gone)
         numbers = [(sketch,) for sketch, _, _ in unused]
         self._connection.executemany(f"DELETE FROM sketches_{scheme.number} WHERE number = ?", numbers)
+        return len(posted)
 
 
 def sketches_of(
@@ -159,16 +197,13 @@ def sketches_of(
     """The sketches of documents, given by their numbers; a document without any is left out."""
     sketches: dict[int, dict[str, Sketch]] = {}
     for scheme in schemes:
+        number = scheme.number
         rows = connection.execute(
-            f"""SELECT l.document, l.features, v.payload, v.keys FROM document_sketches_{scheme.number} l
-            LEFT JOIN sketches_{scheme.number} v ON v.number = l.sketch
-            WHERE l.document IN (SELECT value FROM json_each(?))""",
+            f"""SELECT d.number, {features(number)}, v{number}.payload, v{number}.keys FROM documents d {joined(number)}
+            WHERE d.number IN (SELECT value FROM json_each(?))""",
             (json.dumps(documents),),
         )
-        for document, features, payload, packed in rows:
-            keys = () if packed is None else scheme.unpack(packed)
-            data = cells.blob(b"" if payload is None else payload)
-            sketches.setdefault(document, {})[scheme.info.name] = Sketch(
-                scheme.info.id, data, keys, cells.count(features)
-            )
+        for document, count, payload, packed in rows:
+            if count is not None:
+                sketches.setdefault(document, {})[scheme.info.name] = scheme.sketch(count, payload, packed)
     return sketches

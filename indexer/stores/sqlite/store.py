@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache
@@ -36,6 +37,7 @@ from indexer.stores.sqlite.rows import (
     RefusedError,
     Row,
     digest_crc,
+    id_digest,
     pack_digest,
     pack_json,
     pack_ref,
@@ -201,15 +203,15 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             before = replaced_documents(connection, [number for number, _ in stored.values()])
             changes = SketchChanges(connection)
             _remove(connection, changes, list(stored.values()))
-            kept = []
+            kept = {}
             for name, (number, _) in stored.items():
                 old = before[number]
                 last[name] = self._packer.replacing(last[name], old)
                 if old.annotations and old.keeps(last[name]):
-                    kept.append((*old.annotations, name))
-            _add(connection, changes, list(last.values()))
+                    kept[name] = old.annotations
+            numbers = _add(connection, changes, list(last.values()))
             changes.finish()
-            connection.executemany("INSERT INTO annotations SELECT number, ?, ? FROM documents WHERE id = ?", kept)
+            parts.insert_rows(connection, "annotations", [(numbers[name], *known) for name, known in kept.items()])
             failed = connection.execute("SELECT 1 FROM failures LIMIT 1").fetchone()
             for some in chunks(last if failed else (), READ_ROWS):
                 connection.execute(f"DELETE FROM failures WHERE id IN ({marks(len(some))})", some)  # noqa: S608 marks
@@ -230,9 +232,10 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         records: dict[bytes, Record] = {}
         with self._reading() as connection:
             for chunk in chunks([name for name in names if name is not None], READ_ROWS):
-                where = f"d.id IN ({marks(len(chunk))})"
-                rows = connection.execute(_select(where), chunk)
-                records.update(self._read(connection, rows.fetchall(), sketches=sketches))
+                wanted = set(chunk)
+                rows = connection.execute(_select(f"d.id_digest IN ({marks(len(chunk))})"), [*map(id_digest, chunk)])
+                found = [row for row in rows if row[1] in wanted]
+                records.update(self._read(connection, found, sketches=sketches))
         return [None if name is None else records.get(name) for name in names]
 
     def _read(
@@ -352,25 +355,28 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     def stats(self) -> Stats:
         with self._snapshot() as connection:
             formats = connection.execute(
-                "SELECT format, count(*), sum(short), max(indexed_at) FROM documents GROUP BY format"
+                """SELECT format, count(*), sum(short), max(indexed_at) FROM documents
+                GROUP BY format, typeof(indexed_at)"""
             ).fetchall()
-            distinct, fingerprinted = (
-                connection.execute(f"SELECT count(*) FROM {table}_{FIRST}").fetchone()[0]  # noqa: S608 fixed names
-                for table in ("sketches", "document_sketches")
-            )
+            (distinct, fingerprinted) = connection.execute(
+                "SELECT sketches, documents FROM schemes WHERE number = ?", (FIRST,)
+            ).fetchone()
             reasons = connection.execute("SELECT reason, count(*) FROM failures GROUP BY reason").fetchall()
             (schema,) = connection.execute("PRAGMA user_version").fetchone()
-            documents = sum(count for _, count, *_ in formats)
+            by_format: Counter[str] = Counter()
+            for kind, count, *_ in formats:
+                by_format[cells.text(kind)] += count
+            documents = by_format.total()
             return Stats(
                 documents=documents,
                 fingerprinted=cells.count(fingerprinted, documents),
-                distinct=distinct,
+                distinct=cells.count(distinct, documents),
                 short=sum(cells.count(short, count) for _, count, short, _ in formats),
                 empty=documents - fingerprinted,
                 failures={cells.text(reason): count for reason, count in reasons},
-                formats={cells.text(kind): count for kind, count, *_ in formats},
+                formats=by_format,
                 bytes_on_disk=self._file.size(),
-                last_indexed_at=max((cells.text(at) for *_, at in formats), default=""),
+                last_indexed_at=max((cells.moment(at) for *_, at in formats), default=""),
                 extra={"schema": schema},
             )
 
@@ -396,15 +402,15 @@ def _remove(connection: sqlite3.Connection, changes: SketchChanges, stored: Sequ
     connection.executemany("DELETE FROM annotations WHERE document = ?", gone)
 
 
-def _add(connection: sqlite3.Connection, changes: SketchChanges, rows: Sequence[Row]) -> None:
-    """Add documents whose ids are not there."""
-    (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM documents").fetchone()
-    numbered = list(enumerate(rows, cells.count(last, 1 << 62) + 1))
+def _add(connection: sqlite3.Connection, changes: SketchChanges, rows: Sequence[Row]) -> dict[bytes, int]:
+    """Add documents whose ids are not there; the number of each."""
+    numbered = list(enumerate(rows, changes.last_number() + 1))
     parts.insert_rows(connection, "documents", [(number, row.id, *row.columns) for number, row in numbered])
     compared = {number for number, row in numbered if not row.short and SIMHASH_DOC in row.sketches}
     changes.link([(number, row.sketches) for number, row in numbered], compared)
+    return {row.id: number for number, row in numbered}
 
 
 @lru_cache(maxsize=64)
 def _select(where: str) -> str:
-    return f"SELECT {RECORD_COLUMNS} FROM documents d {joined(FIRST)} WHERE {where}"  # noqa: S608
+    return f"SELECT {', '.join(RECORD_COLUMNS)} FROM documents d {joined(FIRST)} WHERE {where}"  # noqa: S608

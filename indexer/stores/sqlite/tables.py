@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from operator import add
 from typing import Any
@@ -13,8 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from indexer.errors import PayloadError, UsageError
+from indexer.model import Sketch
 from indexer.model.ragged import Ragged
+from indexer.schemes.base import Scheme
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
+from indexer.schemes.registry import scheme_class
 from indexer.stores.sqlite import cells
 
 # The number of the first scheme, simhash-doc, which every store has.
@@ -25,11 +31,15 @@ _MOST_TABLES, _MOST_BITS = 1 << 16, 62
 _DIGEST_KEY_BITS = 47
 
 _TABLES = (
-    # A million equal documents are one row with one set of keys.
-    "CREATE TABLE sketches_{0} (number INTEGER PRIMARY KEY, payload BLOB NOT NULL, keys BLOB NOT NULL)",
-    # No sketch: the scheme found no features.
-    "CREATE TABLE document_sketches_{0} (document INTEGER PRIMARY KEY, features INTEGER NOT NULL, sketch INTEGER)",
-    "CREATE INDEX documents_by_sketch_{0} ON document_sketches_{0} (sketch) WHERE sketch IS NOT NULL",
+    # A million equal documents are one row with one set of keys. Its number is that of the first document that had it,
+    # which needs no other row as long as it is there. Without a payload the scheme found no features; keys that the
+    # payload holds in itself are empty here.
+    """CREATE TABLE sketches_{0} (
+        number INTEGER PRIMARY KEY, features INTEGER NOT NULL, payload BLOB, keys BLOB NOT NULL)""",
+    # The documents that have an equal sketch.
+    """CREATE TABLE equals_{0} (
+        document INTEGER PRIMARY KEY, features INTEGER NOT NULL, sketch INTEGER NOT NULL)""",
+    "CREATE INDEX equals_by_sketch_{0} ON equals_{0} (sketch)",
     # A key arrives in `recent`, which is small, and moves to `postings` table by table in key order: random inserts
     # into a large tree would write a page each.
     "CREATE TABLE postings_{0} (key INTEGER, sketch INTEGER, PRIMARY KEY (key, sketch)) WITHOUT ROWID",
@@ -78,31 +88,51 @@ class StoredScheme:
             return -(1 << _DIGEST_KEY_BITS) - self.half, -1 - self.half
         return layout.pack(table, 0) - self.half, layout.pack(table + 1, 0) - 1 - self.half
 
-    def pack_each(self, keys: Sequence[Sequence[int]]) -> list[bytes]:
-        """The keys of each of these sketches in one BLOB.
+    def pack_each(self, sketches: Sequence[Sketch]) -> list[bytes]:
+        """The keys of each of these sketches in one BLOB, empty where the payload holds them.
 
         They take four bytes each where there is one in every table, in order, as mostly. Others stand as they are,
         and a byte more tells that they do.
         """
         layout = self.info.layout
-        packed = [b""] * len(keys)
+        packed = [b""] * len(sketches)
+        rest = [place for place, sketch in enumerate(sketches) if sketch.payload]
+        if (own := self._own_keys([sketches[place].payload for place in rest])) is not None:
+            keys_of, ends = own.values.tolist(), own.offsets.tolist()
+            rest = [
+                place
+                for place, start, end in zip(rest, ends, ends[1:], strict=False)
+                if tuple(keys_of[start:end]) != sketches[place].keys
+            ]
         # A row of each sketch that may be of the short form.
-        full = [place for place, some in enumerate(keys) if len(some) == layout.tables and layout.bits <= 32]
-        flat = np.fromiter(chain.from_iterable(keys[place] for place in full), dtype=np.int64)
-        rest = flat.reshape(-1, layout.tables) - np.array(self._firsts, dtype=np.int64)
-        fits = ((rest >= 0) & (rest < 1 << layout.bits)).all(axis=1)
-        data, size = rest.astype("<u4").tobytes(), self._codes.size
+        full = [place for place in rest if len(sketches[place].keys) == layout.tables and layout.bits <= 32]
+        flat = np.fromiter(chain.from_iterable(sketches[place].keys for place in full), dtype=np.int64)
+        keys = flat.reshape(-1, layout.tables) - np.array(self._firsts, dtype=np.int64)
+        fits = ((keys >= 0) & (keys < 1 << layout.bits)).all(axis=1)
+        data, size = keys.astype("<u4").tobytes(), self._codes.size
         for row in np.flatnonzero(fits).tolist():
             packed[full[row]] = data[row * size : (row + 1) * size]
-        for place, some in enumerate(keys):
-            if some and not packed[place]:
-                packed[place] = cells.packed(some, self._kind) + b"\0"
+        for place in rest:
+            if not packed[place]:
+                packed[place] = cells.packed(sketches[place].keys, self._kind) + b"\0"
         return packed
 
-    def unpack(self, cell: Any) -> tuple[int, ...]:
+    def _own_keys(self, payloads: Sequence[bytes]) -> Ragged | None:
+        """The keys that payloads hold in themselves; None for a scheme of others, and where one is no payload."""
+        keys_of = _keys_of(self.info.name)
+        with suppress(PayloadError):
+            return keys_of(Ragged.of_bytes(payloads)) if keys_of and payloads else None
+        return None
+
+    def unpack(self, cell: Any, payload: Any) -> tuple[int, ...]:
         """The keys that pack_each() has packed."""
         data = cells.blob(cell)
-        if len(data) % 2 or not data:
+        if not data:
+            own = None if payload is None else self._own_keys([cells.blob(payload)])
+            if own is None:
+                raise cells.DamagedError("a sketch without keys")
+            return tuple(own.values.tolist())
+        if len(data) % 2:
             return tuple(cells.numbers(data[:-1], self._kind, self.info.layout.end).tolist())
         if len(data) != self._codes.size or self.info.layout.bits > 32:
             raise cells.DamagedError(f"{len(data)} bytes are no keys")
@@ -111,17 +141,44 @@ class StoredScheme:
             raise cells.DamagedError("a key outside the layout")
         return tuple(map(add, keys, self._firsts))
 
-    def unpack_each(self, packed: Sequence[Any]) -> Ragged:
-        """The keys of many sketches, None for none, as rows of int64."""
+    def sketch(self, features: Any, payload: Any, packed: Any) -> Sketch:
+        """A sketch of its cells."""
+        if payload is None:
+            if cells.count(features):
+                raise cells.DamagedError("a document's sketch is gone")
+            return Sketch.without_features(self.info.id)
+        return Sketch(self.info.id, cells.blob(payload), self.unpack(packed, payload), cells.count(features))
+
+    def unpack_each(self, packed: Sequence[Any], payloads: Sequence[Any]) -> Ragged:
+        """The keys of many sketches with these payloads, None for no sketch, as rows of int64."""
         size, layout = self._codes.size, self.info.layout
         if layout.bits <= 32 and all(type(cell) is bytes and len(cell) == size for cell in packed):
             keys = np.frombuffer(b"".join(packed), dtype="<u4").reshape(-1, layout.tables).astype(np.int64)
             if keys.size and int(keys.max()) >> layout.bits:
                 raise cells.DamagedError("a key outside the layout")
             return Ragged.of_matrix(keys + np.array(self._firsts, dtype=np.int64))
-        rows = [() if cell is None else self.unpack(cell) for cell in packed]
-        values = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
-        return Ragged(values, np.cumsum([0, *map(len, rows)], dtype=np.int64))
+        there = [place for place, payload in enumerate(payloads) if payload is not None]
+        if not any(packed[place] for place in there):
+            own = self._own_keys([cells.blob(payloads[place]) for place in there])
+            if own is not None:
+                sizes = np.zeros(len(packed) + 1, dtype=np.int64)
+                sizes[np.array(there) + 1] = own.sizes
+                return Ragged(own.values, np.cumsum(sizes))
+        rows = [
+            () if payload is None else self.unpack(cell, payload)
+            for cell, payload in zip(packed, payloads, strict=True)
+        ]
+        return Ragged.of_integers(rows)
+
+
+@lru_cache(maxsize=64)
+def _keys_of(family: str) -> Callable[[Ragged], Ragged | None] | None:
+    """The function that takes keys out of payloads; None for a scheme whose payloads don't hold them, or unknown."""
+    try:
+        made = scheme_class(family).keys_of
+    except UsageError:
+        return None
+    return None if made.__func__ is Scheme.keys_of.__func__ else made  # type: ignore[attr-defined]
 
 
 def read_schemes(connection: sqlite3.Connection) -> dict[str, StoredScheme]:
@@ -145,21 +202,26 @@ def _read_layout(tables: Any, bits: Any) -> KeyLayout:
 def add_scheme(connection: sqlite3.Connection, scheme: SchemeInfo, number: int | None = None) -> None:
     """Add a scheme, with its tables."""
     row = (number, scheme.name, scheme.id, scheme.layout.tables, scheme.layout.bits)
-    made = connection.execute("INSERT INTO schemes VALUES (?, ?, ?, ?, ?, 0)", row).lastrowid
+    made = connection.execute("INSERT INTO schemes VALUES (?, ?, ?, ?, ?, 0, 0, 0)", row).lastrowid
     for statement in _TABLES:
         connection.execute(statement.format(made))
 
 
 def remove_scheme(connection: sqlite3.Connection, scheme: StoredScheme) -> None:
     """Remove a scheme with all that is kept of it."""
-    for table in ("sketches", "document_sketches", *KEY_TABLES):
+    for table in ("sketches", "equals", *KEY_TABLES):
         connection.execute(f"DROP TABLE {table}_{scheme.number}")
     connection.execute("DELETE FROM schemes WHERE number = ?", (scheme.number,))
 
 
+def features(number: int) -> str:
+    """The column of the number of features of a document's sketch, after joined(); NULL where it has none."""
+    return f"coalesce(e{number}.features, v{number}.features)"
+
+
 def joined(number: int) -> str:
-    """The join of the documents `d` with the tables of a scheme, such as l0, of documents' sketches, and v0, of all."""
+    """The join of the documents `d` with a scheme's sketches as v0 and equal documents as e0, or another number."""
     return (
-        f"LEFT JOIN document_sketches_{number} l{number} ON l{number}.document = d.number "
-        f"LEFT JOIN sketches_{number} v{number} ON v{number}.number = l{number}.sketch"
+        f"LEFT JOIN equals_{number} e{number} ON e{number}.document = d.number "
+        f"LEFT JOIN sketches_{number} v{number} ON v{number}.number = coalesce(e{number}.sketch, d.number)"
     )
