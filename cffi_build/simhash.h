@@ -272,6 +272,25 @@ int nd_minhash(const uint64_t *features, size_t count, size_t values, uint32_t *
    value i. Value i is the high half of number i of SplitMix64 from its minimum as the seed. ND_EMPTY where count is 0. */
 int nd_fast_minhash(const uint64_t *features, size_t count, size_t values, size_t rounds, uint32_t *signature);
 
+/* A run of `size` equal hashes, from left[left] and right[right] on; those of a chain follow one another in both. */
+typedef struct {
+    uint32_t left, right, size, chain;
+} nd_run;
+
+typedef struct {
+    nd_run *items;
+    size_t count;
+} nd_runs;
+
+/* What two rows of fewer than 2 to the power of 31 hashes have in common: chains of runs, each chain's runs in order, so
+   that no more than `gap` hashes lie between two and every four of these gain one that is equal; the best chain first, and
+   those left out of which better ones have the most, and all but less than `least`, in both rows. A chain begins with `size` (at least 1) equal hashes in a row
+   and reaches over `least` in either row, half of which it has in its runs. What stands often in both is met with some of its places only. Takes time in
+   proportion to the hashes, but for sorting, and up to 100 bytes for each. The runs are given back with nd_free.
+   ND_NO_MEMORY. */
+int nd_common_runs(const uint64_t *left, size_t left_count, const uint64_t *right, size_t right_count, size_t size,
+                   size_t gap, size_t least, nd_runs *runs);
+
 /* Leaves of `count` numbers the distinct ones, in the order in which each came first, and writes how many they are. On
    ND_NO_MEMORY the numbers are still the same set. */
 int nd_distinct(uint64_t *numbers, size_t *count);

@@ -366,6 +366,24 @@ def words_of(
     return _adopted(words.hashes, words.count, np.uint64), starts, ends
 
 
+def common_runs(
+    left: NDArray[np.uint64], right: NDArray[np.uint64], *, size: int, gap: int, least: int
+) -> NDArray[np.uint32]:
+    """Chains of the runs of equal hashes that two rows have in common: uint32 of shape (n, 4), as simhash.h says.
+
+    Each is a place in the left row, one in the right row, the number of hashes, and the chain; the runs of a chain
+    follow one another in both rows, with `gap` hashes at most between two. A chain begins with `size` (1 on) equal
+    hashes in a row, reaches over `least` in both, and has half as many in its runs. Raises UsageError for 2**31 hashes
+    or more, MemoryError.
+    """
+    if size < 1 or max(left.size, right.size) >> 31:
+        raise UsageError("a run has at least 1 hash, and a row fewer than 2**31")
+    runs = ffi.new("nd_runs *")
+    given = _pointer("uint64_t[]", left), left.size, _pointer("uint64_t[]", right), right.size
+    _check(lib.nd_common_runs(*given, size, gap, least, runs))
+    return _adopted(ffi.cast("uint32_t *", runs.items), 4 * runs.count, np.uint32).reshape(-1, 4)
+
+
 def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
     """The hash of every token that `fingerprint` adds up, in the order of the text: uint64 of shape (tokens,).
 
@@ -400,27 +418,6 @@ def minhash(features: ArrayLike, values: int) -> NDArray[np.uint32] | None:
     hashes = as_hashes(features, "features")
     signature = np.empty(values, dtype=np.uint32)
     status = lib.nd_minhash(_pointer("uint64_t[]", hashes), hashes.size, values, _pointer("uint32_t[]", signature))
-    return None if status == lib.ND_EMPTY else signature
-
-
-def weighted_minhash(features: ArrayLike, weights: ArrayLike, values: int) -> NDArray[np.uint32] | None:
-    """A signature of consistent weighted sampling (Ioffe 2010): a value is equal as often as the weighted Jaccard says.
-
-    `features` are distinct, well-mixed 64-bit hashes of shape (n,), their order of no account unless two samples are
-    equal; `weights` the same shape, above 0. Gives uint32 of shape (values,); None for no feature. simhash.h says how
-    the random numbers are drawn. Raises UsageError for weights of another shape, or that are no positive numbers.
-    """
-    hashes = as_hashes(features, "features")
-    numbers = np.ascontiguousarray(weights, dtype=np.float64)
-    if numbers.shape != hashes.shape:
-        raise UsageError(f"weights have shape {numbers.shape}, features {hashes.shape}")
-    if not np.all(np.isfinite(numbers) & (numbers >= np.finfo(np.float64).tiny)):
-        raise UsageError("weights must be finite and above 0")
-    signature = np.empty(values, dtype=np.uint32)
-    status = lib.nd_weighted_minhash(
-        _pointer("uint64_t[]", hashes), _pointer("double[]", numbers), hashes.size, values,
-        _pointer("uint32_t[]", signature),
-    )  # fmt: skip
     return None if status == lib.ND_EMPTY else signature
 
 

@@ -151,6 +151,27 @@ def _check_values(values: int) -> None:
         raise UsageError(f"values must be a power of 2 from {MIN_VALUES} to {MAX_VALUES}, not {values}")
 
 
+def weighted_minhash(features: ArrayLike, weights: ArrayLike, values: int) -> NDArray[np.uint32] | None:
+    """A signature of consistent weighted sampling (Ioffe 2010): a value is equal as often as the weighted Jaccard says.
+
+    `features` are distinct, well-mixed 64-bit hashes of shape (n,), their order of no account unless two samples are
+    equal; `weights` the same shape, above 0. Gives uint32 of shape (values,); None for no feature. simhash.h says how
+    the random numbers are drawn. Raises UsageError for weights of another shape, or that are no positive numbers.
+    """
+    hashes = as_hashes(features, "features")
+    numbers = np.ascontiguousarray(weights, dtype=np.float64)
+    if numbers.shape != hashes.shape:
+        raise UsageError(f"weights have shape {numbers.shape}, features {hashes.shape}")
+    if not np.all(np.isfinite(numbers) & (numbers >= np.finfo(np.float64).tiny)):
+        raise UsageError("weights must be finite and above 0")
+    signature = np.empty(values, dtype=np.uint32)
+    status = lib.nd_weighted_minhash(
+        _pointer("uint64_t[]", hashes), _pointer("double[]", numbers), hashes.size, values,
+        _pointer("uint32_t[]", signature),
+    )  # fmt: skip
+    return None if status == lib.ND_EMPTY else signature
+
+
 def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | None:
     """The bits of a random projection of well-mixed 64-bit feature hashes, each counted as often as it is given.
 

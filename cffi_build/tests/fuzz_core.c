@@ -208,6 +208,29 @@ static void places(const uint8_t *data, size_t size) {
     }
 }
 
+/* Runs of two halves are equal hashes, in order within a chain, and the longest chain of a row with itself is the row. */
+static void common(const uint8_t *data, size_t size) {
+    uint64_t *row = malloc(size * sizeof *row + 1);
+    require(row != NULL, "memory");
+    for (size_t i = 0; i < size; i++) row[i] = data[i] & 31;
+    size_t half = size / 2, shortest = 1 + size % 5;
+    nd_runs runs;
+    require(nd_common_runs(row, half, row + half, size - half, shortest, size % 9, size % 12, &runs) == ND_OK, "runs");
+    for (size_t i = 0; i < runs.count; i++) {
+        nd_run run = runs.items[i];
+        require(run.size > 0 && run.left + run.size <= half && run.right + run.size <= size - half, "within the rows");
+        require(memcmp(row + run.left, row + half + run.right, run.size * sizeof *row) == 0, "equal hashes");
+        if (i == 0 || runs.items[i - 1].chain != run.chain) continue;
+        nd_run last = runs.items[i - 1];
+        require(last.left + last.size <= run.left && last.right + last.size <= run.right, "one behind the other");
+    }
+    nd_free(runs.items);
+    require(nd_common_runs(row, size, row, size, 1, 0, 1, &runs) == ND_OK, "runs");
+    require(size == 0 ? runs.count == 0 : runs.items[0].left == 0 && runs.items[0].right == 0 && runs.items[0].size == size, "all");
+    nd_free(runs.items);
+    free(row);
+}
+
 /* Groups of packed bits that differ, against a loop over the bits. */
 /* Columns of texts: what is made of many behind one another is what is made of each alone, and is not clean only where
    a part or a border is not. */
@@ -286,6 +309,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     columns(exact, size);
     numbers(exact, size);
     places(exact, size);
+    common(exact, size);
     markup(exact, size);
     nd_tokens once, twice;
     require(nd_normalise(exact, size, &once) == ND_OK, "normalise");

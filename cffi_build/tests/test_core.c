@@ -77,6 +77,23 @@ static void test_words(void) {
     nd_free(words.ends);
 }
 
+/* Of 1 2 3 4 5 6 and 9 1 2 3 8 5 6 7 a chain of two runs, in whatever order the rows are given. */
+static void test_common_runs(void) {
+    static const uint64_t one[] = {1, 2, 3, 4, 5, 6}, other[] = {9, 1, 2, 3, 8, 5, 6, 7};
+    for (int turned = 0; turned < 2; turned++) {
+        nd_runs runs;
+        CHECK(nd_common_runs(turned ? other : one, turned ? 8 : 6, turned ? one : other, turned ? 6 : 8, 2, 3, 6, &runs) == ND_OK);
+        CHECK(runs.count == 2 && runs.items[0].chain == 0 && runs.items[1].chain == 0);
+        CHECK(runs.items[0].left == (turned ? 1 : 0) && runs.items[0].right == (turned ? 0 : 1) && runs.items[0].size == 3);
+        CHECK(runs.items[1].left == (turned ? 5 : 4) && runs.items[1].right == (turned ? 4 : 5) && runs.items[1].size == 2);
+        nd_free(runs.items);
+        CHECK(nd_common_runs(one, 6, other, 8, 2, 3, 7, &runs) == ND_OK && runs.count == 0);
+        nd_free(runs.items);
+    }
+    nd_runs none;
+    CHECK(nd_common_runs(NULL, 0, one, 6, 1, 0, 1, &none) == ND_OK && none.count == 0);
+}
+
 /* The least of each window against a walk over all of them, for windows up to more than there are hashes. */
 static void test_winnow(void) {
     uint64_t hashes[40], kept[40];
@@ -372,6 +389,7 @@ int main(int argc, char **argv) {
     test_keys();
     test_shingles();
     test_words();
+    test_common_runs();
     test_winnow();
     test_numbers_and_characters();
     test_intersections();

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from indexer import core
+from indexer import core, core_sketch
 from indexer.schemes.base import Hashes, Parameter, Weights, checked_integer
 from indexer.schemes.minwise.bands import banding
 from indexer.schemes.minwise.packed import Signature
@@ -57,5 +57,5 @@ class WeightedMinhash(MinwiseScheme):
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
         """The samples of features by their weights, which add up where one is given several times."""
         terms, places = np.unique(features, return_inverse=True)
-        values = core.weighted_minhash(terms, np.bincount(places, weights, terms.size), self.values)
+        values = core_sketch.weighted_minhash(terms, np.bincount(places, weights, terms.size), self.values)
         return None if values is None else (values, terms.size)

@@ -91,13 +91,13 @@ def test_signatures_are_the_same_with_all_instructions(level: int, count: int) -
     weights = np.random.default_rng(count + 1).uniform(1e-3, 1e3, count)
     found = (
         core.minhash(hashes, 300),
-        core.weighted_minhash(hashes, weights, 40),
+        core_sketch.weighted_minhash(hashes, weights, 40),
         core_sketch.random_projection(hashes, 3),
     )
     core.set_simd_level(0)
     plain = (
         core.minhash(hashes, 300),
-        core.weighted_minhash(hashes, weights, 40),
+        core_sketch.weighted_minhash(hashes, weights, 40),
         core_sketch.random_projection(hashes, 3),
     )
     for one, other in zip(found, plain, strict=True):
@@ -108,7 +108,7 @@ def test_signatures_are_the_same_with_all_instructions(level: int, count: int) -
 
 def test_no_features_have_no_signature() -> None:
     assert core.minhash([], 5) is None
-    assert core.weighted_minhash([], [], 5) is None
+    assert core_sketch.weighted_minhash([], [], 5) is None
     assert core_sketch.random_projection([], 1) is None
 
 
@@ -116,7 +116,7 @@ def test_no_features_have_no_signature() -> None:
 @settings(max_examples=40)
 def test_weighted_minhash(weights: dict[int, float]) -> None:
     ordered = sorted(weights)
-    signature = core.weighted_minhash(array(ordered), [weights[feature] for feature in ordered], 20)
+    signature = core_sketch.weighted_minhash(array(ordered), [weights[feature] for feature in ordered], 20)
     assert signature is not None
     assert signature.tolist() == oracle_weighted.weighted_minhash(weights, 20)
 
@@ -124,7 +124,7 @@ def test_weighted_minhash(weights: dict[int, float]) -> None:
 @pytest.mark.parametrize("weights", [[0.0, 1.0], [-1.0, 1.0], [math.nan, 1.0], [math.inf, 1.0], [1e-310, 1.0], [1.0]])
 def test_weights_that_are_none_are_refused(weights: list[float]) -> None:
     with pytest.raises(UsageError, match="weights"):
-        core.weighted_minhash(array([1, 2]), weights, 5)
+        core_sketch.weighted_minhash(array([1, 2]), weights, 5)
 
 
 @given(st.floats(2.3e-308, 1.7e308))
