@@ -33,7 +33,7 @@ _Row = tuple[int, int, int]
 Mask = npt.NDArray[np.bool_]
 
 
-class Place(NamedTuple):
+class Span(NamedTuple):
     """A part of a text: the characters `start` to `end - 1`, the words `word` to `word + words - 1`."""
 
     start: int
@@ -46,8 +46,8 @@ class Place(NamedTuple):
 class Passage:
     """A passage of two texts, and how similar it is in both: 1 less the share of letters that differ (Levenshtein)."""
 
-    left: Place
-    right: Place
+    left: Span
+    right: Span
     similarity: float
 
     @property
@@ -91,13 +91,13 @@ class Alignable:
         starts, ends = self.items.starts[first:last].tolist(), self.items.ends[first:last].tolist()
         return [self.text[start:end].casefold() for start, end in zip(starts, ends, strict=True)]
 
-    def place(self, first: int, last: int) -> Place:
+    def place(self, first: int, last: int) -> Span:
         """The place of the items `first` to `last - 1`, of which there is one."""
         start, end = self.items.starts[first], self.items.ends[last - 1]
         if self.items is not self.words:
             first = int(np.searchsorted(self.words.ends, start, side="right"))
             last = int(np.searchsorted(self.words.starts, end))
-        return Place(int(start), int(end), first, last - first)
+        return Span(int(start), int(end), first, last - first)
 
 
 def common_passages(left: Alignable, right: Alignable, *, least: int = LEAST_WORDS) -> CommonPassages:
@@ -130,7 +130,7 @@ class _Aligning:
         self._same_left, self._same_right = (np.zeros(len(each.items), dtype=np.bool_) for each in (left, right))
         # Where passages begin and end: 1 and -1.
         self._edges = [np.zeros(len(each.items) + 1, dtype=np.int32) for each in (left, right)]
-        self.passages: dict[tuple[Place, Place], Passage] = {}
+        self.passages: dict[tuple[Span, Span], Passage] = {}
 
     def add(self, chain: Sequence[_Row]) -> None:
         """Add the passages of a chain, which ends where more than a few words differ."""
