@@ -11,6 +11,7 @@ from indexer.ingest.indexing import store_info
 from indexer.library.clusters import Clusters
 from indexer.library.contents import Contents
 from indexer.library.nearness import Nearness
+from indexer.library.repeated import Repeated
 from indexer.matching.kept import schemes_of_new
 from indexer.model import SIMHASH_DOC
 from indexer.model.times import Refresh
@@ -63,7 +64,7 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
         raise
 
 
-class Collection(Contents, Nearness, Clusters):
+class Collection(Contents, Nearness, Clusters, Repeated):
     """Documents in a store, as returned by `open`; a context manager that supports `len()`, `in`, `[id]` and iteration.
 
     Threads may share a collection, but their calls take turns; for parallel questions each thread opens its own with

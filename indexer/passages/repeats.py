@@ -71,7 +71,9 @@ class RepeatFinder:
 
     def __init__(self, words: int, folder: Path | None = None) -> None:
         if not LEAST_WORDS <= words <= MOST_WORDS:
-            raise UsageError(f"passages have {LEAST_WORDS} to {MOST_WORDS:,} words at least, not {words}")
+            raise UsageError(
+                f"passages of {words:,} words or more can't be listed; ask for {LEAST_WORDS} to {MOST_WORDS:,} words"
+            )
         self._words = words
         self._folder = TemporaryDirectory(prefix="neardup-passages-", dir=folder)
         self._file = WordFile(Path(self._folder.name))

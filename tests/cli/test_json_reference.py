@@ -27,6 +27,7 @@ ASKED: dict[str, list[list[str]]] = {
     "compare": [["compare", "docs/a.html", "docs/near.txt"]],
     "hash": [["hash", "docs/a.html", "--scheme", "minhash"]],
     "pairs": [["pairs", "--format", "jsonl"], ["pairs", "-k", "3", "--format", "jsonl"]],
+    "passages": [["passages", "--held-by"]],
     "cluster": [["cluster"]],
     "report": [["report", "--format", "json"]],
     "evaluate": [["evaluate", "--sample", "20"]],
@@ -48,11 +49,12 @@ ASKED: dict[str, list[list[str]]] = {
     ],
 }
 ENGINES = {"setup", "annotate"}
-# Members only where a store has several indices, where very many documents share a key, where another package's scheme
-# is broken, and columns of other formats.
+# Members only where a store has several indices, where very many documents share a key, where a file is gone, where
+# another package's scheme is broken, and columns of other formats.
 ELSEWHERE = {
     "similar": {"shares", "of_query", "of_match"},
     "pairs": {"index_a", "routing_a", "index_b", "routing_b"},
+    "passages": {"reason"},
     "cluster": {"id", "scheme"},
     "schemes": {"reason"},
 }

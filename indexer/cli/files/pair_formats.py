@@ -54,12 +54,13 @@ def written(pairs: Iterable[Pair], kind: str, output: str | None, form: Form) ->
     A file is there under its name only when it is complete. Raises UsageError where it can't be written, and for
     Parquet without pyarrow or on a terminal.
     """
-    with _target(output, kind) as file:
+    with target_of(output, kind) as file:
         return _WRITERS[kind](pairs, file, form)
 
 
 @contextmanager
-def _target(output: str | None, kind: str) -> Iterator[Any]:
+def target_of(output: str | None, kind: str) -> Iterator[Any]:
+    """A file to write to, of bytes for Parquet and of text for others, or standard output for None; see `written`."""
     binary = kind == "parquet"
     if output is None:
         if binary and sys.stdout.isatty():

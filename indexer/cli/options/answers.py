@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import click
@@ -11,7 +12,7 @@ from indexer.model import declared
 
 
 class Answering(click.Command):
-    """A command that answers with a result of `indexer.library.records`, named by `answers`.
+    """A command that answers with a result, named by `answers`: of `indexer.library.records`, or as "MODULE:CLASS".
 
     With `--json` it prints one object, or one a line if `many`.
     """
@@ -23,9 +24,8 @@ class Answering(click.Command):
     @property
     def result(self) -> type:
         """The class of its answer."""
-        from indexer.library import records
-
-        kind: type = getattr(records, self.answers)
+        module, _, name = self.answers.rpartition(":")
+        kind: type = getattr(import_module(f"indexer.library.{module or 'records'}"), name)
         return kind
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,0 +1,223 @@
+"""`neardup passages`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import click
+
+from indexer.cli.files.row_formats import written_rows
+from indexer.cli.options.answers import Answering
+from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.shared import filter_option, json_option, opened_collection, store_option
+from indexer.cli.terminal.output import answer, answer_json, fields, say, table
+from indexer.errors import UsageError
+from indexer.text.counts import counted
+from indexer.text.remarks import in_json
+
+if TYPE_CHECKING:
+    from indexer.library.repetition import Passage, Repetition
+    from indexer.library.rows import Rows
+
+By = Literal["passage", "origin", "document"]
+Form = Literal["text", "csv", "jsonl", "parquet"]
+
+_SHOWN = 20
+_LETTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What is listed of the passages, how much of it, and how."""
+
+    words: int
+    by: By
+    limit: int | None
+    held_by: bool
+    format: Form
+    output: str | None
+
+    @property
+    def most(self) -> int | None:
+        """The number of rows to list; None for all."""
+        return self.limit or (_SHOWN if self.format == "text" else None)
+
+
+listed_options = Group(
+    Listed,
+    click.option(
+        "--words",
+        type=click.IntRange(1),
+        metavar="N",
+        default=50,
+        show_default=True,
+        help="The least length of a passage.",
+    ),
+    click.option(
+        "--by",
+        type=click.Choice(get_args(By)),
+        default="passage",
+        show_default=True,
+        help="List passages, what hosts and folders have from each other, or how much of documents stands elsewhere.",
+    ),
+    click.option(
+        "--limit",
+        type=click.IntRange(1),
+        metavar="N",
+        help="List the first N.  [default: 20 as text, all in other formats and with --json]",
+    ),
+    click.option("--held-by", is_flag=True, help="Name the documents that have each passage."),
+    click.option(
+        "--format", type=click.Choice(get_args(Form)), default="text", show_default=True, help="The output format."
+    ),
+    click.option(
+        "-o",
+        "--output",
+        cls=Related,
+        goes_with=["format=csv", "format=jsonl", "format=parquet"],
+        metavar="FILE",
+        type=A_PATH,
+        help="Write to FILE instead of standard output.",
+    ),
+)
+
+
+@click.command(
+    cls=Answering,
+    answers="repetition:Repetition",
+    short_help="List what stands in several documents.",
+    epilog="""
+\b
+Examples:
+  neardup passages
+  neardup passages --words 30 --limit 100
+  neardup passages --by origin                    who copies from whom
+  neardup passages --by document --format csv     how much of each stands elsewhere
+  neardup passages --held-by --format jsonl -o passages.jsonl
+
+Every run of N words or more that two documents have in common is found; nothing is passed over, however common. A
+passage is as long as all documents that have it go on alike; what more of them have is a passage of its own, and so is
+what fewer have and is longer. One of which more than half lies in passages that copy more words is not listed, but
+counted as a variant of the first of them, whose line says how long the longest is. What stands in ten documents or more
+for each host or folder is called boilerplate: a menu, a licence, a footer.
+
+The documents are read again from where they came from, and what can't be read is listed. The store needs no particular
+scheme.
+""",
+)
+@store_option
+@listed_options
+@filter_option
+@json_option
+def passages(
+    store: str,
+    listing: Listed,
+    filter: str | None,  # noqa: A002
+    json: bool,
+) -> None:
+    """List the passages of N words or more that stand in two documents or more, those in most documents first."""
+    if json and listing.format != "text":
+        raise UsageError("--json is one object; for one a line say --format jsonl")
+    with opened_collection(store, filter=filter, read_only=True) as collection, _progress() as progress:
+        found = collection.passages(words=listing.words, held_by=listing.held_by, progress=progress)
+    if found.unread:
+        first = found.unread[0]
+        say(
+            f"{counted(len(found.unread), 'document')} could not be read again, so that passages of them are missing: "
+            f"{first.id}: {first.reason}" + (", ..." if len(found.unread) > 1 else ""),
+            level="warning",
+        )
+    if json:
+        answer_json(_limited(found, listing.limit))
+        return
+    rows = _rows(found, listing.by)
+    shown = rows[: listing.most]
+    if listing.format == "text":
+        _show(found, shown, listing.by)
+    else:
+        written_rows(shown, listing.format, listing.output)
+    left = f"; --limit {len(rows)} lists all" if len(shown) < len(rows) else ""
+    say(counted(len(rows), *_NAMES[listing.by]) + left)
+
+
+_NAMES: dict[By, tuple[str, ...]] = {
+    "passage": ("passage",),
+    "origin": ("pair of origins", "pairs of origins"),
+    "document": ("document with passages", "documents with passages"),
+}
+
+
+def _rows(found: Repetition, by: By) -> Rows[Any]:
+    rows: dict[By, Rows[Any]] = {
+        "passage": found.passages,
+        "origin": found.copied,
+        "document": found.partly_copied,
+    }
+    return rows[by]
+
+
+def _limited(found: Repetition, limit: int | None) -> Repetition:
+    return replace(
+        found,
+        passages=found.passages[:limit],
+        copied=found.copied[:limit],
+        partly_copied=found.partly_copied[:limit],
+    )
+
+
+def _show(found: Repetition, shown: Rows[Any], by: By) -> None:
+    if by == "passage":
+        share = found.in_passages / max(1, found.words)
+        fields(
+            [
+                ("documents", f"{found.documents:,}"),
+                ("words", f"{found.words:,}, of them in passages {found.in_passages:,} ({_percent(share)})"),
+            ]
+        )
+        for passage in shown:
+            answer("")
+            _show_passage(passage)
+    elif by == "origin":
+        lines = ((f"{row.words:,}", row.origin, row.by) for row in shown)
+        table(("words", "first in", "then in"), lines, right=("words",))
+    else:
+        lines = ((_percent(row.share), f"{row.words:,}", row.id) for row in shown)
+        table(("elsewhere", "words", "document"), lines, right=("elsewhere", "words"))
+
+
+def _percent(share: float) -> str:
+    # What is not all is never shown as all.
+    return f"{share if share == 1 else min(share, 0.999):.1%}"
+
+
+def _show_passage(passage: Passage) -> None:
+    origins = f"{counted(passage.documents, 'document')} of {counted(passage.origins, 'origin')}"
+    longer = f", up to {passage.longest:,} in fewer" if passage.longest > passage.words else ""
+    kind = "; boilerplate" if passage.boilerplate else ""
+    answer(f"{counted(passage.words, 'word')}{longer}, in {origins}{kind}; first in {passage.first}")
+    text = " ".join(passage.text.split())
+    answer("    " + (text if len(text) <= _LETTERS else text[:_LETTERS].rsplit(" ", 1)[0] + " …"))
+    if passage.held_by:
+        answer("    in " + ", ".join(passage.held_by))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
+    import sys
+
+    if not sys.stderr.isatty() or in_json():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as line:
+        task = line.add_task("reading", total=None)
+        yield lambda done, total: line.update(task, completed=done, total=total)
+
+
+COMMANDS = (passages,)

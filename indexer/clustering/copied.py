@@ -1,0 +1,219 @@
+"""The passages of a store's documents that stand in several of them, found in their texts, which are read again."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from indexer.errors import ExtractionError
+from indexer.ingest.rereading import Texts
+from indexer.model import Ref, name_of
+from indexer.model.chunking import chunks
+from indexer.model.origins import origin_of
+from indexer.passages.counting import Copied, copied_between, repeated_words
+from indexer.passages.listing import Listing, listed, ranges
+from indexer.passages.maximal import MaximalPassages, maximal_passages
+from indexer.passages.repeats import RepeatFinder, Repeats
+from indexer.passages.windows import Positions
+from indexer.stores.base import Store
+from indexer.text.words import Words, words_of
+
+_AT_ONCE = 64
+_REMEMBERED = 16
+# So many documents for each of its origins make a passage part of their form rather than of what they say.
+BOILERPLATE = 10
+
+
+class Holder(NamedTuple):
+    """A document whose text was read: when it came (ISO 8601 in UTC), its identity and source."""
+
+    arrived_at: str
+    ref: Ref
+    source: str
+
+
+class Common(NamedTuple):
+    """A passage that stands in several documents.
+
+    `documents` counts them, `origins` the hosts or folders that they are from; `first` is the number of the one that
+    came first. `variants` passages that mostly lie in this one are not listed, the longest of all has `longest` words.
+    `holders` are the documents' numbers, each as often as it has the passage.
+    """
+
+    text: str
+    words: int
+    documents: int
+    origins: int
+    first: int
+    longest: int
+    variants: int
+    holders: Positions
+
+    @property
+    def is_boilerplate(self) -> bool:
+        """True if it stands in ten documents or more for each of their origins."""
+        return self.documents >= BOILERPLATE * self.origins
+
+
+@dataclass(slots=True)
+class _Read:
+    """What is known of the documents while they are read, in the order in which they are."""
+
+    holders: list[Holder] = field(default_factory=list)
+    ranks: array[int] = field(default_factory=lambda: array("q"))
+    ends: array[int] = field(default_factory=lambda: array("q", [0]))
+    unread: dict[Ref, str] = field(default_factory=dict)
+
+
+class StorePassages:
+    """The passages of at least `words` words that stand in two documents of a store or more; a context manager.
+
+    All documents are read again, so none of its schemes counts; `unread` says why some could not be. Memory: that of
+    RepeatFinder, and identity, source and time of each document; texts and words lie in a temporary folder meanwhile.
+    Raises UsageError for a length that is not possible, StoreError.
+    """
+
+    def __init__(self, store: Store, words: int) -> None:
+        self._store = store
+        self._finder = RepeatFinder(words)
+        self._folder = TemporaryDirectory(prefix="neardup-texts-")
+        self._read = _Read()
+        self._known: dict[int, tuple[str, Words]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._folder.cleanup()
+        self._finder.__exit__(kind, error, trace)
+
+    def read(self, progress: Callable[[int, int | None], None] | None = None) -> None:
+        """Read the documents, telling how many are done and how many there are."""
+        wanted = self._wanted()
+        texts, done = Texts(self._store), 0
+        with self._texts.open("wb") as file:
+            for page in chunks(wanted, _AT_ONCE):
+                if progress:
+                    progress(done, len(wanted))
+                ranks = {holder.ref: done + place for place, holder in enumerate(page)}
+                records = filter(None, self._store.get([holder.ref for holder in page], sketches=False))
+                for record, text in texts.read(records):
+                    if isinstance(text, ExtractionError):
+                        self._read.unread[record.ref] = text.detail or text.reason
+                        continue
+                    rank = ranks[record.ref]
+                    self._finder.add(words_of(text, identifiers=False).hashes)
+                    self._read.holders.append(wanted[rank])
+                    self._read.ranks.append(rank)
+                    self._read.ends.append(self._read.ends[-1] + file.write(text.encode("utf-8", "surrogatepass")))
+                done += len(page)
+        if progress:
+            progress(done, len(wanted))
+
+    @property
+    def holders(self) -> list[Holder]:
+        """The documents that were read; others are called by their numbers among these."""
+        return self._read.holders
+
+    @property
+    def unread(self) -> dict[Ref, str]:
+        """Why documents could not be read."""
+        return self._read.unread
+
+    @cached_property
+    def repeats(self) -> Repeats:
+        """The repeats in all of them."""
+        return self._finder.find()
+
+    @cached_property
+    def passages(self) -> MaximalPassages:
+        """Their maximal passages."""
+        return maximal_passages(self.repeats)
+
+    @cached_property
+    def listing(self) -> Listing:
+        """Those to list."""
+        return listed(self.repeats, self.passages)
+
+    @cached_property
+    def origins(self) -> tuple[list[str], Positions]:
+        """The names of the documents' hosts or folders, and the number of each document's: shape (documents,)."""
+        numbers: dict[str, int] = {}
+        of = [numbers.setdefault(origin_of(holder.source), len(numbers)) for holder in self.holders]
+        return list(numbers), np.array(of, dtype=np.int64)
+
+    def common(self) -> Iterator[Common]:
+        """The passages to list, those in most documents first, of as many the longest."""
+        passages, listing = self.passages, self.listing
+        chosen = listing.passages
+        order = np.lexsort((-passages.words[chosen], -passages.documents[chosen]))
+        for place in order.tolist():
+            number = int(chosen[place])
+            documents, begins = self.places(number)
+            first = int(np.argmin(self._ranks[documents]))
+            words = int(passages.words[number])
+            yield Common(
+                self._text(int(documents[first]), int(begins[first]), words), words, int(passages.documents[number]),
+                np.unique(self.origins[1][documents]).size, int(documents[first]), int(listing.longest[place]),
+                int(listing.variants[place]), documents,
+            )  # fmt: skip
+
+    def places(self, number: int) -> tuple[Positions, Positions]:
+        """The documents in which a passage stands, and the word of each at which it begins."""
+        repeats = self.repeats
+        positions = self.passages.places[self.passages.offsets[number] : self.passages.offsets[number + 1]]
+        firsts = np.searchsorted(repeats.offsets, positions, side="right") - 1
+        counts = repeats.copies[firsts]
+        spread = ranges(np.searchsorted(repeats.copy_of[self._by_copy], firsts), counts)
+        return self._by_copy[spread], np.repeat(positions - repeats.offsets[firsts], counts)
+
+    def copied(self) -> Copied:
+        """The words that stood first in documents of one origin, and later in those of another or the same."""
+        return copied_between(self.repeats, self._ranks, self.origins[1])
+
+    def in_passages(self) -> tuple[Positions, Positions]:
+        """The words of each document, and how many of them stand in other documents too: both of shape (documents,)."""
+        return np.diff(self.repeats.offsets), repeated_words(self.repeats)
+
+    @cached_property
+    def _ranks(self) -> Positions:
+        return np.argsort(np.argsort(np.array(self._read.ranks, dtype=np.int64)))
+
+    @cached_property
+    def _by_copy(self) -> Positions:
+        return np.argsort(self.repeats.copy_of, kind="stable")
+
+    @property
+    def _texts(self) -> Path:
+        return Path(self._folder.name) / "texts"
+
+    def _text(self, document: int, first: int, words: int) -> str:
+        if document not in self._known:
+            with self._texts.open("rb") as file:
+                file.seek(self._read.ends[document])
+                size = self._read.ends[document + 1] - self._read.ends[document]
+                text = file.read(size).decode("utf-8", "surrogatepass")
+            while len(self._known) >= _REMEMBERED:
+                del self._known[next(iter(self._known))]
+            self._known[document] = text, words_of(text, identifiers=False)
+        text, known = self._known[document]
+        return text[int(known.starts[first]) : int(known.ends[first + words - 1])]
+
+    def _wanted(self) -> list[Holder]:
+        """The documents to read, as they came."""
+        every = [
+            Holder(record.arrived_at, record.ref, record.source)
+            for record in self._store.scan(sketches=False)
+            if self._store.passes(record.ref)
+        ]
+        return sorted(every, key=lambda holder: (holder.arrived_at, name_of(holder.ref)))

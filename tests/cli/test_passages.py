@@ -1,0 +1,94 @@
+"""`neardup passages`: what stands in several documents, where it stood first, and what is said where texts are gone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from command import Neardup, write
+from written import prose
+
+LICENCE = prose(100, 60)
+RELEASE = prose(101, 200)
+
+
+def name(folder: str) -> str:
+    return folder.rpartition("/")[2]
+
+
+@pytest.fixture
+def stored(neardup: Neardup) -> Neardup:
+    """Twelve pages with a licence, in one folder, and a release in two articles of two others."""
+    files = {f"manual/{number:02}.txt": f"{prose(number, 80)}\n\n{LICENCE}\n" for number in range(12)}
+    files |= {"wire/release.txt": RELEASE, "paper/article.txt": f"{prose(50, 90)} {RELEASE.upper()} {prose(51, 70)}"}
+    files["paper/other.txt"] = f"{prose(52, 90)} {RELEASE} {LICENCE}"
+    for path, text in sorted(files.items(), key=lambda item: not item[0].startswith("wire")):
+        write(neardup.folder, {path: text})
+        neardup("index", path)
+    return neardup
+
+
+def test_passages_are_listed_with_where_they_stood_first(stored: Neardup) -> None:
+    found = stored("passages", "--held-by", "--json").json
+    licence, release = found["passages"]
+    assert (licence["words"], licence["documents"], licence["origins"], licence["boilerplate"]) == (60, 13, 2, False)
+    assert licence["text"].split() == LICENCE.split()
+    assert (release["documents"], release["first"], release["boilerplate"]) == (3, "wire/release.txt", False)
+    assert release["text"] == RELEASE
+    assert sorted(release["held_by"]) == ["paper/article.txt", "paper/other.txt", "wire/release.txt"]
+    copied = {(name(row["origin"]), name(row["by"])): row["words"] for row in found["copied"]}
+    assert copied == {("manual", "manual"): 11 * 60, ("manual", "paper"): 60, ("wire", "paper"): 400}
+    shares = {row["id"]: row["share"] for row in found["partly_copied"]}
+    assert shares["wire/release.txt"] == 1
+    assert shares["manual/03.txt"] == round(60 / 140, 6)
+    assert found["in_passages"] == 13 * 60 + 3 * 200
+    assert stored("passages", "--words", "61", "--json").json["passages"][0]["words"] == 200
+
+
+def test_people_see_the_text(stored: Neardup) -> None:
+    ended = stored("passages", "--limit", "1")
+    assert "60 words, in 13 documents of 2 origins; first in manual/00.txt\n    " + LICENCE[:80] in ended.out
+    assert "2 passages; --limit 2 lists all" in ended.err
+    assert "wire/release.txt" in stored("passages", "--by", "document").out
+    lines = stored("passages", "--by", "origin").out.splitlines()
+    assert [[name(cell) for cell in line.split()] for line in lines[1:]] == [
+        ["660", "manual", "manual"],
+        ["400", "wire", "paper"],
+        ["60", "manual", "paper"],
+    ]
+
+
+def test_other_formats_have_all_of_it(stored: Neardup) -> None:
+    lines = stored("passages", "--format", "jsonl").lines
+    rows = list(csv.DictReader(io.StringIO(stored("passages", "--format", "csv").out)))
+    stored("passages", "--format", "parquet", "-o", "found.parquet")
+    table = pq.read_table(stored.folder / "found.parquet").to_pylist()
+    assert [line["text"] for line in lines] == [row["text"] for row in rows] == [row["text"] for row in table]
+    assert [line["documents"] for line in lines] == [13, 3]
+    written = stored("passages", "--format", "csv", "-o", "none/found.csv", code=2).err
+    assert "none/found.csv: can't be written" in written
+
+
+def test_what_cannot_be_read_again_is_named(stored: Neardup) -> None:
+    (stored.folder / "paper/other.txt").unlink()
+    ended = stored("passages", "--json")
+    assert "1 document could not be read again" in ended.err
+    assert "paper/other.txt" in ended.err
+    assert [row["id"] for row in ended.json["unread"]] == ["paper/other.txt"]
+    assert ended.json["passages"][0]["documents"] == 12
+    assert ended.json["passages"][0]["boilerplate"]
+
+
+def test_a_length_that_is_too_small_is_refused(stored: Neardup) -> None:
+    assert "ask for 8 to 100,000 words" in stored("passages", "--words", "7", code=2).err
+
+
+def test_what_a_text_says_to_a_terminal_is_escaped(neardup: Neardup) -> None:
+    text = " ".join(f"word{number}\x1b[31m" for number in range(60))
+    write(neardup.folder, {"in.jsonl": "".join(json.dumps({"id": each, "text": text}) + "\n" for each in "ab")})
+    neardup("index", "in.jsonl")
+    for arguments in ((), ("--json",), ("--format", "jsonl")):
+        assert "\x1b" not in neardup("passages", *arguments).out
