@@ -8,8 +8,9 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
-from command import Neardup, write
-from written import prose
+
+from tests.cli.command import Neardup, write
+from tests.cli.written import prose
 
 LICENCE = prose(100, 60)
 RELEASE = prose(101, 200)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from hypothesis import strategies as st
 
 from indexer.passages.maximal import maximal_passages
 from indexer.passages.repeats import RepeatFinder, Repeats
@@ -14,6 +15,24 @@ from indexer.passages.repeats import RepeatFinder, Repeats
 Numbers = Sequence[Sequence[int]]
 Place = tuple[int, int]
 Passage = tuple[tuple[int, ...], tuple[Place, ...]]
+
+
+# A few words only, so that the same runs come again in other surroundings.
+_parts = st.lists(st.integers(0, 2), max_size=24)
+
+
+@st.composite
+def collections(draw: st.DrawFn) -> list[list[int]]:
+    parts = draw(st.lists(_parts, min_size=1, max_size=4))
+    documents = []
+    for _ in range(draw(st.integers(0, 6))):
+        document: list[int] = []
+        for part in draw(st.lists(st.sampled_from(parts), max_size=4)):
+            begin = draw(st.integers(0, len(part)))
+            document += part[begin : draw(st.integers(begin, len(part)))]
+            document += draw(st.lists(st.integers(3, 9), max_size=1))
+        documents += [document] * draw(st.sampled_from([1, 1, 1, 2]))
+    return documents
 
 
 def repeats_of(documents: Sequence[npt.ArrayLike], words: int) -> Repeats:

@@ -15,14 +15,13 @@ from indexer.passages.cutting import Cutter
 from indexer.passages.listing import listed
 from indexer.passages.maximal import maximal_passages
 from tests.passages import runs_oracle
-from tests.passages.test_repeats import collections
 
 
 def runs(words: Sequence[int], size: int) -> set[tuple[int, ...]]:
     return {tuple(words[begin : begin + size]) for begin in range(len(words) - size + 1)}
 
 
-@given(collections(), st.integers(8, 11), st.data())
+@given(runs_oracle.collections(), st.integers(8, 11), st.data())
 @settings(max_examples=300)
 def test_every_word_that_is_cut_stands_in_what_is_left(
     documents: list[list[int]], words: int, data: st.DataObject
@@ -48,7 +47,7 @@ def test_every_word_that_is_cut_stands_in_what_is_left(
                 left |= runs(document[begin:end], words) & shared
 
 
-@given(collections(), st.integers(8, 11))
+@given(runs_oracle.collections(), st.integers(8, 11))
 @settings(max_examples=100)
 def test_words_in_passages_are_counted_once(documents: list[list[int]], words: int) -> None:
     found = runs_oracle.all_passages(documents, words)
@@ -66,7 +65,7 @@ def test_words_in_passages_are_counted_once(documents: list[list[int]], words: i
         assert int(copied.words[copied.by == document].sum()) <= len(words_of_it)
 
 
-@given(collections(), st.integers(8, 11))
+@given(runs_oracle.collections(), st.integers(8, 11))
 @settings(max_examples=200)
 def test_what_is_not_listed_lies_in_what_is(documents: list[list[int]], words: int) -> None:
     repeats = runs_oracle.repeats_of(documents, words)

@@ -17,25 +17,8 @@ from indexer.extract import extract
 from indexer.passages import repeats, spilled
 from tests.passages import runs_oracle
 
-# A few words only, so that the same runs come again in other surroundings.
-_parts = st.lists(st.integers(0, 2), max_size=24)
 
-
-@st.composite
-def collections(draw: st.DrawFn) -> list[list[int]]:
-    parts = draw(st.lists(_parts, min_size=1, max_size=4))
-    documents = []
-    for _ in range(draw(st.integers(0, 6))):
-        document: list[int] = []
-        for part in draw(st.lists(st.sampled_from(parts), max_size=4)):
-            begin = draw(st.integers(0, len(part)))
-            document += part[begin : draw(st.integers(begin, len(part)))]
-            document += draw(st.lists(st.integers(3, 9), max_size=1))
-        documents += [document] * draw(st.sampled_from([1, 1, 1, 2]))
-    return documents
-
-
-@given(collections(), st.integers(8, 11))
+@given(runs_oracle.collections(), st.integers(8, 11))
 @settings(max_examples=300)
 def test_passages_are_those_of_the_definition(documents: list[list[int]], words: int) -> None:
     found = runs_oracle.found_passages(documents, words)
@@ -43,7 +26,7 @@ def test_passages_are_those_of_the_definition(documents: list[list[int]], words:
     assert set(found) == runs_oracle.all_passages(documents, words)
 
 
-@given(collections(), st.integers(8, 11))
+@given(runs_oracle.collections(), st.integers(8, 11))
 @settings(max_examples=50)
 def test_what_is_dealt_to_files_is_found_too(documents: list[list[int]], words: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
-from indexer.cli.files.row_formats import written_rows
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
@@ -139,6 +138,8 @@ def passages(
     if listing.format == "text":
         _show(found, shown, listing.by)
     else:
+        from indexer.cli.files.row_formats import written_rows
+
         written_rows(shown, listing.format, listing.output)
     left = f"; --limit {len(rows)} lists all" if len(shown) < len(rows) else ""
     say(counted(len(rows), *_NAMES[listing.by]) + left)
