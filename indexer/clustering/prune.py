@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of, repeated_by
 from indexer.clustering.memory import Remembered, require_remembered
+from indexer.clustering.relations import Permitted, Reason, Relations, stored_relations
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, TextReader, preferred, reader_of
@@ -24,6 +24,7 @@ from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefSet, RefTable
+from indexer.relations.relation import Relation
 from indexer.schemes.base import SLACK, Similarities
 from indexer.stores.base import Store, Versioned
 from indexer.text.counts import counted
@@ -38,13 +39,6 @@ _GONE = "the document that it repeats is gone, or is to be removed itself; run n
 Measure = Finder | Reading
 
 
-class Reason(NamedTuple):
-    """The reason why a document is kept: its `kind`, which others share, and what it `says` of this one."""
-
-    kind: str
-    says: str
-
-
 _ALONE = Reason("which repeat what is gone or is to be removed itself", _GONE)
 _SHORT = Reason("with too few words", "it has too few words to be compared")
 
@@ -56,7 +50,8 @@ class Surplus:
     `similarity` (0 to 1) is that to the one that it repeats, found anew; below 0 where it is unknown. `identical` is
     whether their texts are known to be equal but for case and white space. `version` is the document's at that moment,
     and `kind` says what is kept for a like reason. `differs` names the fields of their owner's in which they differ,
-    where documents would go as a whole.
+    where documents would go as a whole. `relation` is that to the one that it repeats, None where texts were not
+    compared.
     """
 
     record: Record
@@ -68,14 +63,16 @@ class Surplus:
     version: Hashable = None
     kind: str = ""
     differs: tuple[str, ...] = ()
+    relation: Relation | None = None
 
 
 @dataclass(slots=True)
 class Tally:
     """Counts of surplus documents: `named` would go, of them `identical` ones, `total_bytes` in all; others are `kept`.
 
-    `least` is the smallest similarity (0 to 1) of those that would go. `kinds` counts the reasons for which others are
-    kept, with a few `examples` of each, and `differing` the fields of their owner's that are among them.
+    `least` is the smallest similarity (0 to 1) of those that would go, `relations` counts them by their relation to
+    what they repeat, `lost` the words of edited ones that stand in no kept document. `kinds` counts the reasons for
+    which others are kept, with a few `examples` of each, and `differing` the fields of their owner's among them.
     """
 
     named: int = 0
@@ -83,6 +80,8 @@ class Tally:
     total_bytes: int = 0
     kept: int = 0
     least: float = 1.0
+    lost: int = 0
+    relations: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
     differing: Counter[str] = field(default_factory=Counter)
@@ -101,6 +100,15 @@ class Tally:
         self.identical += surplus.identical
         # Texts that are equal are wholly similar, whatever their sketches say.
         self.least = min(self.least, 1.0 if surplus.identical else surplus.similarity)
+        if surplus.relation:
+            self.relations[surplus.relation.word] += 1
+            self.lost += surplus.relation.removed
+
+    def losses(self) -> str:
+        """The relations of those that would go, with what they lose, in a line; empty where these are unknown."""
+        said = ", ".join(f"{count:,} {word}" for word, count in self.relations.most_common())
+        lost = f"; {counted(self.lost, 'word')} of edited ones stand in no kept document" if self.lost else ""
+        return f"would go: {said}{lost}" if said else ""
 
     def reasons(self) -> Iterator[str]:
         """The reasons why documents are kept, in a few lines."""
@@ -119,11 +127,12 @@ class Pruning:
     `verify` demands another measure beside the remembered rule; of shares it demands no less than the rule does. A
     clustering by a simhash alone has called documents near that share nothing but their language, so delete() then
     takes a verification, or `unverified`. With `identical` nothing is named whose text is not known to be that of the
-    document that it repeats. `with_documents` deletes documents of their owner's as a whole: only identical ones,
-    unless `verify` says what else, and none that differs from the one that it repeats in another field than its text
-    and those `ignored`. Raises StoreError where the store does not remember how its clusters were made, or does not
-    show all fields of such documents, UsageError where it has none, and where the rule finds parts; ExtractionError at
-    the end where texts are compared and none of them could be read.
+    document that it repeats. With `permitted` the texts are aligned: nothing is named whose relation to what it repeats
+    does not permit it, and what could not be read is kept. `with_documents` deletes documents of their owner's as a
+    whole: only identical ones, unless `verify` says what else, and none that differs from the one that it repeats in
+    another field than its text and those `ignored`. Raises StoreError where the store does not remember how its
+    clusters were made, or does not show all fields of such documents, UsageError where it has none, and where the rule
+    finds parts; ExtractionError at the end where texts are compared and none of them could be read.
     """
 
     def __init__(
@@ -135,6 +144,7 @@ class Pruning:
         identical: bool = False,
         with_documents: bool = False,
         ignored: Sequence[str] = (),
+        permitted: Permitted | None = None,
     ) -> None:
         self.store = store
         if with_documents:
@@ -143,7 +153,8 @@ class Pruning:
         self.with_documents, self._ignored = with_documents, tuple(ignored)
         self.remembered: Remembered = require_remembered(store)
         self.rule.require_copies()
-        self.unverified, self.identical = unverified, identical
+        self.unverified, self.identical, self._permitted = unverified, identical, permitted
+        self._relations: Relations[Record] | None = None
         self.verify = None if verify is None else _no_less(verify, self.rule.measure)
         self._readers: dict[str, Reader] = {}
 
@@ -157,8 +168,14 @@ class Pruning:
         for page in self._checked():
             yield from page
 
+    def remark(self) -> str:
+        """A sentence where texts were to be aligned and none could be read; empty else, and before they were."""
+        instead = "nothing near is removed but what is identical; --verify sketch goes by the sketches alone"
+        return self._relations.remark(instead) if self._relations else ""
+
     def _checked(self) -> Iterator[list[Surplus]]:
         """The same in batches, each read together with the documents that stand for it, and compared as it is then."""
+        self._relations = stored_relations(self.store, self._permitted) if self._permitted else None
         repeating = (
             (stored.id, ref, other)
             for stored in stored_clusters(self.store, least=2, repeating=True)
@@ -199,7 +216,41 @@ class Pruning:
                     member.record, member.cluster, member.repeats, value, says, same, member.version, kind
                 )
             )  # fmt: skip
+        if self._relations:
+            surplus = list(self._related(self._relations, surplus, members))
         return self._with_documents(surplus) if self.with_documents else surplus
+
+    def _related(
+        self, relations: Relations[Record], surplus: Sequence[Surplus], members: Sequence[_Member]
+    ) -> Iterator[Surplus]:
+        """The same documents, of which those stay that no kept one can stand for by its text."""
+        texts: dict[str, dict[Ref, Record]] = {}
+        for document, member in zip(surplus, members, strict=True):
+            if not document.kept and not document.identical and member.beside:
+                both = texts.setdefault(document.cluster, {})
+                both |= {member.beside.ref: member.beside, document.record.ref: document.record}
+        relations.prepare({cluster: list(records.values()) for cluster, records in texts.items()})
+        for document, member in zip(surplus, members, strict=True):
+            if document.kept or member.beside is None:
+                yield document
+            elif document.identical:
+                yield replace(document, relation=Relation("identical"))
+            else:
+                yield self._judged_by_text(relations, document, member.beside)
+
+    def _judged_by_text(self, relations: Relations[Record], document: Surplus, stand_in: Record) -> Surplus:
+        record, values = document.record, {stand_in.ref: document.similarity}
+
+        def near(other: Record) -> bool:
+            [values[other.ref]], [why] = self._compared([other], [record])
+            return why is None
+
+        other, relation, reason = relations.judge(document.cluster, record, stand_in, near)
+        kind, says = reason or ("", "")
+        return replace(
+            document, repeats=other.ref, similarity=float(values[other.ref]), kept=says, kind=kind, relation=relation,
+            identical=relation is not None and relation.word == "identical",
+        )  # fmt: skip
 
     def _with_documents(self, surplus: list[Surplus]) -> list[Surplus]:
         """The same documents, of which those that differ in a field of their owner's are kept."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,16 +13,18 @@ import numpy.typing as npt
 
 from indexer.clustering.choosing import choose
 from indexer.clustering.grouping import group
-from indexer.errors import UsageError, shown
+from indexer.clustering.relations import Permitted, Relations, settled
+from indexer.errors import ExtractionError, UsageError, shown
 from indexer.library.making import Given, all_sketches, is_many
 from indexer.library.memory import rule_without_store
 from indexer.library.rows import Rows, html_table
 from indexer.matching.measures.tables import Comparison
-from indexer.matching.nodes import keyed, nodes_of
+from indexer.matching.nodes import Nodes, keyed, nodes_of
 from indexer.matching.pairing import document_pairs
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC, Ref
 from indexer.model.ragged import Ragged
+from indexer.relations.relation import Relation
 from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme, Similarities
 from indexer.stores.base import Store
@@ -90,11 +92,17 @@ class TextPair:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A text by its position that repeats the text at `of`, with their similarity (0 to 1)."""
+    """A text by its position that repeats the text at `of`, with their similarity (0 to 1).
+
+    `relation` is the word for how it stands to that one, such as "edited", and `evidence` explains it in a line; both
+    are empty where texts were not compared.
+    """
 
     position: int
     of: int
     similarity: float
+    relation: str = ""
+    evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -102,10 +110,14 @@ class Deduped:
     """The result of deduplicating n texts: text i is a copy of text `of[i]`, and is kept if `of[i]` is i.
 
     `of` is int64 of shape (n,); `similarity` is float64 of that shape, the similarity to the text that is kept.
+    `relations` has the relation of each copy that is near that text, and `reasons` says why others that are near a kept
+    text are kept, such as forms; both by position, where texts were compared.
     """
 
     of: Positions
     similarity: Similarities
+    relations: Mapping[int, Relation] = field(default_factory=dict)
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
@@ -122,7 +134,11 @@ class Deduped:
         """The texts that are not kept, in order."""
         places = np.flatnonzero(~self.mask)
         rows = zip(places.tolist(), self.of[places].tolist(), self.similarity[places].tolist(), strict=True)
-        return Rows(Copy, (Copy(*row) for row in rows))
+        return Rows(Copy, (Copy(*row, *self._evidence(row[0])) for row in rows))
+
+    def _evidence(self, place: int) -> tuple[str, str]:
+        relation = self.relations.get(place)
+        return (relation.word, relation.evidence) if relation else ("", "")
 
     def __repr__(self) -> str:
         return f"{self._said()}\n{self.copies!r}"
@@ -186,57 +202,124 @@ def pairs_of(
 
 
 def dedupe(
-    texts: Iterable[Given], match: str | MatchRule | None = None, *, keep: Keep = "first", threads: int | None = None
+    texts: Iterable[Given],
+    match: str | MatchRule | None = None,
+    *,
+    keep: Keep = "first",
+    forms: bool = False,
+    edited: bool = False,
+    verify: Literal["text", "sketch"] = "text",
+    threads: int | None = None,
 ) -> Deduped:
     """Deduplicate texts, or features (see `sketches`): which to keep, and of which kept one each other is a copy.
 
     Preferred are the texts that come first ("first"), those that come last ("last"), or the longest, of equally long
-    ones the first ("longest"). In this order a text is kept if the rule calls it near none of those kept so far; each
-    other one is a copy of the kept text that it is nearest to. So no two kept texts are near, and each copy is near the
-    text that it is a copy of; near is what `pairs_of` lists. A `MemoryIndex` may find a few more, by any key that two
-    texts share. Equal texts are always copies. `match` and `threads` are as for `pairs_of`. Memory: the sketches, about
-    300 bytes a text. Raises UsageError.
+    ones the first ("longest"). In this order a text is kept if the rule calls it near none of those kept so far; the
+    relation of each other one to the kept text that it is nearest to is told by an alignment. It is a copy if it is
+    identical, reflowed, misread or edited, else it is kept: a form, in which facts differ, unless `forms` is true, and
+    an edited text of which more than 5% of the words, or a number or name, stand in no kept one, unless `edited` is
+    true. Near is what `pairs_of` lists. Equal texts are always copies.
+
+    With verify="sketch" texts are not aligned: all that is near goes, also forms, and no two kept texts are near.
+    Features are compared so too. `match` and `threads` are as for `pairs_of`. Memory: the sketches, about 300 bytes a
+    text, the texts where they can be read but once, and those that are near others. Raises UsageError.
     """
     if not isinstance(keep, str) or keep not in ("first", "last", "longest"):
         raise UsageError(f"keep={shown(keep)}: is one of first, last, longest")
+    if not isinstance(verify, str) or verify not in ("text", "sketch"):
+        raise UsageError(f"verify={shown(verify)}: is text or sketch")
     rule = rule_without_store(match)
     rule.require_copies()
-    seen: dict[bytes, int] = {}
-    # By texts as given: which of the distinct ones each is, and its length. What is not hashed is distinct.
-    same: list[int] = []
-    lengths: list[int] = []
-    count = itertools.count()
-
-    def distinct() -> Iterator[Given]:
-        for text in given_texts(texts):
-            digest = _digest(text) if isinstance(text, str | bytes) else None
-            known = None if digest is None else seen.get(digest)
-            if keep == "longest":
-                lengths.append(len(text))
-            if known is not None:
-                same.append(known)
-                continue
-            number = next(count)
-            if digest is not None:
-                seen[digest] = number
-            same.append(number)
-            yield text
-
-    nodes = nodes_of(rule, _batches(all_sketches(distinct(), rule.schemes, threads), rule))
-    of_text = np.array(same, dtype=np.int64)
-    order = _preferred(of_text.size, keep, lengths)
-    places, first = np.unique(of_text[order], return_index=True)
-    first = order[first]
-    rank = np.empty(order.size, dtype=np.int64)
-    rank[order] = np.arange(order.size)
+    listed = given_texts(texts)
+    # What can be gone through but once is needed again for the texts that are near others.
+    listed = list(listed) if verify == "text" and iter(listed) is listed else listed
+    distinct = _Distinct(keep)
+    nodes = nodes_of(rule, _batches(all_sketches(distinct.of(listed), rule.schemes, threads), rule))
+    of_text, rank, first = distinct.ranked()
     # What the rule can't compare is a copy of what equals it only.
     compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
     comparison = Comparison(rule, nodes.payloads)
     whole = group(nodes, comparison, radius=1.0, threads=threads).whole
-    chosen = choose(nodes, comparison, whole, np.arange(compared.size), rank[first[compared]], threads=threads)
-    of, similarity = np.arange(places.size), np.ones(places.size)
-    of[compared], similarity[compared] = compared[chosen.of], chosen.similarity
-    return Deduped(first[of[of_text]], similarity[of_text])
+    ranks = rank[first[compared]]
+    chosen = choose(nodes, comparison, whole, np.arange(compared.size), ranks, threads=threads)
+    chosen_of, values = chosen.of.copy(), chosen.similarity.copy()
+    relations: dict[int, Relation] = {}
+    reasons: dict[int, str] = {}
+    if verify == "text" and distinct.are_texts:
+        aligned = _relations(listed, first[compared], chosen.of, Permitted(forms, edited))
+
+        def near(one: int, other: int) -> bool:
+            return _similarity(comparison, nodes, one, other) >= 0
+
+        for place, verdict in settled(aligned, chosen.of, ranks, whole[nodes.node_of], near):
+            position, other = int(first[compared[place]]), place if verdict.reason else verdict.repeats
+            if verdict.reason:
+                reasons[position] = verdict.reason.says
+            elif verdict.relation:
+                relations[position] = verdict.relation
+            if other != chosen_of[place]:
+                chosen_of[place], values[place] = other, _similarity(comparison, nodes, place, other)
+    of, similarity = np.arange(first.size), np.ones(first.size)
+    of[compared], similarity[compared] = compared[chosen_of], values
+    return Deduped(first[of[of_text]], similarity[of_text], relations, reasons)
+
+
+class _Distinct:
+    """The distinct ones of some texts: which of them each is, and how they are preferred."""
+
+    def __init__(self, keep: Keep) -> None:
+        self._keep = keep
+        self.are_texts = True
+        self._same: list[int] = []
+        self._lengths: list[int] = []
+
+    def of(self, texts: Iterable[Given]) -> Iterator[Given]:
+        """The distinct texts in order; what is not hashed is distinct."""
+        seen: dict[bytes, int] = {}
+        count = itertools.count()
+        for text in texts:
+            digest = _digest(text) if isinstance(text, str | bytes) else None
+            self.are_texts &= digest is not None
+            known = None if digest is None else seen.get(digest)
+            if self._keep == "longest":
+                self._lengths.append(len(text))
+            if known is not None:
+                self._same.append(known)
+                continue
+            number = next(count)
+            if digest is not None:
+                seen[digest] = number
+            self._same.append(number)
+            yield text
+
+    def ranked(self) -> tuple[Positions, Positions, Positions]:
+        """The number of each text among the distinct ones, its rank, and the preferred place of each distinct one."""
+        of_text = np.array(self._same, dtype=np.int64)
+        order = _preferred(of_text.size, self._keep, self._lengths)
+        _, first = np.unique(of_text[order], return_index=True)
+        rank = np.empty(order.size, dtype=np.int64)
+        rank[order] = np.arange(order.size)
+        return of_text, rank, order[first]
+
+
+def _similarity(comparison: Comparison, nodes: Nodes, one: int, other: int) -> float:
+    """The similarity of two documents that the rule calls near, below 0 for others; 1 where sketches are equal."""
+    left, right = nodes.node_of[[one]], nodes.node_of[[other]]
+    return 1.0 if left[0] == right[0] else float(comparison.judged(left, right)[0])
+
+
+def _relations(texts: Iterable[Any], place_of: Positions, of: Positions, permitted: Permitted) -> Relations[int]:
+    """The relations of texts by their numbers, text i at place `place_of[i]`, of those that repeat another one."""
+    going = np.flatnonzero(of != np.arange(of.size))
+    wanted = {int(place_of[number]): int(number) for number in (*going, *of[going])}
+    held = {wanted[place]: text for place, text in enumerate(texts) if place in wanted}
+
+    def read(numbers: Sequence[int]) -> Iterator[tuple[int, str | ExtractionError]]:
+        for number in numbers:
+            text = held[number]
+            yield number, text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+
+    return Relations(permitted, read, key=int, name=lambda number: f"text {place_of[number]}", digest=lambda _: "")
 
 
 def given_texts(texts: Iterable[Any]) -> Iterable[Any]:

@@ -50,10 +50,11 @@ class Relation:
 
     def __str__(self) -> str:
         """The word and its evidence in one line."""
-        said = self._evidence()
-        return f"{self.word}: {said}" if said else self.word
+        return f"{self.word}: {said}" if (said := self.evidence) else self.word
 
-    def _evidence(self) -> str:
+    @property
+    def evidence(self) -> str:
+        """The evidence in one line; empty for identical and reflowed texts."""
         if self.word == "form":
             differ = "fact differs" if len(self.facts) == 1 else "facts differ"
             return f"{len(self.facts):,} {differ}: {_listed([str(fact) for fact in self.facts])}"

@@ -57,6 +57,12 @@ class Speech:
             [made[place]] = self.words(1)
         return made
 
+    def longer(self, words: Sequence[str]) -> list[str]:
+        """These with one more in some place."""
+        made = list(words)
+        made.insert(self.draw.randrange(len(made)), *self.words(1))
+        return made
+
 
 def headlines(count: int) -> dict[str, dict[str, float]]:
     """Of headlines with a changed one each: the part of these pairs that a rule finds by length, and of all it calls
@@ -87,20 +93,19 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> float:
 def chats(count: int, copies: int) -> dict[float, dict[str, tuple[int, int]]]:
     """By the template's share of the words: how many each way removes, and how many of these are no planted copies."""
     found: dict[float, dict[str, tuple[int, int]]] = {}
-    ways = {"bands": by_bands, "simhash": by_simhash, "neardup": by_neardup, "messages": by_neardup}
+    ways = {"bands": by_bands, "simhash": by_simhash, "sketches": by_sketches, "neardup": by_neardup}
     print(f"\n{count:,} records and {copies} copies: removed, and of them wrongly")
-    print(f"{'template':10s}{'14 bands of 8':>20s}{'simhash, 3 bits':>20s}{'neardup':>20s}{'messages':>20s}")
+    print(f"{'template':10s}{'14 bands of 8':>20s}{'simhash, 3 bits':>20s}{'sketches':>20s}{'neardup':>20s}")
     for share in TEMPLATE_SHARES:
         speech = Speech(2)
         own = round(_RECORD_WORDS * (1 - share))
         template = speech.words(_RECORD_WORDS - own)
         records = [template + speech.words(own) for _ in range(count)]
-        # A copy has another word in what is its own.
-        records += [template + speech.changed(words[len(template) :]) for words in records[:copies]]
+        # A copy has one word more in what is its own.
+        records += [template + speech.longer(words[len(template) :]) for words in records[:copies]]
         found[share] = {}
         for name, way in ways.items():
-            skipped = len(template) if name == "messages" else 0
-            removed = way([" ".join(words[skipped:]) for words in records])
+            removed = way([" ".join(words) for words in records])
             found[share][name] = (removed.size, int(np.count_nonzero(removed < count)))
         shown = (f"{removed:,} / {wrong:,}" for removed, wrong in found[share].values())
         print(f"{share:<10.0%}" + "".join(f"{each:>20s}" for each in shown))
@@ -126,6 +131,11 @@ def by_simhash(texts: Sequence[str]) -> Positions:
     """What is removed where each component of texts within 3 bits keeps its first."""
     pairs = indexer.pairs_of(texts, "simhash-doc@3bits")
     return _all_but_first([(pair.left, pair.right) for pair in pairs], len(texts))
+
+
+def by_sketches(texts: Sequence[str]) -> Positions:
+    """What indexer.dedupe removes by sketches alone."""
+    return np.setdiff1d(np.arange(len(texts)), indexer.dedupe(texts, verify="sketch").kept)
 
 
 def by_neardup(texts: Sequence[str]) -> Positions:

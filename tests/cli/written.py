@@ -17,9 +17,9 @@ def prose(seed: int, words: int = 200) -> str:
 
 
 def changed(text: str, place: int = 7) -> str:
-    """The text with one word replaced: a near-duplicate."""
+    """The text with one word added: an edited near-duplicate that loses nothing."""
     words = text.split()
-    words[place] = "zebra"
+    words.insert(place, "zebra")
     return " ".join(words)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from indexer.errors import UsageError
 from indexer.library.memory import MemoryIndex
 from indexer.schemes.registry import scheme
 from tests.cli.written import changed, prose
+from tests.relations.filled import COPIES, forms
 
 TEXTS = [prose(1), changed(prose(1)), prose(2), "", "!?", prose(1), changed(prose(2), 150), prose(3)]
 
@@ -123,19 +125,50 @@ def test_pairs_come_in_order_and_once() -> None:
     assert [(pair.left, pair.right) for pair in indexer.pairs_of(TEXTS, collapse=True)] == [(0, 1), (0, 5), (2, 6)]
 
 
+# Which to keep by sketches alone: texts with other words in a few places are forms.
+by_sketch = partial(indexer.dedupe, verify="sketch")
+
+
 def test_which_to_keep() -> None:
-    assert indexer.dedupe(TEXTS).of.tolist() == [0, 0, 2, 3, 4, 0, 2, 7]
-    assert indexer.dedupe(TEXTS).kept.tolist() == [0, 2, 3, 4, 7]
-    assert indexer.dedupe(iter(TEXTS)).mask.tolist() == [True, False, True, True, True, False, False, True]
-    assert indexer.dedupe(TEXTS, keep="last").of.tolist() == [5, 5, 6, 3, 4, 5, 6, 7]
+    assert by_sketch(TEXTS).of.tolist() == [0, 0, 2, 3, 4, 0, 2, 7]
+    assert by_sketch(TEXTS).kept.tolist() == [0, 2, 3, 4, 7]
+    assert by_sketch(iter(TEXTS)).mask.tolist() == [True, False, True, True, True, False, False, True]
+    assert by_sketch(TEXTS, keep="last").of.tolist() == [5, 5, 6, 3, 4, 5, 6, 7]
     longer = [*TEXTS, prose(1) + " and more"]
-    assert indexer.dedupe(longer, keep="longest").of.tolist()[:2] == [8, 8]
-    copies = indexer.dedupe(TEXTS).copies
+    assert by_sketch(longer, keep="longest").of.tolist()[:2] == [8, 8]
+    copies = by_sketch(TEXTS).copies
     assert [(each.position, each.of) for each in copies] == [(1, 0), (5, 0), (6, 2)]
     assert copies[1].similarity == 1
     assert 0.6 <= copies[0].similarity < 1
     with pytest.raises(UsageError, match="keep"):
-        indexer.dedupe(TEXTS, keep="some")  # type: ignore[arg-type]
+        by_sketch(TEXTS, keep="some")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("one_shot", [False, True])
+def test_copies_go_and_forms_stay(one_shot: bool) -> None:
+    filled, draw = forms(200), random.Random(1)
+    copies = [COPIES[number % 3](filled[7 * number], draw) for number in range(24)]
+    texts = [*filled, *copies]
+    found = indexer.dedupe(iter(texts) if one_shot else texts)
+    assert found.kept.tolist() == list(range(200))
+    assert found.of[200:].tolist() == [7 * number for number in range(24)]
+    assert {found.relations[place].word for place in range(200, 224)} == {"identical", "reflowed"}
+    assert {(copy.relation, copy.evidence) for copy in found.copies} == {("identical", ""), ("reflowed", "")}
+    assert len(found.reasons) > 100
+    assert all("form: " in reason for reason in found.reasons.values())
+    assert indexer.dedupe(texts, forms=True).kept.size < 150
+    with pytest.raises(UsageError, match="verify='words': is text or sketch"):
+        indexer.dedupe(texts, verify="words")  # type: ignore[arg-type]
+
+
+def test_what_an_edited_text_would_lose_decides() -> None:
+    whole = prose(1, 200)
+    little, much, fact = (f"{whole} {more}" for more in ("and so on.", prose(2, 30), "\nWritten by Meyer."))
+    assert indexer.dedupe([whole, little]).of.tolist() == [0, 0]
+    for more in (much, fact):
+        assert indexer.dedupe([whole, more]).of.tolist() == [0, 1]
+        assert indexer.dedupe([whole, more], edited=True).of.tolist() == [0, 0]
+        assert indexer.dedupe([more, whole]).of.tolist() == [0, 0]
 
 
 def test_equal_texts_are_copies_whatever_they_hold() -> None:
@@ -147,26 +180,26 @@ def test_equal_texts_are_copies_whatever_they_hold() -> None:
 @settings(max_examples=25, deadline=None)
 def test_what_is_kept_is_kept_again(seed: int, keep: Any) -> None:
     texts = texts_of(seed, 40)
-    found = indexer.dedupe(texts, "minhash@0.7", keep=keep, threads=1)
+    found = by_sketch(texts, "minhash@0.7", keep=keep, threads=1)
     assert np.array_equal(found.of[found.of], found.of), "a copy is of what is kept"
     made = indexer.sketches(texts, threads=1)
     assert np.array_equal(made.similarities(np.arange(40), found.of), found.similarity)
     assert found.similarity.min() >= 0.7
-    again = indexer.dedupe([texts[place] for place in found.kept], "minhash@0.7", keep=keep, threads=1)
+    again = by_sketch([texts[place] for place in found.kept], "minhash@0.7", keep=keep, threads=1)
     assert again.kept.size == found.kept.size
 
 
 def test_columns_of_tables_are_texts() -> None:
     table = pa.table({"text": [*TEXTS[:3], None]})
-    assert indexer.dedupe(table["text"]).of.tolist() == [0, 0, 2, 3]
-    assert indexer.dedupe(table["text"].combine_chunks()).of.tolist() == [0, 0, 2, 3]
-    assert indexer.dedupe(np.array(TEXTS[:3])).of.tolist() == [0, 0, 2]
+    assert by_sketch(table["text"]).of.tolist() == [0, 0, 2, 3]
+    assert by_sketch(table["text"].combine_chunks()).of.tolist() == [0, 0, 2, 3]
+    assert by_sketch(np.array(TEXTS[:3])).of.tolist() == [0, 0, 2]
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": [*TEXTS[:3], None]})
-    assert frame[indexer.dedupe(frame["text"]).mask].index.tolist() == [0, 2, 3]
+    assert frame[by_sketch(frame["text"]).mask].index.tolist() == [0, 2, 3]
     for wrong in ("text", b"text", table, frame, 7):
         with pytest.raises(UsageError, match="not a list of texts"):
-            indexer.dedupe(wrong)
+            by_sketch(wrong)
 
 
 def test_a_rule_that_reads_texts_is_refused() -> None:
@@ -272,7 +305,7 @@ def test_what_is_kept_is_the_greedy_choice_over_all_pairs(seed: int, keep: Any) 
         if not memory.query(texts[place], limit=1):
             memory.insert(place, texts[place])
             by_memory.append(place)
-    found = indexer.dedupe(texts, "minhash@0.7", keep=keep, threads=1)
+    found = by_sketch(texts, "minhash@0.7", keep=keep, threads=1)
     assert found.kept.tolist() == sorted(kept) == sorted(by_memory)
     for place in set(range(60)) - set(kept):
         # The nearest of the kept ones; of equally near ones the first in the order.

@@ -1,0 +1,259 @@
+"""The relations of documents to those that stand for them, by their texts, and which may go for it."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from indexer.errors import ExtractionError
+from indexer.ingest.rereading import Texts
+from indexer.model import Record, name_of
+from indexer.model.chunking import chunks
+from indexer.relations.alignment import MOST_WORDS
+from indexer.relations.lexicon import Lexicon
+from indexer.relations.relation import COPIES, Relation, relate
+from indexer.relations.wording import Wording
+from indexer.schemes.base import Positions
+from indexer.stores.base import Store
+from indexer.text.counts import counted
+
+LOST = 0.05
+"""Of an edited document that goes, at most this share of words may stand in no kept one."""
+
+# Characters of texts that are kept for what comes later, and of those of one cluster that stay.
+_KEPT_AT_ONCE, _STAYING = 16_000_000, 64_000_000
+# A document that would stay is compared with so many others of its cluster, by words that its stand-in lacks.
+_TRIED, _LOOKED_AT = 5, 200
+_SETTLED_AT_ONCE = 2000
+
+Document = TypeVar("Document")
+
+
+class Reason(NamedTuple):
+    """The reason why a document is kept: its `kind`, which others share, and what it `says` of this one."""
+
+    kind: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Permitted:
+    """What may go beside copies that lose nothing: forms, and edited documents of which much stands nowhere else."""
+
+    forms: bool = False
+    edited: bool = False
+
+    def reason_to_keep(self, relation: Relation, repeats: str) -> Reason | None:
+        """The reason to keep a document in spite of what it repeats; None where that can stand for it."""
+        says = f"{relation}, beside {repeats}"
+        if relation.word == "form":
+            return None if self.forms else Reason("which are forms: the facts differ", says)
+        if relation.word not in COPIES:
+            return Reason("which hold much more or much less than what they repeat", says)
+        if relation.lost > LOST and not self.edited:
+            said = f"{relation.lost:.0%} of its words stand in no kept one; {says}"
+            return Reason(f"of which more than {LOST:.0%} of the words stand in no kept one", said)
+        if relation.lost_facts and not self.edited:
+            return Reason("of which facts stand in no kept one", f"{', '.join(relation.lost_facts[:3])}; {says}")
+        if relation.word == "noise" and relation.cleaner == "left":
+            return Reason("which have fewer misread words than what they repeat", says)
+        return None
+
+
+class Verdict(NamedTuple, Generic[Document]):
+    """The document that stands for another one, its `relation` to that, and why it is kept all the same, if it is."""
+
+    repeats: Document
+    relation: Relation | None
+    reason: Reason | None
+
+
+@dataclass(slots=True)
+class _Staying(Generic[Document]):
+    """The documents of one cluster that stay, by their digests and by what those they were compared with lack."""
+
+    cluster: str = ""
+    documents: list[Document] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    characters: int = 0
+    by_digest: dict[str, int] = field(default_factory=dict)
+    by_word: dict[int, list[int]] = field(default_factory=dict)
+    stand_ins: set[Hashable] = field(default_factory=set)
+
+    def add(self, document: Document, text: str, digest: str, own: Sequence[int]) -> None:
+        """Take in a document, with its words that what it was compared with lacks."""
+        if self.characters + len(text) > _STAYING:
+            return
+        number = len(self.documents)
+        self.documents.append(document)
+        self.texts.append(text)
+        self.characters += len(text)
+        if digest:
+            self.by_digest.setdefault(digest, number)
+        for word in own or (0,):
+            self.by_word.setdefault(word, []).append(number)
+
+    def like(self, digest: str, own: Sequence[int]) -> list[int]:
+        """The numbers of those that a document may be a copy of, the likeliest first."""
+        shared: Counter[int] = Counter()
+        for word in own or (0,):
+            shared.update(self.by_word.get(word, ())[:_LOOKED_AT])
+        likely = [number for number, _ in shared.most_common(_TRIED)]
+        same = self.by_digest.get(digest)
+        return likely if same is None else [same, *likely]
+
+
+class Relations(Generic[Document]):
+    """The relations of documents to those that stand for them, and of those that stay to each other.
+
+    Documents are to be given cluster by cluster. One that can't go in favour of its stand-in, since the facts differ,
+    may still be the copy of another one of its cluster that stays for the same reason. `read` gives the texts of
+    documents, or why there is none, `key` tells documents apart, `name` names them, and `digest` is equal for identical
+    texts, empty where it is unknown. Memory: some 100 million characters of texts.
+    """
+
+    def __init__(
+        self,
+        permitted: Permitted,
+        read: Callable[[Sequence[Document]], Iterable[tuple[Document, str | ExtractionError]]],
+        key: Callable[[Document], Hashable],
+        name: Callable[[Document], str],
+        digest: Callable[[Document], str],
+    ) -> None:
+        self.permitted, self._read, self._key, self._name, self._digest = permitted, read, key, name, digest
+        self._lexicon = Lexicon()
+        self._known: OrderedDict[Hashable, Wording | str] = OrderedDict()
+        self._characters = 0
+        self._staying: _Staying[Document] = _Staying()
+        self._unread = ""
+        self._counts = Counter[bool]()
+
+    def prepare(self, clusters: Mapping[str, Sequence[Document]]) -> None:
+        """Read the texts of documents that are to be compared, by their clusters, in place of those of long ago."""
+        while self._characters > _KEPT_AT_ONCE:
+            _, old = self._known.popitem(last=False)
+            self._characters -= 0 if isinstance(old, str) else len(old.text)
+        wanted = {self._key(each): each for documents in clusters.values() for each in documents}
+        for document, text in self._read([each for key, each in wanted.items() if key not in self._known]):
+            self._note(document, text)
+        for documents in clusters.values():
+            known = [self._known[self._key(each)] for each in documents]
+            self._lexicon.add([wording.hashes for wording in known if isinstance(wording, Wording)])
+
+    def _note(self, document: Document, text: str | ExtractionError) -> None:
+        said: Wording | str = Wording(text) if isinstance(text, str) else (text.detail or text.reason)
+        if isinstance(said, Wording):
+            self._characters += len(said.text)
+            if len(said) > MOST_WORDS:
+                said = f"it has more than {MOST_WORDS:,} words"
+        if isinstance(said, str):
+            self._unread = self._unread or f"{self._name(document)}: {said}"
+        self._counts[isinstance(said, Wording)] += 1
+        self._known[self._key(document)] = said
+
+    def judge(
+        self, cluster: str, document: Document, stand_in: Document, near: Callable[[Document], bool]
+    ) -> Verdict[Document]:
+        """Judge a document of a cluster beside the one that stands for it, both prepared.
+
+        `near` says whether another document is near enough to stand for it.
+        """
+        if self._staying.cluster != cluster:
+            self._staying = _Staying(cluster)
+        if (key := self._key(stand_in)) not in self._staying.stand_ins:
+            self._staying.stand_ins.add(key)
+            self._stay(stand_in, None)
+        relation = self._between(document, stand_in)
+        if isinstance(relation, str):
+            return Verdict(stand_in, None, Reason("which were not verified", f"not verified: {relation}"))
+        reason = self.permitted.reason_to_keep(relation, self._name(stand_in))
+        if reason is None:
+            return Verdict(stand_in, relation, None)
+        for other, found in self._others(document, stand_in):
+            if self.permitted.reason_to_keep(found, "") is None and near(other):
+                return Verdict(other, found, None)
+        self._stay(document, stand_in)
+        return Verdict(stand_in, relation, reason)
+
+    def _stay(self, document: Document, stand_in: Document | None) -> None:
+        """Note that a document stays, to be found by the words that the one that it was compared with lacks."""
+        if isinstance(wording := self._known.get(self._key(document)), Wording):
+            self._staying.add(document, wording.text, self._digest(document), self._own(document, stand_in))
+
+    def _between(self, document: Document, stand_in: Document) -> Relation | str:
+        """The relation of a document to another one; why there is none where a text can't be read."""
+        if self._identical(document, stand_in):
+            return Relation("identical")
+        for one in (document, stand_in):
+            if isinstance(said := self._known[self._key(one)], str):
+                return f"{self._name(one)}: {said}"
+        left, right = self._known[self._key(document)], self._known[self._key(stand_in)]
+        assert isinstance(left, Wording)  # noqa: S101 - they were looked at just now
+        assert isinstance(right, Wording)  # noqa: S101
+        return relate(left, right, self._lexicon)
+
+    def _identical(self, one: Document, other: Document) -> bool:
+        return bool(digest := self._digest(one)) and digest == self._digest(other)
+
+    def _others(self, document: Document, stand_in: Document) -> Iterator[tuple[Document, Relation]]:
+        """The documents of the cluster that stay and that this one may be a copy of, with its relation to each."""
+        wording = self._known[self._key(document)]
+        for number in self._staying.like(self._digest(document), self._own(document, stand_in)):
+            other = self._staying.documents[number]
+            if self._identical(document, other):
+                yield other, Relation("identical")
+            elif isinstance(wording, Wording):
+                yield other, relate(wording, Wording(self._staying.texts[number]), self._lexicon)
+
+    def _own(self, document: Document, stand_in: Document | None) -> list[int]:
+        """The words of a document that another one lacks; all where there is none."""
+        one = self._known.get(self._key(document))
+        other = None if stand_in is None else self._known.get(self._key(stand_in))
+        lacking = {*other.hashes.tolist()} if isinstance(other, Wording) else set[int]()
+        return list({*one.hashes.tolist()} - lacking) if isinstance(one, Wording) else []
+
+    def remark(self, instead: str) -> str:
+        """A sentence where texts were needed and none could be read, which names what to do `instead`; else empty."""
+        if not self._unread or self._counts[True] > 1:
+            return ""
+        return (
+            f"none of the texts of {counted(self._counts[False], 'document')} could be read: {self._unread}; {instead}"
+        )
+
+
+def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
+    """The relations of a store's documents, by their texts as they are read again."""
+    return Relations(
+        permitted,
+        Texts(store).read,
+        key=lambda record: record.ref,
+        name=lambda record: name_of(record.ref),
+        digest=lambda record: record.text_digest,
+    )
+
+
+def settled(
+    relations: Relations[int], of: Positions, ranks: Positions, together: Positions, near: Callable[[int, int], bool]
+) -> Iterator[tuple[int, Verdict[int]]]:
+    """The verdict on each document that repeats another one, `of[i]`, where that is not i, by a choice by sketches.
+
+    Documents are numbers; `ranks` are as for `indexer.clustering.choosing.choose`, `together` numbers the components
+    that they are in, and `near` compares two of them.
+    """
+    going = np.flatnonzero(of != np.arange(of.size))
+    going = going[np.lexsort((ranks[going], together[going]))]
+    for page in chunks(going.tolist(), _SETTLED_AT_ONCE):
+        clusters: dict[str, dict[int, None]] = {}
+        for document in page:
+            clusters.setdefault(str(together[document]), {}).update({int(of[document]): None, document: None})
+        relations.prepare({name: list(documents) for name, documents in clusters.items()})
+        for document in page:
+            yield (
+                document,
+                relations.judge(str(together[document]), document, int(of[document]), partial(near, document)),
+            )
