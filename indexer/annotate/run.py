@@ -25,18 +25,9 @@ from indexer.engine.index.source_fields import (
     text_at,
 )
 from indexer.errors import StoreError
-from indexer.extract.base import Options
+from indexer.extract.base import Extracted, Failed, Item, Options
 from indexer.ingest.indexing import store_info
-from indexer.ingest.outcomes import (
-    Counts,
-    Extracted,
-    Extraction,
-    Failed,
-    Item,
-    record_of,
-    sketching,
-    source_digest,
-)
+from indexer.ingest.outcomes import Counts, Extraction, record_of, sketching, source_digest
 from indexer.ingest.sketching import Sketched
 from indexer.matching.kept import schemes_of_new
 from indexer.model import Failure, Ref

@@ -19,9 +19,9 @@ from indexer.batch.form import form_of
 from indexer.batch.sketches.parts import Part, selection_of
 from indexer.batch.sketches.sketching import InOrder
 from indexer.errors import StoreError, UsageError
-from indexer.extract.base import Limits
+from indexer.extract.base import Extracted, Limits
 from indexer.ingest.indexing import default_jobs
-from indexer.ingest.outcomes import Extracted, texts
+from indexer.ingest.outcomes import texts
 from indexer.ingest.readers.base import Asked
 from indexer.ingest.readers.compression import BROKEN, packed, plain
 from indexer.ingest.readers.jsonlines import JsonLines

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import cast, get_args
 
 from indexer.errors import NeardupError
-from indexer.extract.base import Content, Extractor, Format, Limits, Options
+from indexer.extract.base import Content, Extractor, Failed, Format, Limits, Options
 from indexer.ingest.from_store import CHANGED, stored_inputs
-from indexer.ingest.outcomes import Failed, read_one, source_digest
+from indexer.ingest.outcomes import read_one, source_digest
 from indexer.ingest.sources import Input, Selection
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks

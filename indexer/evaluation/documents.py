@@ -15,8 +15,8 @@ from typing import Any, cast
 from indexer import own_files
 from indexer.errors import UsageError
 from indexer.evaluation.judging import Truth
-from indexer.extract.base import Content, Limits, Options
-from indexer.ingest.outcomes import Counts, Failed, Item, read, texts
+from indexer.extract.base import Content, Failed, Item, Limits, Options
+from indexer.ingest.outcomes import Counts, read, texts
 from indexer.ingest.readers import reader_of
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.model import Record

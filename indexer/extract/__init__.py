@@ -7,13 +7,24 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from indexer.extract.base import EXTRACTOR_VERSION, REASONS, Limits, Options
+from indexer.errors import ExtractionError
+from indexer.extract.base import EXTRACTOR_VERSION, REASONS, Extracted, Failed, Item, Limits, Options
 from indexer.model import Document
 
 if TYPE_CHECKING:
-    from indexer.extract.pool import Outcome, Request, WorkerPool
+    from indexer.extract.pool import WorkerPool
 
-__all__ = ["EXTRACTOR_VERSION", "REASONS", "Limits", "Options", "Outcome", "Request", "WorkerPool", "extract"]
+__all__ = [
+    "EXTRACTOR_VERSION",
+    "REASONS",
+    "Extracted",
+    "Failed",
+    "Item",
+    "Limits",
+    "Options",
+    "WorkerPool",
+    "extract",
+]
 
 _lock = threading.Lock()
 # One worker each for the options and limits in use; a call for other ones begins a new worker and ends the old.
@@ -22,11 +33,11 @@ _pool: tuple[tuple[Options, Limits, int], WorkerPool] | None = None
 
 def __getattr__(name: str) -> Any:
     # What starts processes is imported when it is first asked for, so that the command starts at once.
-    if name not in ("Outcome", "Request", "WorkerPool"):
+    if name != "WorkerPool":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from indexer.extract import pool
 
-    return getattr(pool, name)
+    return pool.WorkerPool
 
 
 def extract(
@@ -50,13 +61,10 @@ def extract(
     name = name or ("" if isinstance(source, bytes) else os.fspath(source))
     if not sandbox:
         return read_document(data, name, options, limits)
-    from indexer.extract.pool import Request
-
     with _lock:
-        outcome = next(iter(_worker(options, limits).map([Request(None, data, name)])))
-    if outcome.error is not None:
-        raise outcome.error
-    assert outcome.document is not None  # noqa: S101 - an outcome has one or the other
+        [outcome] = _worker(options, limits).map([Item(None, data, name)])
+    if isinstance(outcome, Failed):
+        raise ExtractionError(outcome.reason, outcome.detail)
     return outcome.document
 
 

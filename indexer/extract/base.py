@@ -6,14 +6,18 @@ import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, NamedTuple, get_args
+from typing import Generic, Literal, TypeVar, get_args
 
 from indexer.errors import ExtractionError, UsageError
+from indexer.model import Document
 from indexer.text.counts import counted
 
 Content = Literal["landmarks", "full", "main"]
 Extractor = Literal["auto", "fast", "reference"]
 Format = Literal["html", "pdf", "xml", "text", "man", "epub", "docx", "odt"]
+
+Key = TypeVar("Key")
+Made = TypeVar("Made")
 
 _CHOICES = (
     ("content", get_args(Content)),
@@ -82,13 +86,32 @@ class Options:
                 raise UsageError(f"{name}={value!r}: there are {', '.join(filter(None, known))}")
 
 
-class Extracted(NamedTuple):
-    """The result of one extractor on a document: its name and version, the text, the title, remarks for the user."""
+@dataclass(frozen=True, slots=True)
+class Item(Generic[Key]):
+    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to recognise its kind."""
 
-    extractor: str
-    text: str
-    title: str = ""
-    notes: tuple[str, ...] = ()
+    key: Key
+    data: bytes
+    name: str = ""
+    format: Format | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted(Generic[Key, Made]):
+    """A document, without its text where that was not asked for, and what was made of it."""
+
+    key: Key
+    document: Document
+    made: Made
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Generic[Key]):
+    """The failure of a document that gave nothing; `reason` is a short fixed word to count by."""
+
+    key: Key
+    reason: str
+    detail: str
 
 
 def too_large(what: str, size: int, limits: Limits) -> ExtractionError:

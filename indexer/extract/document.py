@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 
 from indexer import own_files
 from indexer.errors import ExtractionError, NeardupError, machines_fault
-from indexer.extract.base import Extracted, Format, Limits, Options, too_large
+from indexer.extract.base import Format, Limits, Options, too_large
 from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import cleaned, extract_text, without_mark
 from indexer.model import Document
@@ -55,21 +56,20 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
         size = len(extracted.text.encode("utf-8", "replace"))
         if size > limits.input_bytes:
             raise too_large("the text", size, limits)
-    return Document(
-        text=extracted.text,
+    return replace(
+        extracted,
         title=extracted.title[:MAX_TITLE],
         format=kind,
-        extractor=extracted.extractor,
         content=options.content,
         size=len(data),
         notes=notes + extracted.notes,
     )
 
 
-def _read(kind: Format, data: bytes, options: Options, limits: Limits) -> Extracted:
+def _read(kind: Format, data: bytes, options: Options, limits: Limits) -> Document:
     """The result of the first extractor that finds text, or else that of the first one: no text, or an error."""
     extractors = ("fast", "reference") if options.extractor == "auto" else (options.extractor,)
-    first: Extracted | ExtractionError | None = None
+    first: Document | ExtractionError | None = None
     for extractor in extractors:
         try:
             extracted = _read_with(kind, extractor, data, options, limits, probe=first is not None)
@@ -82,14 +82,14 @@ def _read(kind: Format, data: bytes, options: Options, limits: Limits) -> Extrac
             if first is None:
                 return extracted
             why = f"failed ({first.detail})" if isinstance(first, ExtractionError) else "found no text"
-            return extracted._replace(notes=(*extracted.notes, cleaned(f"the fast extractor {why}")))
+            return replace(extracted, notes=(*extracted.notes, cleaned(f"the fast extractor {why}")))
         first = first or extracted
-    if isinstance(first, Extracted):
+    if isinstance(first, Document):
         return first
     raise first or ExtractionError("malformed")
 
 
-def _read_with(kind: Format, extractor: str, data: bytes, options: Options, limits: Limits, probe: bool) -> Extracted:
+def _read_with(kind: Format, extractor: str, data: bytes, options: Options, limits: Limits, probe: bool) -> Document:
     try:
         # Imported here: a worker for HTML never loads the PDF extractors, and so on.
         if kind == "html":

@@ -11,8 +11,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import EXTRACTOR_VERSION, Extracted, Limits, too_large
+from indexer.extract.base import EXTRACTOR_VERSION, Limits, too_large
 from indexer.extract.text import cleaned
+from indexer.model import Document
 from indexer.text.counts import counted
 
 # Running headers and footers of more lines than this are not known in practice.
@@ -39,7 +40,7 @@ _PROBE = 20
 _PASSWORD_ERROR = 4
 
 
-def extract_pdf(data: bytes, extractor: str, limits: Limits, *, probe: bool = False) -> Extracted:
+def extract_pdf(data: bytes, extractor: str, limits: Limits, *, probe: bool = False) -> Document:
     """The document of a PDF; `extractor` is "fast" or "reference".
 
     With `probe`, the reference extractor gives up after some pages without text. Raises ExtractionError "encrypted"
@@ -51,7 +52,7 @@ def extract_pdf(data: bytes, extractor: str, limits: Limits, *, probe: bool = Fa
         title, pages = _read_reference(data, limits, probe)
     text = running_text(pages)
     notes = () if text else (f"no text on {counted(len(pages), 'page')}: perhaps scanned",)
-    return Extracted(_extractor_name(extractor), text, cleaned(title), notes)
+    return Document(text, cleaned(title), extractor=_extractor_name(extractor), notes=notes)
 
 
 @cache

@@ -14,18 +14,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from indexer.errors import ExtractionError, MachineError, NeardupError, UsageError
+from indexer.errors import MachineError, NeardupError, UsageError
 from indexer.extract import wire
-from indexer.extract.base import REASONS, Format, Limits, Options, require_main_content
+from indexer.extract.base import REASONS, Extracted, Failed, Item, Key, Limits, Options, require_main_content
 from indexer.model import Document
 from indexer.text.counts import counted
 
-# Requests that wait for each worker: enough that none is ever idle, few enough that memory stays flat.
+# Documents that wait for each worker: enough that none is ever idle, few enough that memory stays flat.
 _AHEAD = 2
 _START_SECONDS = 60.0
 _READ = 1 << 20
@@ -62,33 +61,6 @@ _NO_HOME = "/nonexistent"
 _MOST_JOBS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One document to extract, as bytes; `name` and `format` help where the content does not say.
-
-    One with an `error` failed before it came here: that is its outcome, and no worker sees it. Nor does it see one that
-    is `settled`, which comes back as it is.
-    """
-
-    key: Any
-    source: bytes
-    name: str = ""
-    format: Format | None = None
-    error: ExtractionError | None = None
-    settled: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of a request: a document and the task's result, or an error; `seconds` of wall-clock time."""
-
-    request: Request
-    document: Document | None
-    result: Any
-    error: ExtractionError | None
-    seconds: float
-
-
 def require_jobs(jobs: int) -> None:
     """UsageError for a number of workers that can't be."""
     if not 1 <= jobs <= _MOST_JOBS:
@@ -99,9 +71,11 @@ class WorkerPool:
     """`jobs` worker processes that extract documents, each within `limits`.
 
     `task` names a function, "package.module:function", that a worker calls with each document; what it returns
-    (JSON types, bytes, tuples, and the classes of `indexer.model`) comes back as the outcome's result. `given` are
+    (JSON types, bytes, tuples, and the classes of `indexer.model`) comes back as what was `made` of it. `given` are
     objects that can be pickled, each worker's own from its start: the task is called with them, then the document.
     Without `keep_text` the documents come back without their texts. Workers start when they are first needed.
+
+    Every item gets exactly one outcome. The methods that give outcomes raise NeardupError where workers can't start.
     """
 
     def __init__(
@@ -127,49 +101,51 @@ class WorkerPool:
         self._limits = limits
         self._jobs = jobs
         self._threads: list[threading.Thread] = []
-        self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
-        self._outcomes: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
+        self._items: queue.SimpleQueue[Item[Any] | None] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[Extracted[Any, Any] | Failed[Any] | BaseException] = queue.SimpleQueue()
+        self._under_way = 0
         self._workers: set[_Worker] = set()
         self._lock = threading.Lock()
         self._closed = False
 
-    def map(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """The outcome of each request, as they finish; requests are taken only a few ahead of the workers.
-
-        Every request gets exactly one outcome. One `map` at a time. Raises NeardupError where workers can't start.
-        """
-        waiting = iter(requests)
-        under_way = 0
-        exhausted = False
+    def map(self, items: Iterable[Item[Key]]) -> Iterator[Extracted[Key, Any] | Failed[Key]]:
+        """The outcome of each item, as they finish; items are taken only a few ahead of the workers."""
         try:
-            while True:
-                while not exhausted and under_way < self._jobs * (1 + _AHEAD):
-                    request = next(waiting, None)
-                    if request is None:
-                        exhausted = True
-                        break
-                    if request.error or request.settled:
-                        yield Outcome(request, None, None, request.error, 0.0)
-                        continue
-                    # Counted first: an interruption between the two must not leave a request that nobody knows of.
-                    under_way += 1
-                    self._requests.put(request)
-                    self._start_thread(under_way)
-                if not under_way:
-                    return
-                outcome = self._outcomes.get()
-                under_way -= 1
-                if isinstance(outcome, BaseException):
-                    raise outcome
-                yield outcome
+            for item in items:
+                yield from self.take(item)
+            yield from self.rest()
         finally:
-            # An iteration that ends early leaves requests behind, whose outcomes the next one must not see.
-            if under_way:
-                self.close()
+            self.abandon()
+
+    def take(self, item: Item[Any]) -> Iterator[Extracted[Any, Any] | Failed[Any]]:
+        """Take an item; gives an outcome where as many are under way as may be, which this waits for."""
+        # Counted first: an interruption between the two must not leave an item that nobody knows of.
+        self._under_way += 1
+        self._items.put(item)
+        self._start_thread()
+        if self._under_way >= self._jobs * (1 + _AHEAD):
+            yield self._outcome()
+
+    def rest(self) -> Iterator[Extracted[Any, Any] | Failed[Any]]:
+        """The outcomes of the items that are under way."""
+        while self._under_way:
+            yield self._outcome()
+
+    def abandon(self) -> None:
+        """Close the pool if items are under way: who takes outcomes next must not see those that nobody waits for."""
+        if self._under_way:
+            self.close()
+
+    def _outcome(self) -> Extracted[Any, Any] | Failed[Any]:
+        outcome = self._outcomes.get()
+        self._under_way -= 1
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
 
     @property
     def closed(self) -> bool:
-        """The state in which the pool takes no more requests."""
+        """The state in which the pool takes no more items."""
         return self._closed
 
     def close(self) -> None:
@@ -182,7 +158,7 @@ class WorkerPool:
                 worker.kill()
         # As many as there can be threads: one whose start was interrupted may serve already, unknown to this list.
         for _ in range(self._jobs):
-            self._requests.put(None)
+            self._items.put(None)
         for thread in self._threads:
             thread.join()
 
@@ -194,10 +170,10 @@ class WorkerPool:
     ) -> None:
         self.close()
 
-    def _start_thread(self, wanted: int) -> None:
+    def _start_thread(self) -> None:
         if self._closed:
             raise UsageError("the pool of workers is closed")
-        if len(self._threads) < min(wanted, self._jobs):
+        if len(self._threads) < min(self._under_way, self._jobs):
             thread = threading.Thread(target=self._serve, name="neardup-worker", daemon=True)
             try:
                 thread.start()
@@ -211,13 +187,13 @@ class WorkerPool:
         The kernel ends a worker when the thread that started it ends (PR_SET_PDEATHSIG), so each thread starts its own.
         """
         worker: _Worker | None = None
-        while (request := self._requests.get()) is not None and not self._closed:
+        while (item := self._items.get()) is not None and not self._closed:
             try:
                 if worker is None or not worker.alive:
                     self._end(worker)
                     worker = None
                     worker = self._begin()
-                self._outcomes.put(worker.extract(request, self._limits))
+                self._outcomes.put(worker.extract(item, self._limits))
                 if worker.retired:
                     self._end(worker)
                     worker = None
@@ -292,32 +268,29 @@ class _Worker:
             self.kill()
             raise NeardupError(f"the extraction worker did not start: {answer.get('failed')}")
 
-    def extract(self, request: Request, limits: Limits) -> Outcome:
-        """The outcome of one request; the worker does not survive a crash or the time limit."""
-        began = time.monotonic()
-        document, result, error = None, None, None
+    def extract(self, item: Item[Key], limits: Limits) -> Extracted[Key, Any] | Failed[Key]:
+        """The outcome of one item; the worker does not survive a crash or the time limit."""
+        deadline = time.monotonic() + limits.seconds
         try:
-            self._send({"name": request.name, "format": request.format}, request.source)
-            answer, text = self._receive(began + limits.seconds)
+            self._send({"name": item.name, "format": item.format}, item.data)
+            answer, text = self._receive(deadline)
             if "machine" in answer:
                 raise MachineError(str(answer["machine"]))
+            self.retired = bool(answer.get("retire"))
             if "reason" in answer:
                 reason = answer["reason"] if answer["reason"] in REASONS else "malformed"
-                error = ExtractionError(reason, str(answer.get("detail", "")))
-            else:
-                document = Document(text.decode("utf-8", "replace"), **answer["document"])
-                result = answer["result"]
-            self.retired = bool(answer.get("retire"))
+                return Failed(item.key, reason, str(answer.get("detail", "")))
+            document = Document(text.decode("utf-8", "replace"), **answer["document"])
+            return Extracted(item.key, document, answer["result"])
         except TimeoutError:
             self.kill()
-            error = ExtractionError("timeout", f"stopped after {limits.seconds:g} seconds")
+            return Failed(item.key, "timeout", f"stopped after {limits.seconds:g} seconds")
         except (EOFError, OSError):
             self.kill()
-            error = ExtractionError("crashed", self._how_it_ended(limits))
+            return Failed(item.key, "crashed", self._how_it_ended(limits))
         except (wire.ProtocolError, TypeError, KeyError, AttributeError) as wrong:
             self.kill()
-            error = ExtractionError("crashed", f"the worker's answer made no sense: {wrong}")
-        return Outcome(request, document, result, error, time.monotonic() - began)
+            return Failed(item.key, "crashed", f"the worker's answer made no sense: {wrong}")
 
     def kill(self) -> None:
         """End the process now; safe to call from any thread, and twice."""

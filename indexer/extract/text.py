@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import codecs
 import re
+from dataclasses import replace
 
 import charset_normalizer
 import webencodings
 
 from indexer import core_markup
-from indexer.extract.base import Extracted
+from indexer.model import Document
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 # The Encoding Standard reads a declaration of UTF-16 as UTF-8, because the declaration itself was readable as ASCII.
@@ -60,17 +61,17 @@ def codec_of(label: str) -> str:
     return encoding.codec_info.name
 
 
-def extract_text(data: bytes) -> Extracted:
+def extract_text(data: bytes) -> Document:
     """The document of plain text: all of it, decoded; the title is the first line that is not blank."""
     text, codec = decode(data)
     clean = printable(text)
-    return Extracted(f"plain ({codec})", clean, first_line(clean))
+    return Document(clean, first_line(clean), extractor=f"plain ({codec})")
 
 
-def without_mark(extracted: Extracted) -> Extracted:
+def without_mark(extracted: Document) -> Document:
     """The same without a byte order mark that a parser has left at the beginning of the text."""
     text = extracted.text
-    return extracted._replace(text=text[1:].lstrip()) if text.startswith("\ufeff") else extracted
+    return replace(extracted, text=text[1:].lstrip()) if text.startswith("\ufeff") else extracted
 
 
 def first_line(text: str) -> str:

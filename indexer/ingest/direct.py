@@ -14,12 +14,10 @@ from typing import Any
 
 from indexer.core import simhash_keys
 from indexer.core_sketch import DEFAULT_FORM, ManyTextFeatures, digest_of_folded, features_of_texts, is_clean
-from indexer.extract.base import Limits, Options
+from indexer.extract.base import Extracted, Item, Limits, Options
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.pool import require_jobs
 from indexer.extract.text import first_line, printable
-from indexer.ingest.outcomes import Extracted, Item
-from indexer.ingest.sketching import Sketched
 from indexer.model import Document, Fingerprint, Sketch
 from indexer.schemes.base import Scheme
 from indexer.schemes.minhash import Minhash
@@ -37,7 +35,7 @@ def is_blank(data: bytes) -> bool:
     return not data[:1].strip(_BLANK) and not data.strip(_BLANK)
 
 
-Done = Extracted[Any, Sketched]
+Done = Extracted[Any, Any]
 _Batch = list[tuple[Item[Any], str, bytes]]
 
 
@@ -84,15 +82,15 @@ class Direct:
         self._size += len(data)
         return True
 
-    def ready(self, *, all_of_them: bool = False) -> Iterator[list[Done]]:
-        """The finished items, in batches, where enough were taken; with `all_of_them` all that were taken."""
+    def ready(self, *, all_of_them: bool = False) -> Iterator[Done]:
+        """The finished items, where enough were taken; with `all_of_them` all that were taken."""
         if self._batch and (all_of_them or len(self._batch) >= BATCH_TEXTS or self._size >= BATCH_BYTES):
             batch, self._batch, self._size = self._batch, [], 0
             texts = [data for _, _, data in batch]
             self._ahead.append((batch, self._threads.submit(features_of_texts, texts, self._form)))
         while self._ahead and (all_of_them or len(self._ahead) > self._jobs or self._ahead[0][1].done()):
             batch, found = self._ahead.popleft()
-            yield list(self._done(batch, found.result()))
+            yield from self._done(batch, found.result())
 
     def close(self) -> None:
         """End the threads; what they were doing is lost."""

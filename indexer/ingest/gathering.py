@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from indexer.errors import UsageError
-from indexer.extract.base import Limits, Options
-from indexer.ingest.outcomes import Counts, Extraction, Failed, read
+from indexer.extract.base import Failed, Limits, Options
+from indexer.ingest.outcomes import Counts, Extraction, read
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Document
 from indexer.stores.base import Store

@@ -7,38 +7,35 @@ import dataclasses
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from indexer import __version__
-from indexer.errors import StoreError
-from indexer.extract.base import EXTRACTOR_VERSION, Content, Format, Limits, Options
+from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, Format, Item, Limits, Options
 from indexer.ingest.failures import DUPLICATE, KnownFailures
 from indexer.ingest.outcomes import (
     Arrivals,
-    AtHand,
     Counts,
-    Extracted,
-    Failed,
-    Item,
     Repeats,
     content_id,
     is_short,
     read_one,
     record_of,
-    sketching,
     source_digest,
 )
+from indexer.ingest.run import Destination, Run, Writing
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Failure, Record, Ref
 from indexer.model.paths import path_of_printable
 from indexer.model.times import now
+from indexer.stores.base import PutResult
 
 if TYPE_CHECKING:
     from indexer.ingest.sketching import Sketched
     from indexer.schemes.base import Scheme
-    from indexer.stores import PutResult, Store, StoreInfo
+    from indexer.stores import Store, StoreInfo
 
 DEFAULT_MIN_TOKENS = 20
 
@@ -50,11 +47,9 @@ REASONS: Mapping[str, str] = {
     "duplicate": "A near-duplicate of a stored document, left out as asked for; it is no error.",
 }
 
-# What is read ahead of the workers, and what is written at once.
+# What is read ahead of the workers.
 _GROUP_ITEMS, _MOST_GROUP_ITEMS = 64, 256
 _GROUP_BYTES, _GROUP_SECONDS = 8_000_000, 0.05
-_BATCH_RECORDS = 8000
-_BATCH_SECONDS = 1.0
 # Equal documents wait for the first of them to be extracted; beyond this many, they are extracted like any other.
 _MOST_WAITING = 10_000
 
@@ -146,38 +141,34 @@ def index(
     interrupted (KeyboardInterrupt, or `stop` set, which raises it) what is done is written first. Raises StoreError,
     and IncompatibleStoreError where the store's content mode, scheme or rules are others.
     """
-    run = _Run(store, settings or Settings(), summary if summary is not None else Summary(), stop, arrivals, refused)
-    run.run(inputs)
+    counts = summary if summary is not None else Summary()
+    indexing = _Indexing(store, settings or Settings(), counts, stop, arrivals, refused)
+    indexing.index(inputs)
     if has_read:
-        run.known.forget_read(has_read)
-    return run.summary
+        indexing.known.forget_read(has_read)
+    return counts
 
 
 @dataclass(slots=True, eq=False)
-class _Pending:
-    item: Input
+class Pending:
+    """A document on its way into a store: its input, its identity and its source digest; `at` is the time of reading.
+
+    Workers end in any order; that time tells which document came first.
+    """
+
+    given: Input
     ref: Ref
     digest: str
-    data: bytes
-    # Workers end in any order; the time of reading tells which document came first.
     at: str
 
 
-_Pair = tuple[_Pending, Record]
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Records that are being written; `results` waits for it."""
-
-    records: Sequence[_Pair]
-    results: Callable[[], Sequence[PutResult]]
-
-
+_Read = Item[Pending]
 _Unread = Failed[Input | Rejected]
 
 
-class _Run:
+class _Indexing(Destination[Pending, PutResult]):
+    """A run whose destination is a store."""
+
     def __init__(
         self,
         store: Store,
@@ -188,157 +179,142 @@ class _Run:
         refused: Refused | None,
     ) -> None:
         self._arrivals, self._refused = arrivals, refused
-        self._repeats: Repeats[_Pending] = Repeats(arrivals)
+        self._repeats: Repeats[Pending] = Repeats(arrivals)
+        self.compares = arrivals is not None
         self.store, self.settings, self.summary = store, settings, summary
         self.options = settings.options
-        self._stop = stop or threading.Event()
         store.info.require_comparable(store_info(self.options.content), "the store")
         for scheme in self.settings.schemes:
             store.add_scheme(scheme.info)
         self.known = KnownFailures(store)
         # The newest document of each id that is on its way, so that the last of several with one id wins.
-        self._newest: dict[Ref, _Pending] = {}
+        self._newest: dict[Ref, Pending] = {}
         # Equal documents wait here for the one that is being extracted.
-        self._waiting: dict[str, list[_Pending]] = {}
-        self._records: list[_Pair] = []
+        self._waiting: dict[str, list[Pending]] = {}
         # Also those of the batch that is being written.
         self._unwritten: dict[str, Record] = {}
-        self._failures: list[Failure] = []
-        self._batch: _Batch | None = None
-        self._written, self._took = time.monotonic(), 0.0
         self._kinds: dict[Format | None, Options] = {}
+        self._run = Run(self, self.options, settings.limits, settings.jobs, settings.schemes, stop)
 
-    def run(self, inputs: Iterable[Input | Rejected]) -> None:
+    def index(self, inputs: Iterable[Input | Rejected]) -> None:
+        """Bring the inputs into the store."""
         begin = time.monotonic()
-        settings = self.settings
         try:
-            given = self.options, settings.limits, settings.schemes
-            with sketching(settings.jobs, *given) if settings.jobs else AtHand(*given) as workers:
-                for outcome in workers.outcomes(self._items(inputs)):
-                    self._take(outcome)
-                    self._write_when_due()
-                    self._halt_when_told()
-        except StoreError:
-            # What is left would be refused too, after as long a wait; doing the same again brings it.
-            if self._batch:
-                with contextlib.suppress(StoreError):
-                    self._batch.results()
-            self._records, self._failures, self._batch = [], [], None
-            raise
+            self._run.bring(self._items(inputs))
         finally:
-            while self._records or self._failures or self._batch:
-                self._write()
             self.summary.seconds = time.monotonic() - begin
 
-    def _halt_when_told(self) -> None:
-        if self._stop.is_set():
-            raise KeyboardInterrupt
+    # From the inputs to the items that workers get
 
-    def _items(self, inputs: Iterable[Input | Rejected]) -> Iterator[Item[_Pending] | _Unread]:
+    def _items(self, inputs: Iterable[Input | Rejected]) -> Iterator[_Read | _Unread]:
         for group in self._groups(inputs):
             if isinstance(group, Failed):
                 yield group
                 continue
             # Everything is decided before the first item is given: what the store said is stale after that.
-            for pending in self._examine(group):
-                data, pending.data = pending.data, b""
-                yield Item(pending, data, pending.item.path or pending.item.name, pending.item.format)
-                self._halt_when_told()
-            self._write_when_due()
+            wanted = self._examine(group)
+            group.clear()
+            while wanted:
+                yield wanted.popleft()
+                self._run.halt_when_told()
+            self._run.write_when_due()
 
-    def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Pending] | _Unread]:
-        group: list[_Pending] = []
+    def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Read] | _Unread]:
+        group: list[_Read] = []
         size, begin = 0, time.monotonic()
-        for item in inputs:
-            self._halt_when_told()
-            item_read = self._read(item)
-            if isinstance(item_read, Failed):
-                yield item_read
+        for given in inputs:
+            self._run.halt_when_told()
+            item = self._read(given)
+            if isinstance(item, Failed):
+                yield item
             else:
-                group.append(item_read)
-                size += len(item_read.data)
+                group.append(item)
+                size += len(item.data)
             # What is read fast is looked up in larger groups; what trickles in does not wait for one to be full.
             many = len(group) >= _GROUP_ITEMS and time.monotonic() - begin >= _GROUP_SECONDS
             if many or len(group) >= _MOST_GROUP_ITEMS or size >= _GROUP_BYTES:
                 yield group
                 group, size, begin = [], 0, time.monotonic()
-            self._write_when_due()
+            self._run.write_when_due()
         yield group
 
-    def _read(self, given: Input | Rejected) -> _Pending | _Unread:
-        outcome = read_one(given, self.settings.limits.input_bytes)
-        if isinstance(outcome, Failed):
-            return outcome
-        item, data = outcome.key, outcome.data
+    def _read(self, given: Input | Rejected) -> _Read | _Unread:
+        read = read_one(given, self.settings.limits.input_bytes)
+        if isinstance(read, Failed):
+            return read
+        source, data = read.key, read.data
         self.summary.bytes_read += len(data)
-        options = self._options_for(item.format)
-        digest = source_digest(data, self.store.info, options, name=item.path or item.name, title=item.title)
-        return _Pending(item, Ref(item.id or content_id(data)), digest, data, now())
+        digest = source_digest(
+            data, self.store.info, self._options_for(read.format), name=read.name, title=source.title
+        )
+        return Item(Pending(source, Ref(source.id or content_id(data)), digest, now()), data, read.name, read.format)
 
     def _options_for(self, kind: Format | None) -> Options:
         if kind not in self._kinds:
             self._kinds[kind] = dataclasses.replace(self.options, format=kind) if kind else self.options
         return self._kinds[kind]
 
-    def _examine(self, group: list[_Pending]) -> list[_Pending]:
+    def _examine(self, group: Sequence[_Read]) -> deque[_Read]:
         """The documents that have to be extracted; the others are dealt with."""
-        stored = dict(zip(group, self.store.get([pending.ref for pending in group]), strict=True))
-        twins = self.store.find_digests([pending.digest for pending in group])
-        wanted = []
-        for pending in group:
+        stored = self.store.get([item.key.ref for item in group])
+        twins = self.store.find_digests([item.key.digest for item in group])
+        wanted: deque[_Read] = deque()
+        for item, old in zip(group, stored, strict=True):
+            pending = item.key
             newest = self._newest.get(pending.ref)
-            if self._settled(pending, None if newest else stored[pending], newest):
+            if self._settled(pending, None if newest else old, newest):
                 continue
             self._newest[pending.ref] = pending
             twin = twins.get(pending.digest) or self._unwritten.get(pending.digest)
             waiting = self._waiting.get(pending.digest)
             if twin and self._is_complete(twin):
-                self._reuse(pending, twin)
+                self._run.records += self._reused(pending, twin)
             elif waiting is not None and len(waiting) < _MOST_WAITING:
                 waiting.append(pending)
             else:
                 self._waiting.setdefault(pending.digest, [])
-                wanted.append(pending)
+                wanted.append(item)
         return wanted
 
-    def _settled(self, pending: _Pending, old: Record | None, newest: _Pending | None) -> bool:
+    def _settled(self, pending: Pending, old: Record | None, newest: Pending | None) -> bool:
         """True if nothing has to be stored for a document, given the record or the document with its id."""
-        item = pending.item
+        given = pending.given
         known_digest = old.source_digest if old else newest.digest if newest else ""
-        known_source = old.source if old else newest.item.source if newest else item.source
-        if item.path and known_source != item.source and os.path.lexists(path_of_printable(known_source)):
+        known_source = old.source if old else newest.given.source if newest else given.source
+        if given.path and known_source != given.source and os.path.lexists(path_of_printable(known_source)):
             if known_digest == pending.digest:
                 self.summary.unchanged += 1
             else:
                 # Listed by its path: the id is another file's.
-                self._fail(Ref(item.source), item.source, "duplicate-id", f"{known_source} has the id {item.id!r}")
+                said = f"{known_source} has the id {given.id!r}"
+                self._fail(Ref(given.source), given.source, "duplicate-id", said)
             return True
-        failed = self.known.digest(pending.ref, item.source)
+        failed = self.known.digest(pending.ref, given.source)
         same = old and known_digest == pending.digest and not failed and self._is_complete(old)
         if old and same and self._adopt(pending, old) == old:
             self.summary.unchanged += 1
-            self.known.forget(item)
+            self.known.forget(given)
             return True
-        if failed == pending.digest and not (self.settings.retry_failed or item.again) and not newest:
+        if failed == pending.digest and not (self.settings.retry_failed or given.again) and not newest:
             self.summary.failed_before += 1
             self.known.stays(pending.ref)
             return True
         return False
 
-    def _reuse(self, pending: _Pending, twin: Record) -> None:
+    def _reused(self, pending: Pending, twin: Record) -> list[tuple[Pending, Record]]:
+        """The record of a document that needs no extraction, to be written."""
         self.summary.reused += 1
-        self._accept(
-            pending, dataclasses.replace(self._adopt(pending, twin), indexed_at=pending.at, first_indexed_at="")
-        )
+        record = dataclasses.replace(self._adopt(pending, twin), indexed_at=pending.at, first_indexed_at="")
+        return [(pending, record)] if self._accept(pending, record) else []
 
-    def _adopt(self, pending: _Pending, record: Record) -> Record:
+    def _adopt(self, pending: Pending, record: Record) -> Record:
         """The record of a document that equals the one of `record`, byte for byte."""
         return dataclasses.replace(
             record,
             ref=pending.ref,
-            source=pending.item.source,
-            container=pending.item.container,
-            metadata=pending.item.metadata,
+            source=pending.given.source,
+            container=pending.given.container,
+            metadata=pending.given.metadata,
             short=is_short(record.fingerprint, self.settings.min_tokens),
         )
 
@@ -346,102 +322,90 @@ class _Run:
         """True if a record has a sketch of every scheme that is wanted, and the digest of its text."""
         return bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.settings.schemes)
 
-    def _take(self, outcome: Extracted[_Pending, Sketched] | Failed[_Pending] | _Unread) -> None:
+    # What becomes of them
+
+    def sketched(self, outcome: Extracted[Pending, Sketched]) -> Iterable[tuple[Pending, Record]]:
+        """See Destination.sketched; also the records of the documents that waited for this one."""
         pending = outcome.key
-        if not isinstance(pending, _Pending):
-            assert isinstance(outcome, Failed)  # noqa: S101 - what was not read has no document
-            self._fail(Ref(pending.id or pending.source), pending.source, outcome.reason, outcome.detail)
-            return
-        waiting = self._waiting.pop(pending.digest, [])
-        if isinstance(outcome, Failed):
-            for one in (pending, *waiting):
-                self._fail_pending(one, outcome.reason, outcome.detail)
-            return
-        item = pending.item
+        given = pending.given
         record = record_of(
             outcome,
             pending.ref,
             pending.digest,
             min_tokens=self.settings.min_tokens,
-            source=item.source,
-            title=item.title,
-            metadata=item.metadata,
-            container=item.container,
+            source=given.source,
+            title=given.title,
+            metadata=given.metadata,
+            container=given.container,
             indexed_at=pending.at,
         )
-        self._accept(pending, record)
-        for one in waiting:
-            self._reuse(one, record)
+        if self._accept(pending, record):
+            yield pending, record
+        for one in self._waiting.pop(pending.digest, []):
+            yield from self._reused(one, record)
 
-    def _accept(self, pending: _Pending, record: Record) -> bool:
-        """Let a document be written, unless a newer one has its id."""
+    def failed(self, outcome: Failed[Pending] | _Unread) -> None:
+        """See Destination.failed."""
+        known = outcome.key
+        if not isinstance(known, Pending):
+            self._fail(Ref(known.id or known.source), known.source, outcome.reason, outcome.detail)
+            return
+        for one in (known, *self._waiting.pop(known.digest, [])):
+            self._fail_pending(one, outcome.reason, outcome.detail)
+
+    def _accept(self, pending: Pending, record: Record) -> bool:
+        """True if a document is to be written: no newer one has its id."""
         if self._newest.get(pending.ref) is not pending:
             self.summary.replaced += 1
             return False
-        self._records.append((pending, record))
         self._unwritten[pending.digest] = record
         return True
 
-    def _fail_pending(self, pending: _Pending, reason: str, detail: str) -> None:
+    def _fail_pending(self, pending: Pending, reason: str, detail: str) -> None:
         newest = self._newest.get(pending.ref)
         if newest is pending:
             del self._newest[pending.ref]
         elif newest:
             self.summary.replaced += 1
             return
-        self._fail(pending.ref, pending.item.source, reason, detail, pending.digest)
+        self._fail(pending.ref, pending.given.source, reason, detail, pending.digest)
 
     def _fail(self, ref: Ref, source: str, reason: str, detail: str, digest: str = "") -> None:
         # Storing a record clears a failure of the same id, so the one that came first must be written first.
-        if ref in self._newest and any(record.ref == ref for _, record in self._records):
-            self._write()
+        if ref in self._newest and any(record.ref == ref for _, record in self._run.records):
+            self._run.write()
         self.summary.failed[reason] += 1
         self.summary.first_failure = self.summary.first_failure or f"{ref.id}: {detail or reason}"
-        self._failures.append(Failure(ref, source, reason, detail, now(), digest))
-        self.known.note(self._failures[-1])
+        failure = Failure(ref, source, reason, detail, now(), digest)
+        self._run.failures.append(failure)
+        self.known.note(failure)
 
-    def _write_when_due(self) -> None:
-        waiting = len(self._records) + len(self._failures)
-        # Where documents are compared as they come, larger batches take less for each: a batch then waits as long as
-        # the one before it took.
-        seconds = max(_BATCH_SECONDS, self._took if self._arrivals else 0)
-        if waiting >= _BATCH_RECORDS or (waiting and time.monotonic() - self._written >= seconds):
-            self._write()
+    def put_failures(self, failures: Sequence[Failure]) -> None:
+        """See Destination.put_failures."""
+        self.store.put_failures(failures)
 
-    def _write(self) -> None:
-        """Begin to write the records that wait, once the batch before them is written."""
-        begin = time.monotonic()
-        self._settle()
-        if self._failures:
-            self.store.put_failures(self._failures)
-            self._failures = []
-        if self._records:
-            kept, self._records = self._repeats.sift(self._records), []
-            self._batch = _Batch(kept, self.store.begin_put([record for _, record in kept]))
-        self._written = time.monotonic()
-        self._took = self._written - begin
+    def begin_write(self, batch: Sequence[tuple[Pending, Record]]) -> Writing[Pending, PutResult]:
+        """See Destination.begin_write; what repeats other documents is left out where that was asked for."""
+        kept = self._repeats.sift(batch)
+        return Writing(kept, self.store.begin_put([record for _, record in kept]))
 
-    def _settle(self) -> None:
-        """Wait for the batch that is being written, and take note of what became of it."""
-        # To note what the store refused may begin another batch.
-        while batch := self._batch:
-            results = batch.results()
-            self._batch = None
-            self._leave_out({result.ref: result.status.value == "failed" for result in results})
-            stored, refused = [], []
-            for (pending, record), result in zip(batch.records, results, strict=True):
-                self._end(pending, record)
-                if result.status.value == "failed":
-                    refused.append((pending, record, result))
-                else:
-                    self._count(pending, record, result)
-                    stored.append(record)
-            if self._arrivals:
-                self._arrivals.stored(stored)
-            for one in refused:
-                self._refuse(*one)
+    def written(self, records: Sequence[tuple[Pending, Record]], results: Sequence[PutResult]) -> None:
+        """See Destination.written."""
+        self._leave_out({result.ref: result.status.value == "failed" for result in results})
+        stored, refused = [], []
+        for (pending, record), result in zip(records, results, strict=True):
+            self._end(pending, record)
+            if result.status.value == "failed":
+                refused.append((pending, record, result))
+            else:
+                self._count(pending, record, result)
+                stored.append(record)
+        if self._arrivals:
+            self._arrivals.stored(stored)
+        for one in refused:
+            self._refuse(*one)
 
-    def _end(self, pending: _Pending, record: Record) -> None:
+    def _end(self, pending: Pending, record: Record) -> None:
         """Forget a document that no longer waits to be written."""
         if self._newest.get(pending.ref) is pending:
             del self._newest[pending.ref]
@@ -454,30 +418,30 @@ class _Run:
         failures = []
         for (pending, record), said in left_out:
             self._end(pending, record)
-            failures.append(
-                Failure(record.ref, pending.item.source, DUPLICATE, said, record.indexed_at, pending.digest)
-            )
+            source = pending.given.source
+            failures.append(Failure(record.ref, source, DUPLICATE, said, record.indexed_at, pending.digest))
         self.store.put_failures(failures)
         self.summary.duplicates += len(failures)
-        later, self._records = self._records, []
+        first: list[tuple[Pending, Record]] = []
         for documents in again:
             for place, (pending, record) in enumerate(documents, 1):
                 if self._accept(pending, record):
+                    first.append((pending, record))
                     self._repeats.wait(record.ref, documents[place:])
                     break
                 self._end(pending, record)
-        self._records += later
+        self._run.records[:0] = first
 
-    def _refuse(self, pending: _Pending, record: Record, result: PutResult) -> None:
+    def _refuse(self, pending: Pending, record: Record, result: PutResult) -> None:
         if self._refused:
-            self._refused(pending.item, record, result.reason)
+            self._refused(pending.given, record, result.reason)
         # Without a digest the next run tries it again.
         digest = "" if result.passing else pending.digest
-        self._fail(pending.ref, pending.item.source, "refused", result.reason, digest)
+        self._fail(pending.ref, pending.given.source, "refused", result.reason, digest)
 
-    def _count(self, pending: _Pending, record: Record, result: PutResult) -> None:
+    def _count(self, pending: Pending, record: Record, result: PutResult) -> None:
         self.known.stored(pending.ref)
-        self.known.forget(pending.item)
+        self.known.forget(pending.given)
         self.summary.indexed += result.status.value == "created"
         self.summary.replaced += result.status.value == "replaced"
         self.summary.taken(record)

@@ -11,53 +11,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import Format, Limits, Options
+from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Made, Options
 from indexer.extract.markup.links import canonical_url
 from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
 from indexer.model import CANONICAL_URL, Document, Fingerprint, Record, Ref
 from indexer.model.times import now
 
 if TYPE_CHECKING:
-    from indexer.extract import Request
     from indexer.ingest.direct import Direct
     from indexer.ingest.sketching import Sketched
     from indexer.schemes.base import Scheme
     from indexer.stores.base import StoreInfo
 
-Key = TypeVar("Key")
 Other = TypeVar("Other")
-Made = TypeVar("Made")
-
-
-@dataclass(frozen=True, slots=True)
-class Item(Generic[Key]):
-    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to recognise its kind."""
-
-    key: Key
-    data: bytes
-    name: str = ""
-    format: Format | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Extracted(Generic[Key, Made]):
-    """A document, without its text where that was not asked for, and what the workers made of it."""
-
-    key: Key
-    document: Document
-    made: Made
-
-
-@dataclass(frozen=True, slots=True)
-class Failed(Generic[Key]):
-    """The failure of a document that gave nothing; `reason` is a short fixed word to count by."""
-
-    key: Key
-    reason: str
-    detail: str
 
 
 @dataclass(slots=True)
@@ -109,10 +78,6 @@ def read_one(source: Input | Rejected, limit: int) -> Item[Input] | Failed[Input
     return Item(source, data, source.path or source.name, source.format)
 
 
-class _Done(NamedTuple):
-    outcomes: list[Extracted[Any, Any]]
-
-
 class Extraction(Generic[Made]):
     """Worker processes that turn documents into outcomes; a context manager, which ends them.
 
@@ -151,35 +116,22 @@ class Extraction(Generic[Made]):
     ) -> Iterator[Extracted[Key, Made] | Failed[Key] | Failed[Other]]:
         """The outcome of each item, as they finish; items are taken only a few ahead of the workers.
 
-        What failed before it came is given on at once, before another item is taken.
+        What failed before it came, and what this process has done itself, is given on at once.
         """
-        for outcome in self._pool.map(self._requests(items)):
-            key = outcome.request.key
-            if isinstance(key, Failed):
-                yield key
-            elif isinstance(key, _Done):
-                yield from key.outcomes
-            elif outcome.document is None or outcome.error:
-                error = outcome.error or ExtractionError("crashed")
-                yield Failed(key, error.reason, error.detail)
-            else:
-                yield Extracted(key, outcome.document, outcome.result)
-
-    def _requests(self, items: Iterable[Item[Any] | Failed[Any]]) -> Iterator[Request]:
-        from indexer.extract import Request
-
-        direct = self._direct
-        for item in items:
-            if isinstance(item, Failed):
-                yield Request(item, b"", settled=True)
-            elif direct and direct.take(item):
-                for done in direct.ready():
-                    yield Request(_Done(done), b"", settled=True)
-            else:
-                yield Request(item.key, item.data, item.name, item.format)
-        if direct:
-            for done in direct.ready(all_of_them=True):
-                yield Request(_Done(done), b"", settled=True)
+        pool, direct = self._pool, self._direct
+        try:
+            for item in items:
+                if isinstance(item, Failed):
+                    yield item
+                elif direct and direct.take(item):
+                    yield from direct.ready()
+                else:
+                    yield from pool.take(item)
+            if direct:
+                yield from direct.ready(all_of_them=True)
+            yield from pool.rest()
+        finally:
+            pool.abandon()
 
 
 class AtHand:

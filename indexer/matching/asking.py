@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageError
-from indexer.extract.base import REASONS, Limits, Options
+from indexer.extract.base import REASONS, Extracted, Failed, Item, Limits, Options
 from indexer.extract.document import read_document
 from indexer.ingest.naming import possible_ids
-from indexer.ingest.outcomes import Extracted, Extraction, Failed, Item, texts
+from indexer.ingest.outcomes import Extraction, texts
 from indexer.ingest.sources import Input, Rejected
 from indexer.matching.lookups import Answer, Asking, check_of, plans, require_limit
 from indexer.matching.question import Question, stored_as_each

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from indexer import core
 from indexer.errors import UsageError
-from indexer.extract import Limits, Options, Request, WorkerPool
+from indexer.extract import Extracted, Item, Limits, Options, WorkerPool
 from indexer.schemes.simhash_variants import SimhashVariant
 from indexer.text.features import NUMBERS, recipe
 
@@ -181,12 +181,10 @@ def _truth(path: Path, among: Mapping[str, str]) -> dict[Pair, float]:
 
 
 def _texts(shared_data: Path, paths: Mapping[str, str]) -> dict[str, str]:
-    requests = (Request(name, (shared_data / path).read_bytes(), str(path)) for name, path in paths.items())
+    items = (Item(name, (shared_data / path).read_bytes(), str(path)) for name, path in paths.items())
     with WorkerPool(2, Options(), Limits()) as pool:
         found = {
-            str(outcome.request.key): outcome.document.text
-            for outcome in pool.map(requests)
-            if outcome.document is not None
+            str(outcome.key): outcome.document.text for outcome in pool.map(items) if isinstance(outcome, Extracted)
         }
     return {name: found[name] for name in paths if name in found}
 

@@ -7,10 +7,13 @@ import gzip
 import json
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from indexer.extract import REASONS, Limits, Options, Outcome, Request, WorkerPool
+from indexer.extract import REASONS, Extracted, Failed, Item, Limits, Options, WorkerPool
+
+Outcome = Extracted[str, Any] | Failed[str]
 
 LIMITS = Limits(seconds=20, memory=1 << 30, input_bytes=50_000_000)
 
@@ -76,18 +79,17 @@ ATTACKS: dict[str, tuple[bytes, str | set[str]]] = {
 
 def outcome_of(outcomes: dict[str, Outcome], name: str) -> str:
     outcome = outcomes[name]
-    if outcome.error:
-        assert outcome.error.reason in REASONS
-        return outcome.error.reason
-    assert outcome.document is not None
+    if isinstance(outcome, Failed):
+        assert outcome.reason in REASONS
+        return outcome.reason
     return outcome.document.text
 
 
 @pytest.fixture(scope="module")
 def attacked() -> dict[str, Outcome]:
-    requests = (Request(name, data, name) for name, (data, _) in ATTACKS.items())
+    items = (Item(name, data, name) for name, (data, _) in ATTACKS.items())
     with WorkerPool(2, Options(), LIMITS) as pool:
-        return {outcome.request.key: outcome for outcome in pool.map(requests)}
+        return {outcome.key: outcome for outcome in pool.map(items)}
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -102,11 +104,11 @@ def test_attacks(attacked: dict[str, Outcome], name: str) -> None:
 
 def test_every_robust_document_gives_text_or_a_named_reason(shared_data: Path) -> None:
     truth = [json.loads(line) for line in (shared_data / "truth" / "robust.jsonl").read_text().splitlines()]
-    requests = (Request(row["id"], (shared_data / row["path"]).read_bytes(), row["path"]) for row in truth)
+    items = (Item(row["id"], (shared_data / row["path"]).read_bytes(), row["path"]) for row in truth)
     with WorkerPool(2, Options(), LIMITS) as pool:
-        outcomes = {outcome.request.key: outcome for outcome in pool.map(requests)}
+        outcomes = {outcome.key: outcome for outcome in pool.map(items)}
     assert len(outcomes) == len(truth)
-    reasons = collections.Counter(outcome.error.reason for outcome in outcomes.values() if outcome.error)
+    reasons = collections.Counter(outcome.reason for outcome in outcomes.values() if isinstance(outcome, Failed))
     assert set(reasons) <= {"encrypted", "malformed"}
     for row in truth:
         came = outcome_of(outcomes, row["id"])
@@ -118,10 +120,10 @@ def test_every_robust_document_gives_text_or_a_named_reason(shared_data: Path) -
 
 
 def test_what_comes_after_an_attack_is_unharmed() -> None:
-    bombs = [Request(f"bomb {n}", bomb_in_pdf()) for n in range(3)]
+    bombs = [Item(f"bomb {n}", bomb_in_pdf()) for n in range(3)]
     tight = Limits(seconds=10, memory=128 << 20)
     with WorkerPool(1, Options(), tight) as pool:
-        outcomes = {o.request.key: o for o in pool.map([*bombs, Request("after", b"<p>one</p>two", "a.html")])}
+        outcomes = {o.key: o for o in pool.map([*bombs, Item("after", b"<p>one</p>two", "a.html")])}
     assert outcome_of(outcomes, "after") == "one two"
     assert {outcome_of(outcomes, bomb.key) for bomb in bombs} <= {
         "",

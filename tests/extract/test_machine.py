@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from indexer.errors import MachineError, UsageError
-from indexer.extract.base import LEAST_MEMORY, Limits, Options
-from indexer.extract.pool import Request, WorkerPool
+from indexer.extract.base import LEAST_MEMORY, Extracted, Failed, Item, Limits, Options
+from indexer.extract.pool import WorkerPool
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Sources, read_file
 from indexer.opening import open_store
@@ -69,7 +69,7 @@ def test_too_many_open_files_are_no_fault_of_a_file() -> None:
     with pytest.raises(MachineError, match="open files"):
         list(Sources([str(Path(__file__).parent)]))
     with WorkerPool(1, Options(), Limits()) as pool, pytest.raises(MachineError, match="open files"):
-        next(pool.map([Request(None, b"some text")]))
+        next(pool.map([Item(None, b"some text")]))
 
 
 def test_too_little_memory_to_read_anything_is_refused() -> None:
@@ -77,8 +77,8 @@ def test_too_little_memory_to_read_anything_is_refused() -> None:
         with pytest.raises(UsageError, match="the least is 64 MiB"):
             Limits(memory=memory)
     with WorkerPool(1, Options(), Limits(memory=LEAST_MEMORY)) as pool:
-        outcomes = list(pool.map([Request(number, PAGE, format="html") for number in range(3)]))
-    assert [outcome.error for outcome in outcomes] == [None] * 3
+        outcomes = list(pool.map([Item(number, PAGE, format="html") for number in range(3)]))
+    assert [type(outcome) for outcome in outcomes] == [Extracted] * 3
 
 
 @pytest.mark.parametrize("spare", range(8, 32, 6))
@@ -107,6 +107,6 @@ with open_store({str(tmp_path / "c.neardup")!r}, create=store_info('landmarks'))
 
 def test_what_a_document_does_itself_is_still_its_own() -> None:
     with WorkerPool(1, Options(extractor="fast"), Limits(memory=LEAST_MEMORY)) as pool:
-        [found] = pool.map([Request(None, b"<p>" + b"x<b>" * 8_000_000, format="html")])
-    assert found.error
-    assert found.error.reason in ("out-of-memory", "crashed")
+        [found] = pool.map([Item(None, b"<p>" + b"x<b>" * 8_000_000, format="html")])
+    assert isinstance(found, Failed)
+    assert found.reason in ("out-of-memory", "crashed")

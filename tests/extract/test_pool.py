@@ -12,19 +12,23 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from indexer.errors import ExtractionError, NeardupError, UsageError
-from indexer.extract import REASONS, Limits, Options, Outcome, Request, WorkerPool, extract, landlock
+from indexer.extract import REASONS, Extracted, Failed, Item, Limits, Options, WorkerPool, extract, landlock
 from indexer.model import Fingerprint
 
 FOLDER = Path(__file__).parent
 LIMITS = Limits(seconds=20, memory=512 << 20)
 
 
-def orders(*words: str) -> list[Request]:
-    return [Request(number, word.encode()) for number, word in enumerate(words)]
+Outcome = Extracted[int, Any] | Failed[int]
+
+
+def orders(*words: str) -> list[Item[int]]:
+    return [Item(number, word.encode()) for number, word in enumerate(words)]
 
 
 def pool(jobs: int = 2, limits: Limits = LIMITS, **more: bool) -> WorkerPool:
@@ -33,20 +37,25 @@ def pool(jobs: int = 2, limits: Limits = LIMITS, **more: bool) -> WorkerPool:
 
 def by_key(outcomes: Iterator[Outcome]) -> dict[int, Outcome]:
     found = list(outcomes)
-    assert len({outcome.request.key for outcome in found}) == len(found)
-    return {outcome.request.key: outcome for outcome in found}
+    assert len({outcome.key for outcome in found}) == len(found)
+    return {outcome.key: outcome for outcome in found}
 
 
-def test_every_request_has_one_outcome_with_the_tasks_answer() -> None:
+def taken(outcomes: Iterator[Outcome]) -> list[Extracted[int, Any]]:
+    """Outcomes of which none is a failure."""
+    found = list(outcomes)
+    assert [outcome for outcome in found if isinstance(outcome, Failed)] == []
+    return [outcome for outcome in found if isinstance(outcome, Extracted)]
+
+
+def test_every_item_has_one_outcome_with_the_tasks_answer() -> None:
     with pool() as workers:
-        found = by_key(workers.map(orders(*(f"text {number}" for number in range(200)))))
-    assert sorted(found) == list(range(200))
-    for key, outcome in found.items():
-        text = f"text {key}"
-        assert outcome.error is None
-        assert outcome.document is not None
+        found = taken(workers.map(orders(*(f"text {number}" for number in range(200)))))
+    assert sorted(outcome.key for outcome in found) == list(range(200))
+    for outcome in found:
+        text = f"text {outcome.key}"
         assert outcome.document.text == text
-        assert outcome.result == (Fingerprint(7, len(text)), (1, b"\xff", [None, {"a": 0.5}]), text[:10])
+        assert outcome.made == (Fingerprint(7, len(text)), (1, b"\xff", [None, {"a": 0.5}]), text[:10])
 
 
 def test_a_worker_knows_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,8 +77,8 @@ def test_a_worker_knows_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_TIME", "C.UTF-8")
     monkeypatch.setenv("TMPDIR", "/var/tmp")
     with pool(1) as workers:
-        [outcome] = by_key(workers.map(orders("environment"))).values()
-    known = dict(outcome.result)
+        [outcome] = taken(workers.map(orders("environment")))
+    known = dict(outcome.made)
     assert not set(secrets) & known.keys()
     assert "secret" not in known.values()
     assert not os.path.exists(known["HOME"])
@@ -91,8 +100,8 @@ def test_a_worker_opens_no_files_of_its_user(tmp_path: Path, monkeypatch: pytest
     ]
     allowed = [f"open {os.__file__}", f"list {Path(os.__file__).parent}", "open /dev/null"]
     with pool(1) as workers:
-        found = by_key(workers.map(orders(*refused, *allowed)))
-    answers = [found[number].result for number in range(len(found))]
+        found = {outcome.key: outcome.made for outcome in taken(workers.map(orders(*refused, *allowed)))}
+    answers = [found[number] for number in range(len(found))]
     assert answers == ["EACCES"] * len(refused) + ["done"] * len(allowed)
     # Where the kernel does not hold it, each of them can be done.
     assert (home / "credentials").read_text() == "secret"
@@ -113,10 +122,9 @@ def test_a_failure_costs_its_own_document(order: str, reason: str, says: str) ->
     with pool() as workers:
         found = by_key(workers.map(orders("one", order, "two", order, *"abcdefgh")))
     assert len(found) == 12
-    failed = {key: outcome.error for key, outcome in found.items() if outcome.error}
+    failed = {key: outcome for key, outcome in found.items() if isinstance(outcome, Failed)}
     assert sorted(failed) == [1, 3]
     for error in failed.values():
-        assert error is not None
         assert error.reason == reason
         assert error.reason in REASONS
         assert says in error.detail
@@ -126,39 +134,35 @@ def test_a_failure_costs_its_own_document(order: str, reason: str, says: str) ->
 def test_the_time_limit_ends_a_hang(order: str) -> None:
     with pool(limits=Limits(seconds=1.0)) as workers:
         found = by_key(workers.map(orders("one", order, "two", "three")))
-    assert [key for key, outcome in found.items() if outcome.error] == [1]
-    assert found[1].error is not None
-    assert found[1].error.reason == "timeout"
-    assert found[1].seconds >= 1.0
+    failures = [outcome for outcome in found.values() if isinstance(outcome, Failed)]
+    assert failures == [Failed(1, "timeout", "stopped after 1 seconds")]
 
 
 def test_what_a_library_prints_is_no_answer() -> None:
     with pool(jobs=1) as workers:
-        found = by_key(workers.map(orders("print", "read", "one")))
-    assert found[0].error is None
-    assert found[1].result == ""
-    assert found[2].result[2] == "one"
+        found = {outcome.key: outcome for outcome in taken(workers.map(orders("print", "read", "one")))}
+    assert found[1].made == ""
+    assert found[2].made[2] == "one"
 
 
 def test_without_keep_text_the_text_stays_behind() -> None:
     with pool(keep_text=False) as workers:
-        (outcome,) = workers.map(orders("some text"))
-    assert outcome.document is not None
+        (outcome,) = taken(workers.map(orders("some text")))
     assert outcome.document.text == ""
-    assert outcome.result[2] == "some text"
+    assert outcome.made[2] == "some text"
 
 
-def test_requests_are_taken_lazily() -> None:
+def test_items_are_taken_lazily() -> None:
     taken = itertools.count()
     last = 0
 
-    def requests() -> Iterator[Request]:
+    def items() -> Iterator[Item[int]]:
         nonlocal last
         for last in taken:
-            yield Request(last, b"text")
+            yield Item(last, b"text")
 
     with pool() as workers:
-        outcomes = workers.map(requests())
+        outcomes = workers.map(items())
         for done, _ in enumerate(itertools.islice(outcomes, 100)):
             assert last <= done + 10
         outcomes.close()  # type: ignore[attr-defined]
@@ -166,26 +170,24 @@ def test_requests_are_taken_lazily() -> None:
 
 def test_a_worker_serves_many_documents() -> None:
     with pool(jobs=1) as workers:
-        assert len({outcome.result for outcome in workers.map(orders(*["pid"] * 20))}) == 1
-        assert {outcome.error for outcome in workers.map(orders("a", "b"))} == {None}
+        assert len({outcome.made for outcome in taken(workers.map(orders(*["pid"] * 20)))}) == 1
+        assert len(taken(workers.map(orders("a", "b")))) == 2
 
 
 def test_a_large_document_passes_both_ways() -> None:
     text = "many words " * 1_000_000
     with WorkerPool(1, Options(), LIMITS) as workers:
-        (outcome,) = workers.map([Request(0, text.encode())])
-    assert outcome.document is not None
+        (outcome,) = taken(workers.map([Item(0, text.encode())]))
     assert outcome.document.text == text
 
 
 def test_a_worker_that_dies_while_idle_is_replaced() -> None:
     with pool(jobs=1) as workers:
-        (first,) = workers.map(orders("pid"))
-        os.kill(first.result, signal.SIGKILL)
-        wait_for_end(first.result)
-        (second,) = workers.map(orders("pid"))
-    assert second.error is None
-    assert second.result != first.result
+        (first,) = taken(workers.map(orders("pid")))
+        os.kill(first.made, signal.SIGKILL)
+        wait_for_end(first.made)
+        (second,) = taken(workers.map(orders("pid")))
+    assert second.made != first.made
 
 
 def test_a_pool_that_can_t_start_says_so() -> None:
@@ -209,9 +211,10 @@ def test_a_closed_pool_is_refused() -> None:
 def test_an_iteration_given_up_ends_the_workers() -> None:
     workers = pool(jobs=1)
     outcomes = workers.map(orders("pid", "hang", "hang"))
-    process = next(outcomes).result
+    first = next(outcomes)
+    assert isinstance(first, Extracted)
     outcomes.close()  # type: ignore[attr-defined]
-    wait_for_end(process)
+    wait_for_end(first.made)
 
 
 def test_files_that_can_t_be_read_are_named(tmp_path: Path) -> None:
@@ -260,9 +263,9 @@ SCRIPT = """
     sys.path.insert(0, {folder!r})
     from indexer.extract import *
     with WorkerPool(2, Options(format="text"), Limits(), task="tasks:obey") as pool:
-        print(next(iter(pool.map([Request(0, b"pid")]))).result, flush=True)
-        print(*(o.result for o in pool.map([Request(0, b"pid")])), flush=True)
-        for outcome in pool.map([Request(0, b"hang"), Request(1, b"spin")]):
+        print(next(iter(pool.map([Item(0, b"pid")]))).made, flush=True)
+        print(*(o.made for o in pool.map([Item(0, b"pid")])), flush=True)
+        for outcome in pool.map([Item(0, b"hang"), Item(1, b"spin")]):
             print(outcome)
 """
 
@@ -290,7 +293,7 @@ def test_a_pool_closes_after_an_interruption_while_a_thread_started(monkeypatch:
     began = threading.Thread.start
     unknown: list[threading.Thread] = []
     workers = pool(2)
-    assert [outcome.error for outcome in workers.map(orders("pid"))] == [None]
+    assert len(taken(workers.map(orders("pid")))) == 1
 
     def interrupted(thread: threading.Thread) -> None:
         unknown.append(thread)

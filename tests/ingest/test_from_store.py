@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from indexer.evaluation.documents import named_inputs, read_texts
-from indexer.extract.base import Limits, Options
+from indexer.extract.base import Failed, Limits, Options
 from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
-from indexer.ingest.outcomes import Failed, content_id, read
+from indexer.ingest.outcomes import content_id, read
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.opening import open_store
 from indexer.stores import Store

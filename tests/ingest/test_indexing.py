@@ -17,7 +17,7 @@ from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.clusters import cluster
 from indexer.errors import IncompatibleStoreError
 from indexer.extract.base import Limits, Options
-from indexer.ingest import indexing
+from indexer.ingest import indexing, run
 from indexer.ingest.indexing import Settings, Summary, index, store_info
 from indexer.ingest.outcomes import source_digest
 from indexer.ingest.sources import Input, Rejected
@@ -146,7 +146,7 @@ def test_batches_that_are_still_being_written_are_known(
 
     with monkeypatch.context() as patched, open_store(path, create=store_info("landmarks")) as store:
         patched.setattr(SqliteStore, "_put_batch", slow)
-        patched.setattr(indexing, "_BATCH_RECORDS", batch)
+        patched.setattr(run, "BATCH_RECORDS", batch)
         patched.setattr(indexing, "_MOST_GROUP_ITEMS", 2)
         summary = index(inputs, store, Settings(jobs=0, limits=Limits(input_bytes=5000)))
         assert summary.done == len(inputs)
@@ -185,7 +185,7 @@ def test_of_each_family_something_is_stored_whatever_is_refused(
     ]  # fmt: skip
     path = tmp_path_factory.mktemp("skipping") / "c.neardup"
     with monkeypatch.context() as patched, open_store(path, create=store_info("landmarks")) as store:
-        patched.setattr(indexing, "_BATCH_RECORDS", batch)
+        patched.setattr(run, "BATCH_RECORDS", batch)
         patched.setattr(indexing, "_MOST_GROUP_ITEMS", 2)
         arrivals = Arrivals(store, rule_for(store), skip=True)
         summary = index(inputs, store, Settings(jobs=0, retry_failed=True), arrivals=arrivals)

@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.extract.base import Limits, Options
+from indexer.extract.base import Extracted, Failed, Item, Limits, Options
 from indexer.extract.document import read_document
 from indexer.ingest.direct import BATCH_TEXTS, LONGEST, Direct
-from indexer.ingest.outcomes import Extracted, Failed, Item, read, sketching, texts
+from indexer.ingest.outcomes import read, sketching, texts
 from indexer.ingest.sketching import sketch_document
 from indexer.ingest.sources import Input, Rejected
 from indexer.schemes.registry import scheme

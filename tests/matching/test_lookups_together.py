@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import ExtractionError, UsageError
-from indexer.extract.base import Limits, Options
-from indexer.ingest.outcomes import Failed, Item
+from indexer.extract.base import Failed, Item, Limits, Options
 from indexer.ingest.sources import Input, Rejected
 from indexer.matching.asking import TOGETHER, Answered, Reading, Unanswered, lookup_each, questions_of
 from indexer.matching.lookups import lookup

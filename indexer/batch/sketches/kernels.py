@@ -29,10 +29,11 @@ from indexer.batch.arrow import (
 from indexer.batch.form import Form, Making, sketch_schema
 from indexer.batch.sketches.documents import metadata_columns
 from indexer.core_sketch import DIGEST_BYTES, features_of_texts, is_clean, text_digests
+from indexer.extract.base import Extracted, Failed, Item
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line
 from indexer.ingest.direct import ENGINE, LONGEST, Direct, is_blank
-from indexer.ingest.outcomes import AtHand, Extracted, Failed, Item, digest_rules, record_of, source_digest
+from indexer.ingest.outcomes import AtHand, digest_rules, record_of, source_digest
 from indexer.ingest.sources import Input
 from indexer.model import Record, Ref
 from indexer.model.joined import Joined

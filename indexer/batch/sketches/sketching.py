@@ -20,8 +20,9 @@ from indexer.batch.sketches.inputs import SKETCHES, forget_gone
 from indexer.batch.sketches.kernels import Sketched, batch_of, serves, sketched, sketched_one
 from indexer.batch.sketches.parts import Part, task_of
 from indexer.errors import StoreError
+from indexer.extract.base import Item
 from indexer.ingest.naming import id_of_path
-from indexer.ingest.outcomes import Counts, Extraction, Item, read, sketching
+from indexer.ingest.outcomes import Counts, Extraction, read, sketching
 from indexer.ingest.readers.base import Asked, BadEntry
 from indexer.ingest.readers.tables import Parquet, parquet_file
 from indexer.ingest.remote import is_remote

@@ -87,7 +87,7 @@ def _is_special(name: str) -> bool:
 
 def _one(name: str, limit: int) -> Given:
     """Standard input, and what is named and is no plain file: a pipe is read, the rest is refused with the reason."""
-    from indexer.ingest.outcomes import Failed, Item
+    from indexer.extract.base import Failed, Item
 
     try:
         if name == STDIN:

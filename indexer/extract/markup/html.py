@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from indexer.core_markup import Names, Scan, scanned
-from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, require_main_content
+from indexer.extract.base import EXTRACTOR_VERSION, Content, require_main_content
 from indexer.extract.markup import furniture
 from indexer.extract.text import cleaned, collapsed, decode
+from indexer.model import Document
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -58,7 +59,7 @@ _XML_ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]
 _EMPTY_RAW = re.compile(rb"<((?i:title|script|style|iframe|noscript|textarea|template)\b[^<>]*?)/>")
 
 
-def extract_html(data: bytes, content: Content, engine: str) -> Extracted:
+def extract_html(data: bytes, content: Content, engine: str) -> Document:
     """The document of an HTML page; `engine` is "fast" or "reference"."""
     source = _utf8(data)
     if content == "main":
@@ -75,7 +76,7 @@ def extract_html(data: bytes, content: Content, engine: str) -> Extracted:
         text, title = read(page, "full")
         if text:
             notes = ("all text stands in navigation, banners, footers, asides, dialogs or forms; it was kept",)
-    return Extracted(_engine_name(engine), text, title, notes)
+    return Document(text, title, extractor=_engine_name(engine), notes=notes)
 
 
 @cache
@@ -249,7 +250,7 @@ def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> tu
     return collapsed("".join(tree.find_all(string=_is_text))), cleaned(title)
 
 
-def _main_content(source: bytes) -> Extracted:
+def _main_content(source: bytes) -> Document:
     """The main block as trafilatura finds it.
 
     Chosen by measuring on 529 pages of API documentation and 532 translations of one text: trafilatura, told to
@@ -267,4 +268,5 @@ def _main_content(source: bytes) -> Extracted:
         tree.html, fast=True, favor_recall=True, include_comments=False, include_tables=True, deduplicate=False
     )
     engine = f"trafilatura {version('trafilatura')} rules {EXTRACTOR_VERSION}"
-    return Extracted(engine, cleaned(text or ""), title, () if text else ("no main content found",))
+    notes = () if text else ("no main content found",)
+    return Document(cleaned(text or ""), title, extractor=engine, notes=notes)

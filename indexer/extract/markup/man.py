@@ -10,9 +10,10 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from indexer.extract.base import EXTRACTOR_VERSION, Extracted
+from indexer.extract.base import EXTRACTOR_VERSION
 from indexer.extract.markup.furniture import words
 from indexer.extract.text import decode, printable
+from indexer.model import Document
 
 NAME = "man"
 # How far in the line may be that gives a page its name, after a license and definitions.
@@ -71,12 +72,12 @@ def is_man(data: bytes) -> bool:
     return bool(_STARTS.match(data)) and bool(_TITLED.search(data[:_HEAD]))
 
 
-def extract_man(data: bytes) -> Extracted:
+def extract_man(data: bytes) -> Document:
     """The text of a manual page; its title is its name and section, as `printf(3)`."""
     text, _ = decode(data)
     lines = printable(text).splitlines()
     title = next(filter(None, map(_title, lines)), "")
-    return Extracted(f"{NAME} rules {EXTRACTOR_VERSION}", "\n".join(_read(lines)), title)
+    return Document("\n".join(_read(lines)), title, extractor=f"{NAME} rules {EXTRACTOR_VERSION}")
 
 
 def _title(line: str) -> str:

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from typing import Protocol
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import EXTRACTOR_VERSION, Extracted
+from indexer.extract.base import EXTRACTOR_VERSION
 from indexer.extract.markup.vocabularies import (
     ARTICLE_TYPES,
     INLINE,
@@ -28,6 +28,7 @@ from indexer.extract.markup.vocabularies import (
     vocabulary_of,
 )
 from indexer.extract.text import cleaned, decode
+from indexer.model import Document
 
 _ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]+)", re.IGNORECASE)
 _DECLARATION = re.compile(rb"\s*<\?xml\b.*?\?>", re.DOTALL)
@@ -35,7 +36,7 @@ _GIVEN_NAME = re.compile(r"\b([^\W\d_a-z])[^\W\d_]+\.?")
 _TITLES = frozenset(("title", "article-title", "book-title"))
 
 
-def extract_xml(data: bytes, extractor: str) -> Extracted:
+def extract_xml(data: bytes, extractor: str) -> Document:
     """The document of an XML file; `extractor` is "fast" or "reference"."""
     source = in_utf8(data)
     builder = _Builder()
@@ -47,7 +48,7 @@ def extract_xml(data: bytes, extractor: str) -> Extracted:
         notes = ("read in recovery, as far as the markup goes",)
     text = cleaned("".join(builder.parts))
     title = cleaned("".join(builder.title))
-    return Extracted(_extractor_name(extractor, builder.vocabulary.name), text, title, notes)
+    return Document(text, title, extractor=_extractor_name(extractor, builder.vocabulary.name), notes=notes)
 
 
 @cache

@@ -6,10 +6,11 @@ import io
 import zipfile
 from collections.abc import Callable, Mapping
 
-from indexer.extract.base import Content, Extracted, Format, Limits
+from indexer.extract.base import Content, Format, Limits
 from indexer.extract.packages.epub import extract_epub
 from indexer.extract.packages.office import extract_docx, extract_odt
 from indexer.extract.packages.parts import Parts
+from indexer.model import Document
 
 # EPUB (OCF 3.3, section 4.3) and ODF (1.3, part 2) put this name, uncompressed, first.
 _FIRST, _PLACE = b"mimetype", 30
@@ -19,7 +20,7 @@ _TYPES: Mapping[bytes, Format] = {
 }
 _NAMES: Mapping[str, Format] = {"word/document.xml": "docx", "META-INF/container.xml": "epub"}
 
-_EXTRACTORS: Mapping[Format, Callable[[Parts, Content, str], Extracted]] = {
+_EXTRACTORS: Mapping[Format, Callable[[Parts, Content, str], Document]] = {
     "epub": extract_epub,
     "docx": extract_docx,
     "odt": extract_odt,
@@ -39,7 +40,7 @@ def kind_of_package(data: bytes) -> Format | None:
     return next((kind for name, kind in _NAMES.items() if name in names), None)
 
 
-def extract_package(kind: Format, data: bytes, content: Content, extractor: str, limits: Limits) -> Extracted:
+def extract_package(kind: Format, data: bytes, content: Content, extractor: str, limits: Limits) -> Document:
     """The document in such a file; all of its parts together are held to the limit on size.
 
     Raises ExtractionError.

@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import Content, Extracted
+from indexer.extract.base import Content
 from indexer.extract.markup.html import extract_html
 from indexer.extract.markup.xml import in_utf8, parse_fast, parse_reference
 from indexer.extract.packages.parts import Parts
 from indexer.extract.text import cleaned
+from indexer.model import Document
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGES = frozenset(("application/xhtml+xml", "text/html", "application/x-dtbook+xml"))
 _MOST_PAGES = 100_000
 
 
-def extract_epub(parts: Parts, content: Content, extractor: str) -> Extracted:
+def extract_epub(parts: Parts, content: Content, extractor: str) -> Document:
     """The document of an EPUB file. ExtractionError "encrypted" where its pages are."""
     package_path = _parsed(parts, _CONTAINER, extractor).package
     package = _parsed(parts, package_path, extractor)
@@ -33,7 +34,8 @@ def extract_epub(parts: Parts, content: Content, extractor: str) -> Extracted:
             found = extract_html(parts.read(page), content, extractor)
             texts.append(found.text)
             named = found.extractor
-    return Extracted(f"{named} (EPUB)".strip(), cleaned(" ".join(texts)), cleaned("".join(package.title)))
+    title = cleaned("".join(package.title))
+    return Document(cleaned(" ".join(texts)), title, extractor=f"{named} (EPUB)".strip())
 
 
 def _parsed(parts: Parts, name: str, extractor: str) -> _Package:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted
+from indexer.extract.base import EXTRACTOR_VERSION, Content
 from indexer.extract.markup.xml import in_utf8, parse_fast, parse_reference
 from indexer.extract.packages.parts import Parts
 from indexer.extract.text import cleaned
+from indexer.model import Document
 
 
 def _names(names: str) -> frozenset[str]:
@@ -53,7 +54,7 @@ class _Words:
             self.parts.append(text)
 
 
-def extract_docx(parts: Parts, _content: Content, extractor: str) -> Extracted:
+def extract_docx(parts: Parts, _content: Content, extractor: str) -> Document:
     """The document of a DOCX file."""
     # What stands in a Fallback stands before it in another form.
     found = [
@@ -64,7 +65,7 @@ def extract_docx(parts: Parts, _content: Content, extractor: str) -> Extracted:
     return _extracted("DOCX", extractor, " ".join(found), _title(parts, "docProps/core.xml", extractor))
 
 
-def extract_odt(parts: Parts, _content: Content, extractor: str) -> Extracted:
+def extract_odt(parts: Parts, _content: Content, extractor: str) -> Document:
     """The document of an ODT file. ExtractionError "encrypted" for one with a password."""
     if "META-INF/manifest.xml" in parts and b"encryption-data" in parts.read("META-INF/manifest.xml"):
         raise ExtractionError("encrypted", "the document has a password")
@@ -85,6 +86,6 @@ def _words(data: bytes, extractor: str, words: _Words) -> str:
     return cleaned("".join(words.parts))
 
 
-def _extracted(kind: str, extractor: str, text: str, title: str) -> Extracted:
+def _extracted(kind: str, extractor: str, text: str, title: str) -> Document:
     name = "expat" if extractor == "fast" else "lxml"
-    return Extracted(f"{name} rules {EXTRACTOR_VERSION} ({kind})", text, title)
+    return Document(text, title, extractor=f"{name} rules {EXTRACTOR_VERSION} ({kind})")

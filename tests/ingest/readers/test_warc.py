@@ -15,9 +15,9 @@ from backports import zstd
 from fastwarc.stream_io import BrotliWriter, Lz4Writer
 
 from indexer.errors import UsageError
-from indexer.extract.base import Limits, Options
+from indexer.extract.base import Extracted, Failed, Limits, Options
 from indexer.ingest.indexing import Settings, index, store_info
-from indexer.ingest.outcomes import Extracted, Failed, read, texts
+from indexer.ingest.outcomes import read, texts
 from indexer.ingest.readers import Asked, BadEntry, Columns, Entry, base, reader_of, warc
 from indexer.ingest.rereading import Texts
 from indexer.ingest.sources import Input, Rejected, Selection, Sources

@@ -1,0 +1,153 @@
+"""The run of documents from a source to a destination: extracted and sketched in workers, their records written."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from indexer.errors import StoreError
+from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Options
+from indexer.ingest.outcomes import AtHand, sketching
+from indexer.model import Failure, Record
+
+if TYPE_CHECKING:
+    from indexer.ingest.sketching import Sketched
+    from indexer.schemes.base import Scheme
+
+Result = TypeVar("Result")
+
+# What is written at once.
+BATCH_RECORDS = 8000
+_BATCH_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Writing(Generic[Key, Result]):
+    """Records that are being written; `results` waits for their results, one each, in order."""
+
+    records: Sequence[tuple[Key, Record]]
+    results: Callable[[], Sequence[Result]]
+
+
+class Destination(ABC, Generic[Key, Result]):
+    """The end of a run: it says what to write of each document, writes it, and takes note of what became of it.
+
+    A document is known by its `Key`, which came with its item. All methods are called by one thread.
+    """
+
+    compares: bool = False
+    """True if documents are compared with one another as they come, which takes less for each in larger batches."""
+
+    @abstractmethod
+    def sketched(self, outcome: Extracted[Key, Sketched]) -> Iterable[tuple[Key, Record]]:
+        """The records to write now that a document is sketched."""
+
+    @abstractmethod
+    def failed(self, outcome: Failed[Any]) -> None:
+        """Take note of a document that gave nothing, also of one that was none before it became an item."""
+
+    @abstractmethod
+    def begin_write(self, batch: Sequence[tuple[Key, Record]]) -> Writing[Key, Result]:
+        """Begin to write records, all or what is not to be left out."""
+
+    @abstractmethod
+    def written(self, records: Sequence[tuple[Key, Record]], results: Sequence[Result]) -> None:
+        """Take note of the results of writing records."""
+
+    @abstractmethod
+    def put_failures(self, failures: Sequence[Failure]) -> None:
+        """Record documents that failed."""
+
+
+class Run(Generic[Key, Result]):
+    """Brings items to a destination: what is ready is written in batches, while workers extract what comes after it.
+
+    `records` and `failures` wait to be written; the destination may add to them. With 0 `jobs` no process is started.
+    `stop` ends the run when it is set.
+    """
+
+    def __init__(
+        self,
+        destination: Destination[Key, Result],
+        options: Options,
+        limits: Limits,
+        jobs: int,
+        schemes: Sequence[Scheme],
+        stop: threading.Event | None = None,
+    ) -> None:
+        self.records: list[tuple[Key, Record]] = []
+        self.failures: list[Failure] = []
+        self._destination, self._stop = destination, stop or threading.Event()
+        given = options, limits, schemes
+        self._workers = sketching(jobs, *given) if jobs else AtHand(*given)
+        self._writing: Writing[Key, Result] | None = None
+        self._written_at, self._took = time.monotonic(), 0.0
+
+    def bring(self, *passes: Iterable[Item[Key] | Failed[Any]]) -> None:
+        """Bring items to the destination; each iterable is begun when what the ones before it gave is written.
+
+        Whatever ends it, what is done is written, but after a StoreError: what is left would be refused too, after as
+        long a wait. Raises that, and KeyboardInterrupt when it is stopped.
+        """
+        try:
+            with self._workers as workers:
+                for items in passes:
+                    for outcome in workers.outcomes(items):
+                        if isinstance(outcome, Failed):
+                            self._destination.failed(outcome)
+                        else:
+                            self.records.extend(self._destination.sketched(outcome))
+                        self.write_when_due()
+                        self.halt_when_told()
+                    self.write_all()
+        except StoreError:
+            if self._writing:
+                with contextlib.suppress(StoreError):
+                    self._writing.results()
+            self.records, self.failures, self._writing = [], [], None
+            raise
+        finally:
+            self.write_all()
+
+    def halt_when_told(self) -> None:
+        """Raise KeyboardInterrupt if the run is to stop."""
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+
+    def write_when_due(self) -> None:
+        """Begin to write what waits, if it is much or has waited for a second."""
+        waiting = len(self.records) + len(self.failures)
+        # Where documents are compared as they come, a batch waits as long as the one before it took.
+        seconds = max(_BATCH_SECONDS, self._took if self._destination.compares else 0)
+        if waiting >= BATCH_RECORDS or (waiting and time.monotonic() - self._written_at >= seconds):
+            self.write()
+
+    def write(self) -> None:
+        """Begin to write the records that wait, once the batch before them is written."""
+        begin = time.monotonic()
+        self._settle()
+        if self.failures:
+            failures, self.failures = self.failures, []
+            self._destination.put_failures(failures)
+        if self.records:
+            batch, self.records = self.records, []
+            self._writing = self._destination.begin_write(batch)
+        self._written_at = time.monotonic()
+        self._took = self._written_at - begin
+
+    def write_all(self) -> None:
+        """Write all that waits, and take note of what became of it."""
+        while self.records or self.failures or self._writing:
+            self.write()
+
+    def _settle(self) -> None:
+        # To note what was refused may begin another batch.
+        while writing := self._writing:
+            results = writing.results()
+            self._writing = None
+            self._destination.written(writing.records, results)
