@@ -77,12 +77,27 @@ typedef struct {
 void nd_counter_add(nd_counter *counter, const uint64_t *hashes, size_t count);
 uint64_t nd_counter_simhash(const nd_counter *counter);
 
-/* The hash of every token of a text, with `numbers` also of those without a letter; where there is a counter, it is given
-   the hashes of those with one. ND_NO_MEMORY. */
-int nd_list_hashes(const uint8_t *text, size_t length, bool numbers, nd_counter *counter, nd_hashes *hashes);
+/* Hashes that grow in number: there is room for `room`. */
+typedef struct {
+    nd_hashes hashes;
+    size_t room;
+} nd_list;
+
+/* Room for `more` hashes; false where memory runs out, and the list is as it was. */
+bool nd_list_reserve(nd_list *list, size_t more);
+bool nd_list_add(nd_list *list, const uint64_t *hashes, size_t count);
 
 /* Makes hashes of tokens, of which there is one at least, those of their shingles. */
 void nd_shingle(nd_hashes *hashes, size_t size);
+
+/* Adds a token behind the others, and one space before it where it does not follow the one before directly. */
+bool nd_add_token(nd_buffer *line, const uint8_t *token, size_t length, bool adjacent);
+
+/* The hashes of nd_character_hashes of a line of tokens; those in the list before are lost. ND_NO_MEMORY. */
+int nd_hash_line(nd_buffer *line, size_t size, nd_list *list);
+
+/* nd_winnow from hashes to others, of which there are at most as many; they may be the same. */
+int nd_winnow_into(const uint64_t *hashes, size_t count, size_t window, uint64_t *kept, size_t *kept_count);
 
 /* The permutation of the 32-bit numbers, x -> a * x + b, for value `index` of a minhash signature; and for each of some
    permutations the least of what it was and of the images of all features' low halves. */

@@ -53,10 +53,6 @@ uint64_t nd_lookup8(const uint8_t *key, size_t length, uint64_t initial);
    ND_NO_MEMORY. Uses about 1.1 times `length` bytes of memory, at most 12 times for hostile text. */
 int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t *tokens);
 
-/* The same for `count` texts that lie behind one another, text i up to ends[i], each from where the one before it ends.
-   Zeros where a text holds no token. ND_NO_MEMORY. */
-int nd_simhash_texts(const uint8_t *texts, const size_t *ends, size_t count, uint64_t *values, uint64_t *tokens);
-
 /* The tokens that nd_fingerprint hashes. ND_NO_MEMORY. */
 int nd_tokenise(const uint8_t *text, size_t length, nd_tokens *tokens);
 
@@ -315,23 +311,36 @@ typedef struct {
     size_t rows;
 } nd_minhash_form;
 
+#define ND_PASSAGE_BITS 40 /* bits of a key of the scheme passages */
+
+/* What the keys of the scheme passages are made with: runs of `shingle` (at least 1) of the tokens of
+   nd_tokenise_with_numbers, hashed as by nd_shingle_hashes, or with `letters` (not 0) of the characters of these tokens,
+   nothing between them, as by nd_character_hashes; of every `window` (at least 1) of them nd_winnow keeps the least. */
+typedef struct {
+    size_t shingle;
+    size_t window;
+    int letters;
+} nd_passages_form;
+
 typedef struct {
     uint64_t simhash;  /* as by nd_fingerprint, where there are tokens */
     uint64_t tokens;   /* of nd_fingerprint; with numbers there may be none */
-    uint64_t shingles; /* distinct ones */
+    uint64_t shingles; /* distinct ones of minhash */
+    uint64_t passages; /* keys of passages */
 } nd_text_features;
 
-/* The simhash-doc fingerprint and the sketch of a text, from one pass over its tokens: what nd_fingerprint gives, and of the
-   signature of the distinct shingles what nd_pack gives, and what nd_band_keys gives as packed keys: of each the lower 32
-   bits, the band's number above them. ND_EMPTY where the text holds no token of
-   either kind, ND_NO_MEMORY. Uses about 1.1 times `length` bytes of memory and 24 for each token. */
-int nd_fingerprint_and_minhash(const uint8_t *text, size_t length, const nd_minhash_form *form, nd_text_features *found,
-                               uint8_t *packed, uint64_t *keys);
-
-/* The same for `count` texts that lie behind one another, text i up to ends[i], each from where the one before it ends:
-   what each gives stands behind what the one before it gave. Zeros alone where a text holds no token. ND_NO_MEMORY. */
-int nd_fingerprint_texts(const uint8_t *texts, const size_t *ends, size_t count, const nd_minhash_form *form,
-                         nd_text_features *found, uint8_t *packed, uint64_t *keys);
+/* The sketches of `count` texts that lie behind one another, text i up to ends[i], each from where the one before it ends. All
+   are made from one pass over a text, normalised and cut into tokens once: the simhash-doc fingerprint, as nd_fingerprint
+   gives it; with a form of minhash, of the signature of the distinct shingles what nd_pack gives, `packed`, and what
+   nd_band_keys gives as packed keys, `keys`: of each the lower 32 bits, the band's number above them; and with a form of
+   passages the low ND_PASSAGE_BITS bits of what nd_winnow leaves, each once, rising: `passage_keys`, which the caller gives back
+   with nd_hashes_free. A form may be NULL, and what it is for too. What a text gives stands behind what the one before it
+   gave; zeros, and no keys of passages, where it holds no token. Uses about 1.1 times the length of the longest text, 8 bytes
+   for each of its tokens, or 16 with both forms, and with `letters` about 10 for each character. ND_NO_MEMORY, after which what
+   was written means nothing and there is nothing to give back. */
+int nd_sketch_texts(const uint8_t *texts, const size_t *ends, size_t count, const nd_minhash_form *minhash,
+                    const nd_passages_form *passages, nd_text_features *found, uint8_t *packed, uint64_t *keys,
+                    nd_hashes *passage_keys);
 
 /* How many of the groups of `bits` bits (1, 2, 4, 8 or 16) differ between one string of `size` bytes and each of
    `count` others of the same length, which lie behind one another. */

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from indexer._core import ffi, lib
 from indexer.errors import UsageError, shown
 from indexer.model.hashes import as_hashes
-from indexer.model.joined import Texts, encoded, joined_texts
+from indexer.model.joined import encoded
 from indexer.model.tokens import Tokens
 
 UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
@@ -51,18 +51,6 @@ def fingerprint(text: str | bytes) -> tuple[int, int] | None:
         return None
     _check(status)
     return out[0], out[1]
-
-
-def fingerprints(texts: Texts) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The results of `fingerprint` for many texts: values and numbers of tokens, uint64 of shape (n,), 0 for no token.
-
-    It takes about twice their memory, none for those that are joined. Raises MemoryError.
-    """
-    data, ends = joined_texts(texts)
-    values, tokens = np.empty(ends.size, dtype=np.uint64), np.empty(ends.size, dtype=np.uint64)
-    found = _pointer("uint64_t[]", values), _pointer("uint64_t[]", tokens)
-    _check(lib.nd_simhash_texts(ffi.from_buffer(data), _pointer("size_t[]", ends), ends.size, *found))
-    return values, tokens
 
 
 def _taken(tokens: Any) -> bytes:

@@ -13,17 +13,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from indexer._core import ffi, lib
-from indexer.core import _check, _pointer, _taken
+from indexer.core import _adopted, _check, _pointer, _taken
 from indexer.errors import UsageError
 from indexer.model import CLUSTER_ID_LENGTH
 from indexer.model.hashes import as_hashes
 from indexer.model.joined import Texts, encoded, joined_texts
+from indexer.model.ragged import Ragged
 
 ROUNDS: int = lib.ND_ROUNDS
 MAX_VALUES: int = lib.ND_MAX_VALUES
 MIN_VALUES = 8
 BITS = (1, 2, 4, 8, 16)
 DIGEST_BYTES = 16
+PASSAGE_BITS: int = lib.ND_PASSAGE_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,46 +40,37 @@ class MinhashForm:
     rows: int = 4
 
 
+@dataclass(frozen=True, slots=True)
+class PassagesForm:
+    """The parameters of the keys of the scheme passages; `indexer.schemes.passages` checks and explains the values."""
+
+    shingle: int = 5
+    window: int = 32
+    letters: bool = False
+
+
+class Forms(NamedTuple):
+    """The sketches that one pass over a text makes beside a simhash-doc fingerprint; None for one that it does not."""
+
+    minhash: MinhashForm | None = None
+    passages: PassagesForm | None = None
+
+    def beside(self, other: Forms) -> Forms | None:
+        """Both, for one pass; None if they ask for different sketches of one kind."""
+        if self.minhash and other.minhash and self.minhash != other.minhash:
+            return None
+        if self.passages and other.passages and self.passages != other.passages:
+            return None
+        return Forms(self.minhash or other.minhash, self.passages or other.passages)
+
+
 class TextFeatures(NamedTuple):
-    """The results of one pass over a text: its simhash-doc value and tokens, None without a token, and its sketch.
+    """The results of one pass over each of many texts, a row for each.
 
-    `shingles` is the number of distinct ones; `keys` are packed, table << 32 | key.
-    """
-
-    fingerprint: tuple[int, int] | None
-    packed: bytes
-    keys: tuple[int, ...]
-    shingles: int
-
-
-DEFAULT_FORM = MinhashForm()
-
-
-def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM) -> TextFeatures | None:
-    """The simhash-doc fingerprint and the minhash sketch of a text, from one pass over it; None without any token.
-
-    Bytes are read as UTF-8, ill-formed ones as U+FFFD. A text of fewer tokens than a shingle has is one shingle. With
-    `form.numbers` a text of numbers has a sketch and no fingerprint. Raises MemoryError, UsageError for an invalid
-    form.
-    """
-    asked = _asked(form)
-    data = encoded(text)
-    features = ffi.new("nd_text_features *")
-    packed = ffi.new("uint8_t[]", form.values * form.bits // 8)
-    keys = ffi.new("uint64_t[]", form.bands)
-    status = lib.nd_fingerprint_and_minhash(ffi.from_buffer(data), len(data), asked, features, packed, keys)
-    if status == lib.ND_EMPTY:
-        return None
-    _check(status)
-    fingerprint = (features.simhash, features.tokens) if features.tokens else None
-    return TextFeatures(fingerprint, bytes(ffi.buffer(packed)), tuple(ffi.unpack(keys, form.bands)), features.shingles)
-
-
-class ManyTextFeatures(NamedTuple):
-    """The results of one call for many texts, a row for each: zeros where a text holds no token.
-
-    `simhashes`, `tokens` and `shingles` are uint64 of shape (n,), `packed` uint8 of (n, bytes), `keys` uint64 of
-    (n, bands); `folded` are the texts as `folded_text` gives them, where they were asked for.
+    `simhashes` and `tokens` are those of simhash-doc, uint64 of shape (n,), zeros where a text holds no token. Of a
+    minhash `shingles` are the numbers of distinct ones, uint64 of (n,), `packed` uint8 of (n, bytes), `keys` uint64 of
+    (n, bands), packed: table << 32 | key; zeros where there are no shingles. `passages` are the keys of passages, as
+    int64. What was not asked for has rows without values.
     """
 
     simhashes: NDArray[np.uint64]
@@ -85,47 +78,50 @@ class ManyTextFeatures(NamedTuple):
     shingles: NDArray[np.uint64]
     packed: NDArray[np.uint8]
     keys: NDArray[np.uint64]
-    folded: list[bytes]
+    passages: Ragged
 
 
-def features_of_texts(texts: Texts, form: MinhashForm = DEFAULT_FORM, *, fold: bool = True) -> ManyTextFeatures:
-    """For many texts what `fingerprint_and_minhash` and, with `fold`, `folded_text` give of each, in a call for all.
+def features_of_texts(texts: Texts, forms: Forms = Forms()) -> TextFeatures:  # noqa: B008 - frozen
+    """The simhash-doc fingerprint, and the sketches that are asked for, of each text, made from one pass over it.
 
-    Raises MemoryError, UsageError for an invalid form.
+    Bytes are read as UTF-8, ill-formed ones as U+FFFD. A text of fewer tokens than a shingle has is one shingle. With
+    numbers a text of numbers has a sketch and no fingerprint. Raises MemoryError, UsageError for an invalid form.
     """
-    asked = _asked(form)
+    minhash, passages = forms
+    asked = _minhash_form(minhash), _passages_form(passages)
     data, ends = joined_texts(texts)
-    count = len(texts)
-    found = np.zeros((count, 3), dtype=np.uint64)
-    packed = np.zeros((count, form.values * form.bits // 8), dtype=np.uint8)
-    keys = np.zeros((count, form.bands), dtype=np.uint64)
-    if not count:
-        return ManyTextFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys, [])
-    given = ffi.from_buffer(data), _pointer("size_t[]", ends), count
+    count = ends.size
+    found = np.zeros((count, 4), dtype=np.uint64)
+    packed = np.zeros((count, minhash.values * minhash.bits // 8 if minhash else 0), dtype=np.uint8)
+    keys = np.zeros((count, minhash.bands if minhash else 0), dtype=np.uint64)
+    kept = ffi.new("nd_hashes *")
     _check(
-        lib.nd_fingerprint_texts(
-            *given, asked, _pointer("nd_text_features[]", found), _pointer("uint8_t[]", packed),
-            _pointer("uint64_t[]", keys),
+        lib.nd_sketch_texts(
+            ffi.from_buffer(data), _pointer("size_t[]", ends), count, *asked, _pointer("nd_text_features[]", found),
+            _pointer("uint8_t[]", packed), _pointer("uint64_t[]", keys), kept,
         )
     )  # fmt: skip
-    if not fold:
-        return ManyTextFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys, [])
-    folded = ffi.new("nd_tokens *")
-    _check(lib.nd_fold_texts(*given, folded))
-    try:
-        whole, stops = _taken(folded), ffi.unpack(folded.ends, count)
-    finally:
-        lib.nd_tokens_free(folded)
-    parts = [whole[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]
-    return ManyTextFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys, parts)
+    offsets = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(found[:, 3]))).astype(np.int64)
+    rows = _adopted(kept.values, kept.count, np.uint64).view(np.int64)
+    return TextFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys, Ragged(rows, offsets))
 
 
-def _asked(form: MinhashForm) -> Any:
+def _minhash_form(form: MinhashForm | None) -> Any:
+    if form is None:
+        return ffi.NULL
     _check_values(form.values)
     fits = 1 <= form.rows <= lib.ND_MAX_ROWS and 0 <= form.bands * form.rows <= form.values
     if form.shingle < 1 or form.bits not in BITS or not fits:
         raise UsageError(f"{form} is not a form of a sketch")
     return ffi.new("nd_minhash_form *", (form.shingle, form.numbers, form.values, form.bits, form.bands, form.rows))
+
+
+def _passages_form(form: PassagesForm | None) -> Any:
+    if form is None:
+        return ffi.NULL
+    if form.shingle < 1 or form.window < 1:
+        raise UsageError(f"{form} is not a form of a sketch")
+    return ffi.new("nd_passages_form *", (form.shingle, form.window, form.letters))
 
 
 def fast_minhash(features: ArrayLike, values: int, rounds: int = ROUNDS) -> NDArray[np.uint32] | None:

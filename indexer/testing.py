@@ -29,7 +29,7 @@ from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes import registry
-from indexer.schemes.base import Scheme, Sketches
+from indexer.schemes.base import Scheme, Sketches, sketch_texts
 
 STOP_WORDS = ("the", "is", "of", "a", "to", "and", "in", "that", "was", "can", "be", "there", "had", "has", "says")
 
@@ -179,6 +179,17 @@ class SchemeContract:
         for whole in (text, document(4, 60) + text):
             data = whole.encode("utf-8", "surrogatepass")
             assert scheme.sketch(whole) == scheme.sketch(data)
+
+    @given(st.lists(st.text(max_size=60) | st.binary(max_size=60), max_size=4))
+    @PROPERTY
+    def test_texts_together_are_sketched_as_alone(self, texts: list[str | bytes]) -> None:
+        scheme = self.made()
+        given = [*texts, document(6, 60), *NO_FEATURES[:2], document(7, 200).encode()]
+        wanted = [scheme.sketch(text) for text in given]
+        assert scheme.sketch_many(given).listed(scheme.id) == wanted
+        beside = [registry.scheme(name) for name in ("simhash-doc", "minhash", "passages:window=8")]
+        [made, *_] = sketch_texts([scheme, *beside], given)
+        assert made.listed(scheme.id) == wanted
 
     @given(st.binary(max_size=200))
     @PROPERTY

@@ -123,17 +123,6 @@ int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t
     return status;
 }
 
-int nd_simhash_texts(const uint8_t *texts, const size_t *ends, size_t count, uint64_t *values, uint64_t *tokens) {
-    size_t start = 0;
-    for (size_t i = 0; i < count; i++) {
-        values[i] = tokens[i] = 0;
-        int status = nd_fingerprint(texts + start, ends[i] - start, &values[i], &tokens[i]);
-        if (status != ND_OK && status != ND_EMPTY) return status;
-        start = ends[i];
-    }
-    return ND_OK;
-}
-
 static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) {
     (void)text;
     nd_tokens *tokens = state;

@@ -1,4 +1,4 @@
-/* Fast similarity sketching, and a text's simhash and sketch from one pass over its tokens. */
+/* Fast similarity sketching: the signature, its packed form, and the distinct ones of features. */
 
 #include <stdlib.h>
 
@@ -176,29 +176,4 @@ int nd_distinct(uint64_t *numbers, size_t *count) {
     free(set.slots);
     *count = kept;
     return ND_OK;
-}
-
-int nd_fingerprint_and_minhash(const uint8_t *text, size_t length, const nd_minhash_form *form, nd_text_features *found,
-                               uint8_t *packed, uint64_t *keys) {
-    nd_counter counter;
-    memset(&counter, 0, sizeof counter);
-    nd_hashes hashes;
-    int status = nd_list_hashes(text, length, form->numbers != 0, &counter, &hashes);
-    if (status != ND_OK) return status;
-    if (hashes.count == 0) {
-        status = ND_EMPTY;
-    } else {
-        nd_shingle(&hashes, form->shingle);
-        status = nd_distinct(hashes.values, &hashes.count);
-    }
-    if (status == ND_OK) {
-        uint32_t signature[ND_MAX_VALUES];
-        nd_fast_minhash(hashes.values, hashes.count, form->values, ND_ROUNDS, signature);
-        nd_pack(signature, form->values, form->bits, packed);
-        nd_band_keys(signature, form->bands, form->rows, keys);
-        for (size_t i = 0; i < form->bands; i++) keys[i] = (uint64_t)i << 32 | (uint32_t)keys[i];
-        *found = (nd_text_features){nd_counter_simhash(&counter), counter.count, hashes.count};
-    }
-    nd_hashes_free(&hashes);
-    return status;
 }

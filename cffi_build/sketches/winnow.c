@@ -6,14 +6,15 @@
 
 /* Every window that does not begin a block ends in the next one: its least is that of the rest of the one, known from the
    back, and of what was read of the other. So it takes the same time for whatever hashes (van Herk 1992). */
-int nd_winnow(uint64_t *hashes, size_t *count, size_t window) {
-    size_t all = *count, kept = 0;
-    if (all == 0) return ND_OK;
-    if (window > all) window = all;
+int nd_winnow_into(const uint64_t *hashes, size_t count, size_t window, uint64_t *into, size_t *into_count) {
+    size_t kept = 0;
+    *into_count = 0;
+    if (count == 0) return ND_OK;
+    if (window > count) window = count;
     if (window > SIZE_MAX / sizeof(uint64_t)) return ND_NO_MEMORY;
     uint64_t *rest = malloc(window * sizeof *rest), last = 0;
     if (rest == NULL) return ND_NO_MEMORY;
-    size_t windows = all - window + 1;
+    size_t windows = count - window + 1;
     for (size_t block = 0; block < windows; block += window) {
         uint64_t read = UINT64_MAX;
         rest[window - 1] = hashes[block + window - 1];
@@ -22,10 +23,17 @@ int nd_winnow(uint64_t *hashes, size_t *count, size_t window) {
             if (i != 0 && hashes[block + window + i - 1] < read) read = hashes[block + window + i - 1];
             uint64_t least = rest[i] < read ? rest[i] : read;
             /* In place: a window's least is written before its beginning, or there. */
-            if (kept == 0 || least != last) hashes[kept++] = last = least;
+            if (kept == 0 || least != last) into[kept++] = last = least;
         }
     }
     free(rest);
-    *count = kept;
+    *into_count = kept;
     return ND_OK;
+}
+
+int nd_winnow(uint64_t *hashes, size_t *count, size_t window) {
+    size_t kept;
+    int status = nd_winnow_into(hashes, *count, window, hashes, &kept);
+    if (status == ND_OK) *count = kept;
+    return status;
 }

@@ -69,6 +69,29 @@ static void features(const uint8_t *data, size_t size) {
     nd_hashes_free(&shingles);
 }
 
+/* The shingles that passages are winnowed from, made on their own. */
+static nd_hashes passage_runs(const uint8_t *data, size_t size, const nd_passages_form *form) {
+    nd_hashes runs = {NULL, 0};
+    if (!form->letters) {
+        require(nd_shingle_hashes(data, size, form->shingle, 1, &runs) == ND_OK, "shingles");
+        return runs;
+    }
+    nd_tokens tokens;
+    require(nd_tokenise_with_numbers(data, size, &tokens) == ND_OK, "tokens");
+    /* Behind one another, so that they stand side by side. */
+    size_t end = 0;
+    for (size_t i = 0; i < tokens.count; i++) {
+        size_t length = tokens.ends[i] - tokens.starts[i];
+        memmove(tokens.text + end, tokens.text + tokens.starts[i], length);
+        tokens.starts[i] = end;
+        tokens.ends[i] = end += length;
+    }
+    int status = nd_character_hashes(tokens.text, tokens.starts, tokens.ends, tokens.count, form->shingle, &runs);
+    require(status == ND_OK, "characters");
+    nd_tokens_free(&tokens);
+    return runs;
+}
+
 /* The sketch of one pass is that of the shingles, distinct or not, by every level of instructions. */
 static void sketches(const uint8_t *data, size_t size) {
     static const unsigned BITS[5] = {1, 2, 4, 8, 16};
@@ -76,6 +99,10 @@ static void sketches(const uint8_t *data, size_t size) {
     nd_minhash_form form = {1 + size % 7, size % 3 != 0, values, BITS[size % 5], values / 4, 1 + size % 4};
     nd_hashes shingles;
     require(nd_shingle_hashes(data, size, form.shingle, form.numbers, &shingles) == ND_OK, "shingles");
+    nd_passages_form passages = {1 + size % 5, 1 + size % 40, size % 2 != 0};
+    uint64_t mask = ((uint64_t)1 << ND_PASSAGE_BITS) - 1;
+    nd_hashes runs = passage_runs(data, size, &passages);
+    require(nd_winnow(runs.values, &runs.count, passages.window) == ND_OK, "winnowing");
     static uint32_t signature[ND_MAX_VALUES];
     static uint8_t packed[3][2 * ND_MAX_VALUES], expected[2 * ND_MAX_VALUES];
     static uint64_t keys[3][ND_MAX_VALUES], plain[ND_MAX_VALUES];
@@ -85,9 +112,18 @@ static void sketches(const uint8_t *data, size_t size) {
     for (int level = 0; level < 3; level++) {
         nd_set_simd_level(level);
         nd_text_features found;
-        int status = nd_fingerprint_and_minhash(data, size, &form, &found, packed[level], keys[level]);
-        require(status == (shingles.count == 0 ? ND_EMPTY : ND_OK), "one pass");
-        require(status != ND_OK || (found.tokens == tokens && (tokens == 0 || found.simhash == simhash)), "fingerprint");
+        nd_hashes kept;
+        int status = nd_sketch_texts(data, &size, 1, &form, &passages, &found, packed[level], keys[level], &kept);
+        require(status == ND_OK, "one pass");
+        require(found.tokens == tokens && (tokens == 0 || found.simhash == simhash), "fingerprint");
+        require(found.passages == kept.count, "keys of passages");
+        for (size_t i = 0; i < kept.count; i++) {
+            require(i == 0 || kept.values[i - 1] < kept.values[i], "keys that rise");
+            size_t place = 0;
+            while (place < runs.count && (runs.values[place] & mask) != kept.values[i]) place++;
+            require(place < runs.count, "keys of windows");
+        }
+        nd_hashes_free(&kept);
         if (nd_fast_minhash(shingles.values, shingles.count, values, ND_ROUNDS, signature) != ND_OK) continue;
         nd_pack(signature, values, form.bits, expected);
         nd_band_keys(signature, form.bands, form.rows, plain);
@@ -109,8 +145,7 @@ static void sketches(const uint8_t *data, size_t size) {
     }
     require(first == count, "no more than are distinct");
     free(numbers);
-    size_t windows = shingles.count;
-    require(nd_winnow(shingles.values, &windows, 1 + size % 40) == ND_OK && windows <= shingles.count, "winnowing");
+    nd_hashes_free(&runs);
     nd_hashes_free(&shingles);
 }
 

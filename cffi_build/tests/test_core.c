@@ -54,10 +54,20 @@ static void test_nothing(void) {
     nd_tokens_free(&list);
     CHECK(nd_fast_minhash(NULL, 0, 8, 8, &signature) == ND_EMPTY && signature == 7);
     nd_minhash_form form = {5, 0, 8, 1, 0, 1};
-    nd_text_features features = {7, 7, 7};
-    CHECK(nd_fingerprint_and_minhash(NULL, 0, &form, &features, NULL, NULL) == ND_EMPTY);
-    CHECK(nd_fingerprint_and_minhash((const uint8_t *)"12", 2, &form, &features, NULL, NULL) == ND_EMPTY);
-    CHECK(features.simhash == 7 && features.tokens == 7 && features.shingles == 7);
+    nd_passages_form passages = {12, 64, 1};
+    nd_text_features features = {7, 7, 7, 7};
+    nd_hashes kept = {NULL, 7};
+    uint8_t packed = 7;
+    size_t ends[2] = {0, 2};
+    CHECK(nd_sketch_texts(NULL, NULL, 0, &form, &passages, NULL, NULL, NULL, &kept) == ND_OK && kept.count == 0);
+    nd_hashes_free(&kept);
+    CHECK(nd_sketch_texts(NULL, ends, 1, &form, &passages, &features, &packed, NULL, &kept) == ND_OK && kept.count == 0);
+    nd_hashes_free(&kept);
+    CHECK(features.simhash == 0 && features.tokens == 0 && features.shingles == 0 && features.passages == 0 && packed == 0);
+    nd_text_features both[2];
+    uint8_t two[2] = {7, 7};
+    CHECK(nd_sketch_texts((const uint8_t *)"12", ends, 2, &form, NULL, both, two, NULL, NULL) == ND_OK);
+    CHECK(both[1].tokens == 0 && both[1].shingles == 0 && two[0] == 0 && two[1] == 0);
 }
 
 /* Places count characters of the text as it was given: in "Ｆ ﬁ\xAD 7½" a wide letter, a ligature, a soft hyphen. */
@@ -113,6 +123,36 @@ static void test_winnow(void) {
     CHECK(nd_winnow(kept, &count, SIZE_MAX) == ND_OK && count == 1);
 }
 
+/* The keys of passages of one text behind another: of many shingles, sorted in two ways, and beside any minhash the same. */
+static void test_passages(void) {
+    static char texts[60000];
+    size_t length = 0, ends[3];
+    for (unsigned i = 0; length < 50000; i++) length += (size_t)sprintf(texts + length, "w%u ", i * 2654435761u % 9973);
+    ends[0] = length, ends[1] = length, ends[2] = length + (size_t)sprintf(texts + length, "Tea 4 two");
+    nd_minhash_form forms[3] = {{5, 1, 64, 1, 4, 4}, {3, 1, 64, 1, 4, 4}, {5, 0, 64, 1, 4, 4}};
+    for (int letters = 0; letters < 2; letters++) {
+        for (size_t window = 1; window < 400; window *= 7) {
+            nd_passages_form form = {5, window, letters};
+            nd_text_features alone[3], found[3];
+            nd_hashes expected, kept;
+            CHECK(nd_sketch_texts((const uint8_t *)texts, ends, 3, NULL, &form, alone, NULL, NULL, &expected) == ND_OK);
+            CHECK(alone[0].passages + alone[2].passages == expected.count && alone[1].passages == 0);
+            for (size_t i = 1; i < alone[0].passages; i++) CHECK(expected.values[i - 1] < expected.values[i]);
+            CHECK(expected.count != 0 && expected.values[alone[0].passages - 1] >> ND_PASSAGE_BITS == 0);
+            for (int i = 0; i < 3; i++) {
+                uint8_t packed[3][8];
+                uint64_t keys[3][4];
+                CHECK(nd_sketch_texts((const uint8_t *)texts, ends, 3, forms + i, &form, found, packed[0], keys[0], &kept) ==
+                      ND_OK);
+                CHECK(kept.count == expected.count && memcmp(kept.values, expected.values, 8 * kept.count) == 0);
+                CHECK(found[0].passages == alone[0].passages && found[0].simhash == alone[0].simhash);
+                nd_hashes_free(&kept);
+            }
+            nd_hashes_free(&expected);
+        }
+    }
+}
+
 /* The most values and bands that a sketch may have, and the fewest. */
 static void test_sketches(void) {
     static uint8_t packed[2 * ND_MAX_VALUES];
@@ -120,25 +160,25 @@ static void test_sketches(void) {
     const char *text = "one 2 three four 5";
     nd_text_features found;
     nd_minhash_form large = {2, 1, ND_MAX_VALUES, 16, ND_MAX_VALUES, 1}, small = {9, 0, 8, 1, 1, 8};
-    CHECK(nd_fingerprint_and_minhash((const uint8_t *)text, strlen(text), &large, &found, packed, keys) == ND_OK);
+    size_t end = strlen(text);
+    CHECK(nd_sketch_texts((const uint8_t *)text, &end, 1, &large, NULL, &found, packed, keys, NULL) == ND_OK);
     CHECK(found.tokens == 3 && found.shingles == 4 && keys[ND_MAX_VALUES - 1] >> 32 == ND_MAX_VALUES - 1);
     uint8_t before = packed[1] = 77;
-    CHECK(nd_fingerprint_and_minhash((const uint8_t *)text, strlen(text), &small, &found, packed, keys) == ND_OK);
+    CHECK(nd_sketch_texts((const uint8_t *)text, &end, 1, &small, NULL, &found, packed, keys, NULL) == ND_OK);
     CHECK(found.tokens == 3 && found.shingles == 1 && packed[1] == before);
     const char *texts = "Tea 2 for two   ...One";
     size_t ends[4] = {9, 13, 19, 22};
     nd_text_features all[4], one;
     static uint8_t many[4][2 * ND_MAX_VALUES], alone[2 * ND_MAX_VALUES];
     static uint64_t many_keys[4][ND_MAX_VALUES], keys_alone[ND_MAX_VALUES];
-    CHECK(nd_fingerprint_texts((const uint8_t *)texts, ends, 4, &large, all, many[0], many_keys[0]) == ND_OK);
+    size_t own = 4;
+    CHECK(nd_sketch_texts((const uint8_t *)texts, ends, 4, &large, NULL, all, many[0], many_keys[0], NULL) == ND_OK);
     CHECK(all[2].tokens == 0 && all[2].shingles == 0 && many[2][0] == 0);
-    CHECK(nd_fingerprint_and_minhash((const uint8_t *)texts + 9, 4, &large, &one, alone, keys_alone) == ND_OK);
+    CHECK(nd_sketch_texts((const uint8_t *)texts + 9, &own, 1, &large, NULL, &one, alone, keys_alone, NULL) == ND_OK);
     CHECK(memcmp(&all[1], &one, sizeof one) == 0 && memcmp(many[1], alone, sizeof alone) == 0);
     CHECK(memcmp(many_keys[1], keys_alone, sizeof keys_alone) == 0);
-    uint64_t values[4], tokens[4];
-    CHECK(nd_simhash_texts((const uint8_t *)texts, ends, 4, values, tokens) == ND_OK);
-    CHECK(values[1] == one.simhash && tokens[1] == one.tokens && values[2] == 0 && tokens[2] == 0);
-    CHECK(nd_simhash_texts(NULL, NULL, 0, NULL, NULL) == ND_OK);
+    CHECK(nd_sketch_texts((const uint8_t *)texts, ends, 4, NULL, NULL, all, NULL, NULL, NULL) == ND_OK);
+    CHECK(all[1].simhash == one.simhash && all[1].tokens == one.tokens && all[2].simhash == 0 && all[2].tokens == 0);
     nd_tokens folded;
     CHECK(nd_fold_texts((const uint8_t *)texts, ends, 4, &folded) == ND_OK && folded.count == 4);
     CHECK(folded.length == 18 && memcmp(folded.text, "tea 2 fortwo...one", 18) == 0);
@@ -364,9 +404,13 @@ static int print_fingerprint(const char *path) {
     nd_text_features found;
     uint8_t packed[128];
     uint64_t keys[16];
-    if (nd_fingerprint_and_minhash(text, length, &form, &found, packed, keys) == ND_OK)
-        printf(" %016llx %llu %llu", (unsigned long long)nd_lookup8(packed, sizeof packed, 0),
-               (unsigned long long)found.shingles, (unsigned long long)keys[15]);
+    nd_passages_form passages = {5, 32, 0};
+    nd_hashes kept = {NULL, 0};
+    if (nd_sketch_texts(text, &length, 1, &form, &passages, &found, packed, keys, &kept) == ND_OK)
+        printf(" %016llx %llu %llu %llu", (unsigned long long)nd_lookup8(packed, sizeof packed, 0),
+               (unsigned long long)found.shingles, (unsigned long long)keys[15],
+               (unsigned long long)(kept.count == 0 ? 0 : kept.values[kept.count - 1]));
+    nd_hashes_free(&kept);
     nd_tokens folded;
     if (nd_fold_text(text, length, &folded) == ND_OK) {
         printf(" %016llx", (unsigned long long)nd_lookup8(folded.text, folded.length, 0));
@@ -395,6 +439,7 @@ int main(int argc, char **argv) {
     test_intersections();
     test_align();
     test_sketches();
+    test_passages();
     if (failures == 0) puts("core: all held");
     return failures != 0;
 }

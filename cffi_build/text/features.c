@@ -27,8 +27,7 @@ void nd_hash_spans(const uint8_t *text, size_t length, const size_t *starts, con
     }
 }
 
-/* Adds a token behind the others, and one space before it where it does not follow the one before directly. */
-static bool add_token(nd_buffer *line, const uint8_t *token, size_t length, bool adjacent) {
+bool nd_add_token(nd_buffer *line, const uint8_t *token, size_t length, bool adjacent) {
     if (!nd_buffer_reserve(line, length + 1)) return false;
     if (!adjacent && line->length != 0) line->data[line->length++] = ' ';
     memcpy(line->data + line->length, token, length);
@@ -56,28 +55,34 @@ static void hash_windows(const nd_buffer *line, size_t end, uint64_t *hashes, si
     }
 }
 
+int nd_hash_line(nd_buffer *line, size_t size, nd_list *list) {
+    list->hashes.count = 0;
+    if (line->length == 0) return ND_OK;
+    memset(line->data + line->length, 0, ND_SLACK);
+    size_t end = 0, shingles = 1;
+    for (size_t taken = 0; taken < size && end < line->length; taken++) end = next_character(line, end);
+    for (size_t at = end; at < line->length; at++) shingles += (line->data[at] & 0xC0) != 0x80;
+    if (!nd_list_reserve(list, shingles)) return ND_NO_MEMORY;
+    hash_windows(line, end, list->hashes.values, shingles);
+    list->hashes.count = shingles;
+    return ND_OK;
+}
+
 int nd_character_hashes(const uint8_t *text, const size_t *starts, const size_t *ends, size_t count, size_t size,
                         nd_hashes *hashes) {
     nd_buffer line = {NULL, 0, 0};
-    int status = nd_buffer_reserve(&line, 1) ? ND_OK : ND_NO_MEMORY;
+    nd_list found = {{NULL, 0}, 0};
+    int status = ND_OK;
     for (size_t i = 0; status == ND_OK && i < count; i++) {
         bool adjacent = i != 0 && starts[i] == ends[i - 1];
-        if (!add_token(&line, text + starts[i], ends[i] - starts[i], adjacent)) status = ND_NO_MEMORY;
+        if (!nd_add_token(&line, text + starts[i], ends[i] - starts[i], adjacent)) status = ND_NO_MEMORY;
     }
-    if (status == ND_OK) {
-        memset(line.data + line.length, 0, ND_SLACK);
-        size_t end = 0, shingles = line.length != 0;
-        for (size_t taken = 0; taken < size && end < line.length; taken++) end = next_character(&line, end);
-        for (size_t at = end; at < line.length; at++) shingles += (line.data[at] & 0xC0) != 0x80;
-        uint64_t *values = shingles > SIZE_MAX / sizeof *values ? NULL : malloc(shingles * sizeof *values + 1);
-        if (values == NULL) {
-            status = ND_NO_MEMORY;
-        } else {
-            hash_windows(&line, end, values, shingles);
-            *hashes = (nd_hashes){values, shingles};
-        }
-    }
+    if (status == ND_OK) status = nd_hash_line(&line, size, &found);
     free(line.data);
+    if (status == ND_OK)
+        *hashes = found.hashes;
+    else
+        free(found.hashes.values);
     return status;
 }
 
@@ -109,7 +114,7 @@ int nd_strip_digits(const uint8_t *text, const size_t *starts, const size_t *end
     for (size_t i = 0; status == ND_OK && i < count; i++) {
         size_t length = ends[i] - starts[i], before = line.length;
         if (i != 0 && starts[i] != ends[i - 1]) adjacent = false;
-        if (!add_token(&line, text + starts[i], length, adjacent)) {
+        if (!nd_add_token(&line, text + starts[i], length, adjacent)) {
             status = ND_NO_MEMORY;
             break;
         }

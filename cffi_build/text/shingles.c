@@ -4,63 +4,52 @@
 
 #include "internal.h"
 
-typedef struct {
-    nd_hashes hashes;
-    size_t room;
-    nd_counter *counter;
-} list;
+bool nd_list_reserve(nd_list *list, size_t more) {
+    if (list->room - list->hashes.count >= more) return true;
+    size_t wanted = list->room < 2 * ND_BATCH ? 4 * ND_BATCH : list->room;
+    while (wanted - list->hashes.count < more) {
+        if (wanted > SIZE_MAX / 2 / sizeof(uint64_t)) return false;
+        wanted *= 2;
+    }
+    uint64_t *values = realloc(list->hashes.values, wanted * sizeof(uint64_t));
+    if (values == NULL) return false;
+    list->hashes.values = values;
+    list->room = wanted;
+    return true;
+}
 
-static void count_lettered(nd_counter *counter, const nd_batch *batch, const uint64_t *hashes) {
-    if (batch->numbers == 0) {
-        nd_counter_add(counter, hashes, batch->count);
-        return;
-    }
-    uint64_t lettered[ND_BATCH];
-    size_t count = 0;
-    for (size_t i = 0; i < batch->count; i++) {
-        lettered[count] = hashes[i];
-        count += batch->lettered[i];
-    }
-    nd_counter_add(counter, lettered, count);
+bool nd_list_add(nd_list *list, const uint64_t *hashes, size_t count) {
+    if (count == 0) return true;
+    if (!nd_list_reserve(list, count)) return false;
+    memcpy(list->hashes.values + list->hashes.count, hashes, count * sizeof *hashes);
+    list->hashes.count += count;
+    return true;
 }
 
 static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) {
-    list *list = state;
-    if (list->room - list->hashes.count < ND_BATCH) {
-        size_t wanted = list->room == 0 ? 4 * ND_BATCH : list->room * 2;
-        if (wanted > SIZE_MAX / sizeof(uint64_t)) return false;
-        uint64_t *values = realloc(list->hashes.values, wanted * sizeof(uint64_t));
-        if (values == NULL) return false;
-        list->hashes.values = values;
-        list->room = wanted;
-    }
-    uint64_t *hashes = list->hashes.values + list->hashes.count;
-    nd_hash_batch(text, batch, hashes);
-    if (list->counter != NULL) count_lettered(list->counter, batch, hashes);
+    nd_list *list = state;
+    if (!nd_list_reserve(list, ND_BATCH)) return false;
+    nd_hash_batch(text, batch, list->hashes.values + list->hashes.count);
     list->hashes.count += batch->count;
     return true;
 }
 
-int nd_list_hashes(const uint8_t *text, size_t length, bool numbers, nd_counter *counter, nd_hashes *hashes) {
+static int token_hashes(const uint8_t *text, size_t length, bool numbers, nd_hashes *hashes) {
     nd_buffer buffer = {NULL, 0, 0};
-    list found = {{NULL, 0}, 0, counter};
+    nd_list found = {{NULL, 0}, 0};
     int status = nd_prepare(text, length, &buffer);
     if (status == ND_OK && !nd_scan_tokens(buffer.data, buffer.length, numbers, list_batch, &found))
         status = ND_NO_MEMORY;
     free(buffer.data);
-    if (status == ND_OK)
-        *hashes = found.hashes;
-    else
+    if (status != ND_OK) {
         free(found.hashes.values);
-    return status;
-}
-
-static int token_hashes(const uint8_t *text, size_t length, bool numbers, nd_hashes *hashes) {
-    int status = nd_list_hashes(text, length, numbers, NULL, hashes);
-    if (status != ND_OK) return status;
+        return status;
+    }
     /* Hashes are kept for long at times; room that stayed empty is not. */
-    uint64_t *exact = hashes->count == 0 ? NULL : realloc(hashes->values, hashes->count * sizeof *exact);
-    if (exact != NULL) hashes->values = exact;
+    uint64_t *exact = NULL;
+    if (found.hashes.count != 0) exact = realloc(found.hashes.values, found.hashes.count * sizeof *exact);
+    if (exact != NULL) found.hashes.values = exact;
+    *hashes = found.hashes;
     return ND_OK;
 }
 

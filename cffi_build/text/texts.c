@@ -6,23 +6,6 @@
 #include "internal.h"
 #include "simhash.h"
 
-int nd_fingerprint_texts(const uint8_t *texts, const size_t *ends, size_t count, const nd_minhash_form *form,
-                         nd_text_features *found, uint8_t *packed, uint64_t *keys) {
-    size_t size = form->values * form->bits / 8, start = 0;
-    for (size_t i = 0; i < count; start = ends[i++]) {
-        int status = nd_fingerprint_and_minhash(texts + start, ends[i] - start, form, found + i, packed + i * size,
-                                                keys + i * form->bands);
-        if (status == ND_EMPTY) {
-            found[i] = (nd_text_features){0, 0, 0};
-            memset(packed + i * size, 0, size);
-            memset(keys + i * form->bands, 0, form->bands * sizeof *keys);
-        } else if (status != ND_OK) {
-            return status;
-        }
-    }
-    return ND_OK;
-}
-
 static bool has_mark(const uint8_t *text, size_t from, size_t to, size_t length) {
     for (size_t i = from; i < to && i + 2 < length; i++) {
         if (text[i] != 0xEF) continue;

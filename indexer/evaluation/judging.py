@@ -173,7 +173,7 @@ class _Sketches:
     def made(cls, by: Scheme, texts: Sequence[str]) -> _Sketches:
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         begin = time.perf_counter()
-        return cls([by.sketch(text) for text in encoded], time.perf_counter() - begin)
+        return cls(by.sketch_many(encoded).listed(by.id), time.perf_counter() - begin)
 
 
 class Judge:

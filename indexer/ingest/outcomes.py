@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 from indexer.errors import ExtractionError
 from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Made, Options
 from indexer.extract.markup.links import canonical_url
+from indexer.ingest.direct import Direct
+from indexer.ingest.sketching import Sketched, fingerprint_of, sketch_document
 from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
-from indexer.model import CANONICAL_URL, Document, Fingerprint, Record, Ref
+from indexer.model import CANONICAL_URL, SIMHASH_DOC, Document, Fingerprint, Record, Ref
 from indexer.model.times import now
 
 if TYPE_CHECKING:
-    from indexer.ingest.direct import Direct
-    from indexer.ingest.sketching import Sketched
     from indexer.schemes.base import Scheme
     from indexer.stores.base import StoreInfo
 
@@ -155,8 +155,6 @@ class AtHand:
         self, items: Iterable[Item[Key] | Failed[Other]]
     ) -> Iterator[Extracted[Key, Sketched] | Failed[Key] | Failed[Other]]:
         """The outcome of each item, in order."""
-        from indexer.ingest.sketching import sketch_document
-
         for item in items:
             if isinstance(item, Failed):
                 yield item
@@ -183,8 +181,6 @@ def sketching(jobs: int, options: Options, limits: Limits, schemes: Sequence[Sch
 
     Short plain texts at hand are fingerprinted in this process, by as many threads, where the C core alone does it.
     """
-    from indexer.ingest.direct import Direct
-
     direct = Direct(jobs, options, limits, schemes) if Direct.serves(schemes) else None
     task = "indexer.ingest.sketching:sketch_document"
     return Extraction(jobs, options, limits, task=task, given=(schemes,), direct=direct)
@@ -212,12 +208,12 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
 
     `title`, and `size` in bytes, are the document's own where they are not given, and `indexed_at` is now.
     """
-    fingerprint, keys, sketches, same = extracted.made
-    document = extracted.document
+    (sketches, same), document = extracted.made, extracted.document
+    fingerprint = fingerprint_of(sketches)
     return Record(
         ref=ref,
         fingerprint=fingerprint,
-        keys=keys,
+        keys=sketches[SIMHASH_DOC].keys,
         short=is_short(fingerprint, min_tokens),
         source=source,
         title=title or document.title,
@@ -228,7 +224,7 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
         text_digest=same,
         indexed_at=indexed_at or now(),
         metadata={} if metadata is None else metadata,
-        sketches=sketches,
+        sketches={family: sketch for family, sketch in sketches.items() if family != SIMHASH_DOC},
         container=container,
     )
 

@@ -1,31 +1,54 @@
-"""The fingerprint and sketches that workers make of a document's text, in one pass where a scheme can."""
+"""The sketches that documents are stored with, made of their texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from indexer.core_sketch import text_digest
-from indexer.model import Document, Fingerprint, Sketch
-from indexer.schemes import simhash
-from indexer.schemes.base import Scheme
+from indexer.core_sketch import text_digests
+from indexer.model import SIMHASH_DOC, Document, Fingerprint, Sketch
+from indexer.model.joined import Texts
+from indexer.schemes.base import Scheme, SketchedTexts, sketch_texts
+from indexer.schemes.simhash import SimhashDoc
 
-Sketched = tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch], str]
+Sketched = tuple[dict[str, Sketch], str]
+"""The sketches of a text by their families, that of simhash-doc among them, and its digest in hexadecimal digits."""
+
+_SIMHASH = SimhashDoc()
+
+
+def fingerprint_of(sketches: Mapping[str, Sketch]) -> Fingerprint | None:
+    """The fingerprint in the sketches of a text; None for a text without words."""
+    sketch = sketches[SIMHASH_DOC]
+    return Fingerprint(int.from_bytes(sketch.payload, "big"), sketch.features) if sketch.payload else None
+
+
+def sketch_columns(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedTexts]:
+    """The sketches of texts by simhash-doc, then by each of the schemes.
+
+    A text without words has none, whatever a scheme makes of its numbers: it matches nothing.
+    """
+    simhashes, *others = sketch_texts([_SIMHASH, *schemes], texts)
+    there = simhashes.features > 0
+    return [simhashes, *(each.where(there) for each in others)]
+
+
+def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[Sketched]:
+    """The sketches of each text that is to be stored, without features where there are none, and its digest."""
+    columns = sketch_columns(schemes, texts)
+    ids = [(scheme.family, scheme.id) for scheme in (_SIMHASH, *schemes)]
+    rows = zip(*(column.listed(name) for (_, name), column in zip(ids, columns, strict=True)), strict=True)
+    digests = text_digests(texts).tobytes().hex()
+    width = len(digests) // max(1, len(texts))
+    return [
+        (
+            {family: one or Sketch.without_features(name) for (family, name), one in zip(ids, row, strict=True)},
+            digests[place * width : (place + 1) * width],
+        )
+        for place, row in enumerate(rows)
+    ]
 
 
 def sketch_document(schemes: Sequence[Scheme], document: Document) -> Sketched:
-    """A text's fingerprint, packed keys, sketches by family, and digest; what the workers do after extraction.
-
-    A text without words has the last alone, whatever a scheme makes of its numbers: it matches nothing.
-    """
-    text, sketches_made = document.text, dict[str, Sketch | None]()
-    digest = text_digest(text).hex()
-    both = next((scheme for scheme in schemes if scheme.one_pass), None)
-    if both is None:
-        fingerprint = simhash.fingerprint(text)
-    else:
-        fingerprint, sketches_made[both.family] = both.fingerprint_and_sketch(text)
-    if fingerprint is None:
-        return None, (), {scheme.family: Sketch.without_features(scheme.id) for scheme in schemes}, digest
-    sketches_made |= {scheme.family: scheme.sketch(text) for scheme in schemes if scheme is not both}
-    sketches = {scheme.family: sketches_made[scheme.family] or Sketch.without_features(scheme.id) for scheme in schemes}
-    return fingerprint, simhash.keys(fingerprint), sketches, digest
+    """The sketches of a document's text; what the workers do after extraction."""
+    [sketched] = sketched_texts(schemes, [document.text])
+    return sketched

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from indexer import core
 from indexer.errors import UsageError
 from indexer.hamming.pairs import number_of_threads
-from indexer.model import SIMHASH_DOC, Sketch
+from indexer.model import Sketch
 from indexer.model.tokens import Tokens
-from indexer.schemes.base import Hashes, Scheme, Weights
+from indexer.schemes.base import Hashes, Scheme, Weights, sketch_texts
 
 Token = str | bytes | int
 Given = str | bytes | Sequence[Token] | AbstractSet[Token] | Mapping[Token, int]
@@ -43,17 +43,9 @@ def many_sketches(given: Sequence[Any], schemes: Mapping[str, Scheme]) -> list[d
 
 
 def _text_sketches(texts: Sequence[str | bytes], schemes: Mapping[str, Scheme]) -> Iterator[dict[str, Sketch | None]]:
-    columns: dict[str, list[Sketch | None]] = {}
-    both = next((scheme for scheme in schemes.values() if scheme.one_pass), None)
-    if both is not None and SIMHASH_DOC in schemes:
-        from indexer.schemes import simhash
-
-        fingerprints, columns[both.family] = both.fingerprints_and_sketches(texts)
-        columns[SIMHASH_DOC] = simhash.sketches_of(fingerprints)
-    for name, scheme in schemes.items():
-        if name not in columns:
-            columns[name] = scheme.sketch_many(texts)
-    return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    columns = zip(schemes.values(), sketch_texts([*schemes.values()], texts), strict=True)
+    rows = zip(*(column.listed(scheme.id) for scheme, column in columns), strict=True)
+    return (dict(zip(schemes, row, strict=True)) for row in rows)
 
 
 def _feature_sketches(given: Any, schemes: Mapping[str, Scheme]) -> dict[str, Sketch | None]:

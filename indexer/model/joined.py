@@ -40,6 +40,11 @@ class Joined:
         """The offset at which each begins."""
         return np.concatenate((np.zeros(1, dtype=np.uintp), self.ends[:-1])) if len(self) else self.ends
 
+    def listed(self) -> list[bytes]:
+        """The texts one by one."""
+        data = memoryview(self.data).cast("B")
+        return [bytes(data[start:end]) for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
+
 
 Texts = Sequence[str | bytes] | Joined
 

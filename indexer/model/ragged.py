@@ -95,6 +95,11 @@ class Ragged:
         ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept, dtype=np.int64)))
         return Ragged(self.values[kept], ends[self.offsets])
 
+    def where(self, kept: npt.NDArray[np.bool_]) -> Ragged:
+        """The same number of rows, with those that are not kept, by a mask of shape (n,), without values."""
+        ends = np.cumsum(np.where(kept, self.sizes, 0))
+        return Ragged(self.take(kept).values, np.concatenate((np.zeros(1, dtype=np.int64), ends)))
+
     @property
     def width(self) -> int:
         """The length that all rows have; -1 where they differ, or there are none. Found out once."""

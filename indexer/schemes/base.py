@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core_sketch import Forms, TextFeatures, features_of_texts
 from indexer.errors import UsageError
-from indexer.model import Fingerprint, Sketch
+from indexer.model import Sketch
+from indexer.model.joined import Joined, Texts
 from indexer.model.ragged import Ragged, no_payload
 from indexer.schemes.joins import by_keys
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
@@ -47,6 +48,40 @@ class Sketches:
     def sketch(self, position: int, scheme: str) -> Sketch:
         """One of them, by the scheme with this id; the number of its features is not kept."""
         return Sketch(scheme, self.payloads.bytes_of(position), tuple(self.keys.row(position).tolist()), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SketchedTexts(Sketches):
+    """The sketches of texts by a scheme, and the number of features (int64) that each was made from.
+
+    Where that is 0 the rows are empty.
+    """
+
+    features: npt.NDArray[np.int64]
+
+    @classmethod
+    def of_sketches(cls, sketches: Sequence[Sketch | None]) -> Self:
+        """The same from single sketches, None for a text without features."""
+        return cls(
+            Ragged.of_bytes([each.payload if each else b"" for each in sketches]),
+            Ragged.of_integers([each.keys if each else () for each in sketches]),
+            np.array([each.features if each else 0 for each in sketches], dtype=np.int64),
+        )
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> Self:
+        """The same with only the sketches that are kept, by a mask; the other rows are empty."""
+        if kept.all():
+            return self
+        return type(self)(self.payloads.where(kept), self.keys.where(kept), np.where(kept, self.features, 0))
+
+    def listed(self, scheme: str) -> list[Sketch | None]:
+        """The sketches one by one, of the scheme with this id; None for a text without features."""
+        payloads, keys = self.payloads.values.tobytes(), self.keys.values.tolist()
+        bounds = pairwise(self.payloads.offsets.tolist()), pairwise(self.keys.offsets.tolist())
+        return [
+            Sketch(scheme, payloads[first:end], tuple(keys[start:stop]), features) if features else None
+            for (first, end), (start, stop), features in zip(*bounds, self.features.tolist(), strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +118,8 @@ class Scheme(ABC):
     layout: KeyLayout
     agreeing: int = 1
     """The number of tables that must agree for a document to be a candidate."""
-    one_pass: bool = False
-    """True if `fingerprint_and_sketch` reads the text once only."""
+    forms: Forms | None = None
+    """The forms by which the C core makes the sketch, in one pass over a text with others'; None where it does not."""
     default_similarity: float
     """The similarity from which two documents count as near-duplicates unless the user says otherwise."""
 
@@ -144,21 +179,14 @@ class Scheme(ABC):
         """
         raise UsageError(f"{self.family}: reads texts, and takes no features in their place")
 
-    def fingerprint_and_sketch(self, text: str | bytes) -> tuple[Fingerprint | None, Sketch | None]:
-        """The simhash-doc fingerprint of a text and its sketch; each may be None where the other is not."""
-        fingerprint = core.fingerprint(text)
-        return (Fingerprint(*fingerprint) if fingerprint else None), self.sketch(text)
+    def sketch_many(self, texts: Texts) -> SketchedTexts:
+        """The sketch of each text; see `sketch_texts`, which makes those of several schemes together."""
+        [sketched] = sketch_texts([self], texts)
+        return sketched
 
-    def sketch_many(self, texts: Sequence[str | bytes]) -> list[Sketch | None]:
-        """The sketch of each text."""
-        return [self.sketch(text) for text in texts]
-
-    def fingerprints_and_sketches(
-        self, texts: Sequence[str | bytes]
-    ) -> tuple[list[Fingerprint | None], list[Sketch | None]]:
-        """The results of `fingerprint_and_sketch` for each text."""
-        both = [self.fingerprint_and_sketch(text) for text in texts]
-        return [one for one, _ in both], [other for _, other in both]
+    def taken_from(self, features: TextFeatures) -> SketchedTexts:
+        """The sketches in what the core has made by the scheme's `forms`."""
+        raise NotImplementedError(self.family, features)
 
     @abstractmethod
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
@@ -249,6 +277,33 @@ class Scheme(ABC):
     def described(self, similarity: float) -> str:
         """A threshold in words, after "near-duplicates"."""
         return f"that share {similarity:.0%} or more ({self.measure})"
+
+
+def sketch_texts(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedTexts]:
+    """The sketches of many texts by each scheme; what the core makes, it makes in one pass over each text.
+
+    Raises MemoryError.
+    """
+    made: dict[str, SketchedTexts] = {}
+    waiting = [(scheme, scheme.forms) for scheme in schemes if scheme.forms is not None]
+    while waiting:
+        # Several of one family take a pass each.
+        together, asked, later = [], Forms(), []
+        for scheme, forms in waiting:
+            if both := asked.beside(forms):
+                asked = both
+                together.append(scheme)
+            else:
+                later.append((scheme, forms))
+        features = features_of_texts(texts, asked)
+        made |= {scheme.id: scheme.taken_from(features) for scheme in together}
+        waiting = later
+    others = {scheme.id: scheme for scheme in schemes if scheme.id not in made}
+    if others:
+        listed = texts.listed() if isinstance(texts, Joined) else texts
+        for name, scheme in others.items():
+            made[name] = SketchedTexts.of_sketches([scheme.sketch(text) for text in listed])
+    return [made[scheme.id] for scheme in schemes]
 
 
 def require_bytes(scheme: Scheme, payloads: Iterable[bytes], size: int) -> None:

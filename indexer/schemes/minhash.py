@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+
+import numpy as np
 
 from indexer import core, core_sketch
+from indexer.core_sketch import Forms, MinhashForm, TextFeatures
 from indexer.errors import UsageError
-from indexer.model import Fingerprint, Sketch
-from indexer.schemes.base import Hashes, Parameter, Weights, checked_choice, checked_integer
+from indexer.model import Sketch
+from indexer.model.ragged import Ragged
+from indexer.schemes.base import Hashes, Parameter, SketchedTexts, Weights, checked_choice, checked_integer
 from indexer.schemes.minwise.bands import banding
 from indexer.schemes.minwise.packed import Signature
 from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme, distinct
@@ -46,8 +50,6 @@ class Minhash(MinwiseScheme):
     # one under 0.5 never above.
     default_similarity = 0.6
 
-    one_pass = True
-
     def __init__(
         self,
         shingle: int = 5,
@@ -64,14 +66,8 @@ class Minhash(MinwiseScheme):
         if (bands is None) != (rows is None):
             raise UsageError(f"{self.family}: give bands and rows together, or neither")
         self._choose(values, bits, *banding(self.family, values, bands, rows, threshold, 0.7, MOST_BANDS))
-        self._form = core_sketch.MinhashForm(
-            self.shingle, self.numbers == KEEP, self.values, self.bits, self.bands, self.rows
-        )
-
-    @property
-    def form(self) -> core_sketch.MinhashForm:
-        """The parameters by which the core makes the sketch in one pass over a text."""
-        return self._form
+        kept = self.numbers == KEEP
+        self.forms = Forms(minhash=MinhashForm(self.shingle, kept, self.values, self.bits, self.bands, self.rows))
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -94,29 +90,13 @@ class Minhash(MinwiseScheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The kept bits of the text's signature, with one key for each band."""
-        return self.fingerprint_and_sketch(text)[1]
+        return self.sketch_many([text]).listed(self.id)[0]
 
-    def fingerprint_and_sketch(self, text: str | bytes) -> tuple[Fingerprint | None, Sketch | None]:
-        """The simhash-doc fingerprint of a text and its sketch; with numbers there may be the latter alone."""
-        features = core_sketch.fingerprint_and_minhash(text, self._form)
-        if features is None:
-            return None, None
-        fingerprint = Fingerprint(*features.fingerprint) if features.fingerprint else None
-        return fingerprint, Sketch(self.id, features.packed, features.keys, features.shingles)
-
-    def sketch_many(self, texts: Sequence[str | bytes]) -> list[Sketch | None]:
-        """The sketch of each text; the core reads all of them in one call."""
-        return self.fingerprints_and_sketches(texts)[1]
-
-    def fingerprints_and_sketches(
-        self, texts: Sequence[str | bytes]
-    ) -> tuple[list[Fingerprint | None], list[Sketch | None]]:
-        """The results of `fingerprint_and_sketch` for each text; the core reads all of them in one call."""
-        made = core_sketch.features_of_texts(texts, self.form, fold=False)
-        counted = zip(made.simhashes.tolist(), made.tokens.tolist(), strict=True)
-        payloads, width = made.packed.tobytes(), made.packed.shape[1]
-        rows = enumerate(zip(made.keys.tolist(), made.shingles.tolist(), strict=True))
-        return [Fingerprint(value, tokens) if tokens else None for value, tokens in counted], [
-            Sketch(self.id, payloads[row * width : (row + 1) * width], tuple(keys), shingles) if shingles else None
-            for row, (keys, shingles) in rows
-        ]
+    def taken_from(self, features: TextFeatures) -> SketchedTexts:
+        """The sketches that the core has made."""
+        made = SketchedTexts(
+            Ragged.of_matrix(features.packed),
+            Ragged.of_matrix(features.keys.view(np.int64)),
+            features.shingles.astype(np.int64),
+        )
+        return made.where(made.features > 0)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer import core, core_sketch
+from indexer.core_sketch import PASSAGE_BITS, Forms, PassagesForm, TextFeatures
 from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged, no_payload
-from indexer.model.tokens import Tokens
 from indexer.schemes.base import (
     Hashes,
     Parameter,
@@ -19,6 +20,7 @@ from indexer.schemes.base import (
     Positions,
     Scheme,
     Similarities,
+    SketchedTexts,
     Sketches,
     Weights,
     checked_choice,
@@ -30,7 +32,7 @@ from indexer.schemes.keys.layout import KeyLayout
 
 WORDS, LETTERS = "words", "letters"
 
-KEY_BITS = 40
+KEY_BITS = PASSAGE_BITS
 _KEY_BYTES = KEY_BITS // 8
 _KEY_MASK = np.uint64((1 << KEY_BITS) - 1)
 MAX_SHINGLE = 64
@@ -65,6 +67,7 @@ class Passages(Scheme):
         self.shingle = checked_integer(self.family, "shingle", size, 1, MAX_SHINGLE)
         self.window = checked_integer(self.family, "window", breadth, 1, MAX_WINDOW)
         self.layout = KeyLayout(1, KEY_BITS)
+        self.forms = Forms(passages=PassagesForm(self.shingle, self.window, self.features == LETTERS))
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -83,16 +86,18 @@ class Passages(Scheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The keys of a text; None where it has neither letters nor digits."""
-        return self.sketch_features(self._shingles(text))
+        return self.sketch_many([text]).listed(self.id)[0]
+
+    def taken_from(self, features: TextFeatures) -> SketchedTexts:
+        """The keys that the core has made."""
+        keys = features.passages
+        return SketchedTexts(Ragged(_payload(keys.values), keys.offsets * _KEY_BYTES), keys, keys.sizes)
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The same of features in the place of the shingles, in the order of the text; weights count for nothing."""
         del weights
         kept = np.unique(core_sketch.winnowed(features, self.window) & _KEY_MASK)
-        if not kept.size:
-            return None
-        payload = kept.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - _KEY_BYTES :].tobytes()
-        return Sketch(self.id, payload, tuple(kept.tolist()), int(kept.size))
+        return Sketch(self.id, _payload(kept).tobytes(), tuple(kept.tolist()), int(kept.size)) if kept.size else None
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of common keys among those of the one that has fewer."""
@@ -135,12 +140,10 @@ class Passages(Scheme):
         said = f"whatever has {row} in common with a document has one of its keys."
         return Plan(similarity, None, 1, float(asked > 0), asked > 0, said)
 
-    def _shingles(self, text: str | bytes) -> Hashes:
-        if self.features == WORDS:
-            return core.shingle_hashes(text, self.shingle, numbers=True)
-        tokens = core.tokenise(text, numbers=True).tokens
-        ends = np.cumsum([0, *map(len, tokens)]).astype(np.uintp)
-        return core.character_hashes(Tokens(b"".join(tokens), ends[:-1], ends[1:]), self.shingle)
+
+def _payload(keys: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """The bytes of keys, one after the other: uint8."""
+    return keys.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - _KEY_BYTES :].reshape(-1)
 
 
 def _keys(payloads: Ragged) -> Hashes:

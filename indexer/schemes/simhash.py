@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core
+from indexer.core_sketch import Forms, TextFeatures
 from indexer.errors import UsageError
 from indexer.hamming import HammingIndex, iter_pairs
 from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
@@ -21,6 +22,7 @@ from indexer.schemes.base import (
     Positions,
     Scheme,
     Similarities,
+    SketchedTexts,
     Sketches,
     Weights,
     require_bytes,
@@ -46,16 +48,6 @@ def fingerprint(text: str | bytes) -> Fingerprint | None:
 def keys(of: Fingerprint) -> tuple[int, ...]:
     """The 16 packed keys of a fingerprint, table << 28 | key, in the order of the tables."""
     return simhash_keys(of.value)
-
-
-def sketches_of(fingerprints: Sequence[Fingerprint | None]) -> list[Sketch | None]:
-    """The sketches of fingerprints, None for None."""
-    values = np.array([each.value if each else 0 for each in fingerprints], dtype=np.uint64)
-    every = core.simhash_keys(values).tolist()
-    return [
-        Sketch(SIMHASH_DOC, each.value.to_bytes(8, "big"), tuple(packed), each.tokens) if each else None
-        for each, packed in zip(fingerprints, every, strict=True)
-    ]
 
 
 def bits_allowed(width: int, similarity: float) -> int:
@@ -88,6 +80,7 @@ class SimhashDoc(Scheme):
     exact_join = True
     default_similarity = 1 - DEFAULT_DISTANCE / 64
     layout = SIMHASH64_LAYOUT
+    forms = Forms()
 
     @classmethod
     def keys_of(cls, payloads: Ragged) -> Ragged:
@@ -104,11 +97,14 @@ class SimhashDoc(Scheme):
         made = fingerprint(text)
         return None if made is None else Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens)
 
-    def sketch_many(self, texts: Sequence[str | bytes]) -> list[Sketch | None]:
-        """The sketch of each text; the core reads all of them in one call."""
-        values, tokens = core.fingerprints(texts)
-        counted = zip(values.tolist(), tokens.tolist(), strict=True)
-        return sketches_of([Fingerprint(value, count) if count else None for value, count in counted])
+    def taken_from(self, features: TextFeatures) -> SketchedTexts:
+        """The simhashes that the core has made, with their keys."""
+        made = SketchedTexts(
+            Ragged.of_matrix(features.simhashes.astype(">u8").view(np.uint8).reshape(-1, 8)),
+            Ragged.of_matrix(core.simhash_keys(features.simhashes).astype(np.int64)),
+            features.tokens.astype(np.int64),
+        )
+        return made.where(made.features > 0)
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The simhash of features in the place of the words; None for none at all."""

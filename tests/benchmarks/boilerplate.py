@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from indexer.clustering.clusters import cluster
+from indexer.extract.base import Extracted
 from indexer.ingest.indexing import store_info
+from indexer.ingest.outcomes import record_of
 from indexer.ingest.sketching import sketch_document
 from indexer.matching.rule import default_rule
-from indexer.model import Document, Record, Ref
+from indexer.model import Document, Ref
 from indexer.opening import open_store
 from indexer.schemes import registry
 
@@ -48,9 +50,11 @@ def run(documents: int = DOCUMENTS) -> dict[float, dict[str, Any]]:
         with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "pages.neardup", create=made) as store:
             begin = time.monotonic()
             records = (
-                Record(Ref(f"{number:07}"), fingerprint, keys, sketches=sketches)
+                record_of(
+                    Extracted(None, document, sketch_document(schemes, document)), Ref(f"{number:07}"), "", min_tokens=0
+                )
                 for number, text in enumerate(pages(documents, share))
-                for fingerprint, keys, sketches, _ in [sketch_document(schemes, Document(text))]
+                for document in [Document(text)]
             )
             for _ in store.put(records):
                 pass

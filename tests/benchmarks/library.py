@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate, islice
 
-from indexer import MemoryIndex, core, core_sketch, dedupe, fingerprints, sketches
+from indexer import MemoryIndex, dedupe, fingerprints, sketches
+from indexer.core_sketch import Forms, MinhashForm, features_of_texts
 from indexer.model.joined import joined_texts
 
 SIZES = (500, 2000, 20_000)
@@ -63,8 +64,8 @@ def threads() -> dict[str, float]:
     for size in SIZES:
         texts = texts_of(size, BYTES // size // 4)
         for name, make, inside in (
-            ("sketches", sketches, partial(core_sketch.features_of_texts, fold=False)),
-            ("fingerprints", fingerprints, core.fingerprints),
+            ("sketches", sketches, partial(features_of_texts, forms=Forms(MinhashForm()))),
+            ("fingerprints", fingerprints, features_of_texts),
         ):
             ways: dict[str, Callable[[], object]] = {
                 str(count): lambda count=count, make=make, texts=texts: make(texts, threads=count)  # type: ignore[misc]

@@ -16,7 +16,9 @@ from pathlib import Path
 
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
+from indexer.extract.base import Extracted
 from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.outcomes import record_of
 from indexer.ingest.sketching import sketch_document
 from indexer.ingest.sources import Selection, Sources
 from indexer.matching.lookups import lookup
@@ -113,13 +115,13 @@ def _text(number: int) -> str:
 
 def _records(numbers: Sequence[int], schemes: Sequence[Scheme]) -> Iterator[Record]:
     for number in numbers:
-        fingerprint, keys, sketches, digest = sketch_document(schemes, Document(_text(number)))
+        title = f"The title of document {number}"
+        document = Document(_text(number), title, "html", "lexbor 2.4", size=20_000)
         source_digest = hashlib.sha256(str(number).encode()).hexdigest()[:32]
         name = f"collection/{number % 1000:03d}/document-{number:09d}.html"
-        yield Record(
-            Ref(name), fingerprint, keys, source=name, title=f"The title of document {number}", format="html",
-            extractor="lexbor 2.4", size=20_000, source_digest=source_digest, text_digest=digest,
-            indexed_at="2026-01-01T00:00:00Z", sketches=sketches,
+        yield record_of(
+            Extracted(None, document, sketch_document(schemes, document)), Ref(name), source_digest, min_tokens=0,
+            source=name, indexed_at="2026-01-01T00:00:00Z",
         )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from indexer import core, core_sketch
+from indexer.core_sketch import Forms, MinhashForm, PassagesForm
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,8 +26,10 @@ def build(folder: Path, *options: str, targets: Sequence[str] = ()) -> Path:
 def features_of(text: bytes) -> list[str]:
     """What the C test prints of a text's shingles, sketch and folded form, by the extension."""
     folded = f"{core.lookup8(core_sketch.folded_text(text)):016x}"
-    both = core_sketch.fingerprint_and_minhash(text)
-    sketch = [f"{core.lookup8(both.packed):016x}", str(both.shingles), str(both.keys[15])] if both else []
+    made = core_sketch.features_of_texts([text], Forms(MinhashForm(), PassagesForm()))
+    last = made.passages.values[-1] if made.passages.values.size else 0
+    packed = f"{core.lookup8(made.packed.tobytes()):016x}"
+    sketch = [packed, str(made.shingles[0]), str(made.keys[0, 15]), str(last)]
     shingles = core.shingle_hashes(text, 5)
     signature, projection = core.minhash(shingles, 2), core_sketch.random_projection(shingles, 1)
     samples = core.weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer import core, core_sketch
-from indexer.core_sketch import MinhashForm
+from indexer.core_sketch import Forms, MinhashForm, TextFeatures
 from indexer.errors import UsageError
 from tests import oracle
 from tests.schemes import oracle_minwise
@@ -31,6 +31,16 @@ def level(request: pytest.FixtureRequest) -> Iterator[int]:
     best = core.simd_level()
     yield core.set_simd_level(request.param)
     core.set_simd_level(best)
+
+
+def alone(text: str, form: MinhashForm) -> TextFeatures:
+    """What one pass over a text gives."""
+    return core_sketch.features_of_texts([text], Forms(form))
+
+
+def fingerprint(features: TextFeatures) -> tuple[int, int] | None:
+    """The fingerprint of the first text."""
+    return (int(features.simhashes[0]), int(features.tokens[0])) if features.tokens[0] else None
 
 
 def array(numbers: list[int]) -> np.ndarray:
@@ -117,39 +127,38 @@ FORMS = (
 @given(texts | st.text(max_size=60), st.sampled_from(FORMS))
 @settings(max_examples=200, deadline=None)
 def test_one_pass_gives_what_several_give(text: str, form: MinhashForm) -> None:
-    found = core_sketch.fingerprint_and_minhash(text, form)
+    found = alone(text, form)
     shingles = core.shingle_hashes(text, form.shingle, numbers=form.numbers)
     plain = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     assert shingles.tolist() == oracle_minwise.shingle_hashes(plain, form.shingle, numbers=form.numbers)
+    assert fingerprint(found) == core.fingerprint(text) == oracle.fingerprint(plain)
     signature = core_sketch.fast_minhash(shingles, form.values)
+    assert int(found.shingles[0]) == len(set(shingles.tolist()))
     if signature is None:
-        assert found is None
+        assert not found.packed.any()
         assert not oracle.tokens(plain, numbers=form.numbers)
         return
-    assert found is not None
-    assert found.fingerprint == core.fingerprint(text) == oracle.fingerprint(plain)
-    assert found.packed == core_sketch.pack(signature, form.bits)
+    assert found.packed[0].tobytes() == core_sketch.pack(signature, form.bits)
     keys = core.band_keys(signature, form.bands, form.rows).tolist()
-    assert list(found.keys) == [band << 32 | key & 0xFFFFFFFF for band, key in enumerate(keys)]
-    assert found.shingles == len(set(shingles.tolist()))
+    assert found.keys[0].tolist() == [band << 32 | key & 0xFFFFFFFF for band, key in enumerate(keys)]
 
 
 def test_a_long_text_with_numbers_over_many_batches(level: int) -> None:
     text = " ".join(f"{n} word{n % 701}" if n % 3 else f"w{n}" for n in range(5000))
-    found = core_sketch.fingerprint_and_minhash(text)
+    found = alone(text, MinhashForm())
     core.set_simd_level(0)
-    assert found == core_sketch.fingerprint_and_minhash(text)
-    assert found is not None
-    assert found.fingerprint == core.fingerprint(text)
-    assert found.shingles == len(set(core.shingle_hashes(text, 5, numbers=True).tolist()))
+    plain = alone(text, MinhashForm())
+    assert found.packed.tolist() == plain.packed.tolist()
+    assert found.keys.tolist() == plain.keys.tolist()
+    assert fingerprint(found) == fingerprint(plain) == core.fingerprint(text)
+    assert int(found.shingles[0]) == len(set(core.shingle_hashes(text, 5, numbers=True).tolist()))
 
 
 def test_numbers_alone_have_a_sketch_and_no_fingerprint() -> None:
-    found = core_sketch.fingerprint_and_minhash("12 34,5")
-    assert found is not None
-    assert found.fingerprint is None
-    assert found.shingles == 1
-    assert core_sketch.fingerprint_and_minhash("12 34,5", MinhashForm(numbers=False)) is None
+    found = alone("12 34,5", MinhashForm())
+    assert fingerprint(found) is None
+    assert found.shingles.tolist() == [1]
+    assert alone("12 34,5", MinhashForm(numbers=False)).shingles.tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +167,7 @@ def test_numbers_alone_have_a_sketch_and_no_fingerprint() -> None:
 )
 def test_forms_that_are_none_are_refused(form: MinhashForm) -> None:
     with pytest.raises(UsageError):
-        core_sketch.fingerprint_and_minhash("a", form)
+        alone("a", form)
 
 
 @given(st.data(), st.sampled_from(core_sketch.BITS), st.integers(1, 20))

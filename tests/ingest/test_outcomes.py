@@ -79,7 +79,7 @@ def test_texts_that_need_no_worker_come_out_as_from_one(texts: list[str], lean: 
     items = [Item(place, text.encode("utf-8", "replace"), format="text") for place, text in enumerate(texts)]
     direct = Direct(1, Options(), Limits(), schemes)
     taken = [item.key for item in items if direct.take(item)]
-    found = {done.key: done for batch in direct.ready(all_of_them=True) for done in batch}
+    found = {done.key: done for done in direct.ready(all_of_them=True)}
     direct.close()
     assert list(found) == taken
     for place, text in enumerate(texts):

@@ -20,7 +20,6 @@ from indexer.errors import UsageError
 from indexer.extract.markup.html import extract_html
 from indexer.matching.measures import exact
 from indexer.model.ragged import Ragged
-from indexer.schemes import simhash
 from indexer.schemes.minwise.bands import banding_recall, bands_for
 from indexer.schemes.minwise.packed import containment_error, containments, estimates, pack, standard_error
 from indexer.schemes.minwise.scheme import BITS, MinwiseScheme
@@ -219,14 +218,6 @@ def test_numbers_count_unless_they_are_dropped() -> None:
         assert right
         assert (made.similarities(left.payload, [right.payload])[0] > 0.99) == alike
         assert (made.similarities(left.payload, [right.payload])[0] < 0.25) != alike
-
-
-@given(st.text(max_size=40) | st.sampled_from(["12 34", "one 2", "a b c d e f"]))
-@settings(deadline=None)
-def test_fingerprint_and_sketch_are_those_that_are_made_alone(text: str) -> None:
-    for specification in ("minhash", "minhash:numbers=drop,values=64,bits=2,bands=3,rows=4"):
-        made = scheme(specification)
-        assert made.fingerprint_and_sketch(text) == (simhash.fingerprint(text), made.sketch(text))
 
 
 def test_many_sketches_are_compared_at_once() -> None:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
 from indexer.batch.arrow import (
     NO_TEXT,
     arrow,
@@ -28,16 +27,17 @@ from indexer.batch.arrow import (
 )
 from indexer.batch.form import Form, Making, sketch_schema
 from indexer.batch.sketches.documents import metadata_columns
-from indexer.core_sketch import DIGEST_BYTES, features_of_texts, is_clean, text_digests
+from indexer.core_sketch import DIGEST_BYTES, is_clean, text_digests
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line
 from indexer.ingest.direct import ENGINE, LONGEST, Direct, is_blank
 from indexer.ingest.outcomes import AtHand, digest_rules, record_of, source_digest
+from indexer.ingest.sketching import sketch_columns
 from indexer.ingest.sources import Input
 from indexer.model import Record, Ref
 from indexer.model.joined import Joined
-from indexer.model.ragged import Ragged
+from indexer.schemes.simhash import values_of
 
 # Bytes that hold all that first_line() looks at.
 _TITLE_FROM = 4 * 2000
@@ -45,7 +45,7 @@ _TITLE_FROM = 4 * 2000
 _NEAR = 600
 
 
-class Sketched(NamedTuple):
+class SketchedRow(NamedTuple):
     """A document that was sketched alone, or what is wrong with it: its row, its record, its time, and the reason."""
 
     row: int
@@ -90,23 +90,18 @@ def _unclean(texts: Joined) -> npt.NDArray[np.bool_]:
 def _of_texts(documents: Any, making: Making) -> Any:
     """The sketches of texts that need no extraction, in a few calls of the core."""
     form, texts, count = making.form, joined_of(documents["text"]), documents.num_rows
-    sketches: list[Any] = []
-    if form.made:
-        scheme = form.made[0]
-        made = features_of_texts(texts, scheme.form, fold=False)  # type: ignore[attr-defined]
-        values, tokens = made.simhashes, made.tokens
-        there = tokens > 0
-        rows, shingles = Ragged.of_matrix(made.packed), np.where(there, made.shingles, 0)
-        keys = Ragged.of_matrix(made.keys.astype(np.int64))
-        if not there.all():
-            rows, keys = _emptied(rows, there), _emptied(keys, there)
-        sketches = [column_of_bytes(rows), column_of_integers(keys), column_of(shingles.astype(np.int64))]
-    else:
-        values, tokens = core.fingerprints(texts)
-    blank = _blank(texts, tokens)
+    simhashes, *others = sketch_columns(form.made, texts)
+    sketches = [
+        column
+        for made in others
+        for column in (column_of_bytes(made.payloads), column_of_integers(made.keys), column_of(made.features))
+    ]
+    counts = simhashes.features
+    values = np.zeros(count, dtype=np.int64)
+    values[counts > 0] = values_of(simhashes.payloads.take(counts > 0)).view(np.int64)
+    blank = _blank(texts, counts)
     titles = compute.if_else(column_of(blank), NO_TEXT, _titles(documents, texts))
     sizes = column_of(np.diff(texts.ends, prepend=np.uintp(0)).astype(np.int64))
-    counts = tokens.astype(np.int64)
     columns = [
         documents["id"],
         documents["row"],
@@ -122,19 +117,13 @@ def _of_texts(documents: Any, making: Making) -> Any:
         arrow.nulls(count, arrow.string()),
         column_of_digests(_source_digests(documents, texts, form)),
         column_of_digests(text_digests(texts)),
-        column_of(values.view(np.int64), counts == 0),
+        column_of(values, counts == 0),
         *sketches,
     ]
     return arrow.RecordBatch.from_arrays(columns, schema=sketch_schema(form))
 
 
-def _emptied(rows: Ragged, there: npt.NDArray[np.bool_]) -> Ragged:
-    """The same rows, but empty ones where nothing is there."""
-    sizes = np.where(there, rows.sizes, 0)
-    return Ragged(rows.take(there).values, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
-
-
-def _blank(texts: Joined, tokens: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+def _blank(texts: Joined, tokens: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     blank = np.zeros(tokens.size, dtype=np.bool_)
     starts, ends = texts.starts, texts.ends
     for place in np.flatnonzero(tokens == 0).tolist():
@@ -182,7 +171,7 @@ def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np
     return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), DIGEST_BYTES)
 
 
-def _alone(documents: Any, making: Making) -> list[Sketched]:
+def _alone(documents: Any, making: Making) -> list[SketchedRow]:
     """Documents that need more than the core, each read as `neardup index` reads it."""
     items = [
         Item(
@@ -203,22 +192,22 @@ def _metadata_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
     return json.loads(document["metadata"]) if document["metadata"] else {}
 
 
-def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, data: bytes = b"") -> Sketched:
+def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, data: bytes = b"") -> SketchedRow:
     """The sketched document of one outcome, or its failure."""
     item = outcome.key
     if isinstance(outcome, Failed):
         failed = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
-        return Sketched(item.number, Record(Ref(item.id), None, source=item.source, metadata=item.metadata), failed)
+        return SketchedRow(item.number, Record(Ref(item.id), None, source=item.source, metadata=item.metadata), failed)
     options = replace(form.options, format=item.format) if item.format else form.options
     digest = source_digest(data, form.info, options, name=item.path or item.name, title=item.title)
     record = record_of(
         outcome, Ref(item.id), digest, min_tokens=form.min_tokens, source=item.source, title=item.title,
         metadata=item.metadata,
     )  # fmt: skip
-    return Sketched(item.number, record)
+    return SketchedRow(item.number, record)
 
 
-def batch_of(rows: Sequence[Sketched], form: Form) -> Any:
+def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
     """The same columns from documents that were sketched one by one."""
     records = [row.record for row in rows]
     metadata, times = metadata_columns([record.metadata for record in records], form.time_field)

@@ -17,7 +17,7 @@ from indexer.batch.arrow import arrow, compute, parquet, scalar
 from indexer.batch.form import Form, Making, form_of, read_footer, sketch_schema, writer, written_footer
 from indexer.batch.sketches.documents import Place, documents_of, reads_columns
 from indexer.batch.sketches.inputs import SKETCHES, forget_gone
-from indexer.batch.sketches.kernels import Sketched, batch_of, serves, sketched, sketched_one
+from indexer.batch.sketches.kernels import SketchedRow, batch_of, serves, sketched, sketched_one
 from indexer.batch.sketches.parts import Part, task_of
 from indexer.errors import StoreError
 from indexer.extract.base import Item
@@ -258,7 +258,7 @@ def _by_columns(stream: Any, place: Place, reader: Parquet, asked: Asked, making
 def _bad(entries: Sequence[BadEntry], place: Place, form: Form) -> list[Any]:
     """Rows for what is no document."""
     rows = [
-        Sketched(
+        SketchedRow(
             entry.number,
             Record(Ref(f"{place.name}:{entry.number}"), None, source=place.source),
             f"{entry.reason}: {entry.detail}",
@@ -270,7 +270,7 @@ def _bad(entries: Sequence[BadEntry], place: Place, form: Form) -> list[Any]:
 
 def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
     """The sketches of documents that workers extract, in the order of the input."""
-    rows: list[Sketched] = []
+    rows: list[SketchedRow] = []
     form = workers.making.form
     for number, outcome, data in InOrder(
         sources, part, workers.making.limits.input_bytes, workers.outcomes, _MOST_AHEAD
@@ -283,10 +283,10 @@ def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
         yield batch_of(rows, form)
 
 
-def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> Sketched:
+def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> SketchedRow:
     if data is None:
         item, failed = outcome.key, f"{outcome.reason}: {outcome.detail}"
-        return Sketched(item.number, Record(Ref(item.id or item.source), None, source=item.source), failed)
+        return SketchedRow(item.number, Record(Ref(item.id or item.source), None, source=item.source), failed)
     one = sketched_one(outcome, form, data)
     # A file is no line: it is counted among those of its part.
     return one if one.row else one._replace(row=number)

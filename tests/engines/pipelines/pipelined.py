@@ -85,7 +85,7 @@ def keys_of(fingerprint: Fingerprint) -> dict[str, str]:
 
 def sketched(scheme: Scheme, text: str) -> dict[str, Any]:
     """The fields that the sketch of a text has to have."""
-    _, _, sketches, _ = sketch_document([scheme], Document(printable(text)))
+    sketches, _ = sketch_document([scheme], Document(printable(text)))
     return sketch_fields(sketches[scheme.family], KeyFields.of(scheme.info))
 
 

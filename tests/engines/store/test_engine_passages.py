@@ -62,7 +62,7 @@ def test_parts_of_any_length_are_found_as_in_a_file(stores: tuple[Store, Store])
         "the whole library": {"library": "identical", "volume": "contained in"},
         "nothing of it": {},
     }
-    [sketch] = registry.scheme(SCHEME).sketch_many([LIBRARY])
+    sketch = registry.scheme(SCHEME).sketch(LIBRARY)
     assert sketch is not None
     assert len(sketch.keys) > 65_536
     for name, text in asked.items():

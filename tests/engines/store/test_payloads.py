@@ -11,7 +11,9 @@ import pytest
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.probing import FEW
+from indexer.extract.base import Extracted
 from indexer.ingest.indexing import store_info
+from indexer.ingest.outcomes import record_of
 from indexer.ingest.sketching import sketch_document
 from indexer.model import SIMHASH_DOC, Document, Record, Ref
 from indexer.opening import open_store
@@ -36,8 +38,8 @@ TEXTS = {f"many-{number}": text(0) for number in range(MANY)} | {name: text(ord(
 
 def made(name: str, words: str) -> Record:
     """The record of a text."""
-    fingerprint, keys, sketches, digest = sketch_document([MINHASH], Document(words))
-    return Record(Ref(name), fingerprint, keys, sketches=sketches, text_digest=digest)
+    document = Document(words)
+    return record_of(Extracted(None, document, sketch_document([MINHASH], document)), Ref(name), "", min_tokens=0)
 
 
 RECORDS = [made(name, words) for name, words in TEXTS.items()]
