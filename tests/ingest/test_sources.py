@@ -32,6 +32,7 @@ from indexer.ingest.sources import (
     UnreadableError,
     read_file,
 )
+from indexer.model import REASON_KEY
 from indexer.model.paths import path_of_printable, printable_path
 from indexer.opening import open_store
 
@@ -401,9 +402,8 @@ json_values = st.recursive(
 
 @given(st.text(min_size=1), st.text(min_size=1), st.dictionaries(st.text(), json_values, max_size=4), st.booleans())
 def test_json_lines_come_back_as_written(identity: str, text: str, more: dict[str, object], ascii_only: bool) -> None:
-    metadata = {
-        key: value for key, value in more.items() if key not in ("id", "text", "html", "title", "url", "source")
-    }
+    own = ("id", "text", "html", "title", "url", "source", REASON_KEY)
+    metadata = {key: value for key, value in more.items() if key not in own}
     line = json.dumps({"id": identity, "text": text, **metadata}, ensure_ascii=ascii_only)
     [read] = read_lines(line.encode())
     assert isinstance(read, Entry)
