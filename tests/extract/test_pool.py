@@ -20,7 +20,7 @@ from indexer.errors import ExtractionError, NeardupError, UsageError
 from indexer.extract import REASONS, Extracted, Failed, Item, Limits, Options, WorkerPool, extract, landlock
 from indexer.model import Fingerprint
 
-FOLDER = Path(__file__).parent
+ROOT = Path(__file__).resolve().parents[2]
 LIMITS = Limits(seconds=20, memory=512 << 20)
 
 
@@ -32,7 +32,7 @@ def orders(*words: str) -> list[Item[int]]:
 
 
 def pool(jobs: int = 2, limits: Limits = LIMITS, **more: bool) -> WorkerPool:
-    return WorkerPool(jobs, Options(format="text"), limits, task="tasks:obey", **more)
+    return WorkerPool(jobs, Options(format="text"), limits, task="tests.extract.tasks:obey", **more)
 
 
 def by_key(outcomes: Iterator[Outcome]) -> dict[int, Outcome]:
@@ -262,7 +262,7 @@ SCRIPT = """
     import sys
     sys.path.insert(0, {folder!r})
     from indexer.extract import *
-    with WorkerPool(2, Options(format="text"), Limits(), task="tasks:obey") as pool:
+    with WorkerPool(2, Options(format="text"), Limits(), task="tests.extract.tasks:obey") as pool:
         print(next(iter(pool.map([Item(0, b"pid")]))).made, flush=True)
         print(*(o.made for o in pool.map([Item(0, b"pid")])), flush=True)
         for outcome in pool.map([Item(0, b"hang"), Item(1, b"spin")]):
@@ -272,7 +272,7 @@ SCRIPT = """
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_its_parent(how: signal.Signals) -> None:
-    code = textwrap.dedent(SCRIPT.format(folder=str(FOLDER)))
+    code = textwrap.dedent(SCRIPT.format(folder=str(ROOT)))
     parent = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     )
