@@ -82,8 +82,8 @@ class Output:
         """(file that is written, what it is written of) of a part."""
         files = part.files
         if self.way_of(part) is not _write_texts:
-            return [(_target(file, self.out), file.path) for file in files]
-        first = _target(files[0], self.out)
+            return [(target_path(file, self.out), file.path) for file in files]
+        first = target_path(files[0], self.out)
         if part.reader:
             return [(first.with_name(f"{first.name}.parquet"), files[0].path)]
         return [(first.with_name(f"documents-{part.name.rpartition('.')[2]}.parquet"), part.place)]
@@ -99,7 +99,7 @@ class Output:
                     raise UsageError(f"{named}: has a column {min(there)} already; name the data without it")
 
 
-def _target(file: Any, out: str) -> Path:
+def target_path(file: Any, out: str) -> Path:
     """The path of a file's copy: as below the folder that was named, or the name of a file that was named itself.
 
     Of a file from a list it is the whole path, of which nothing leads out of the folder.
@@ -111,7 +111,8 @@ def _target(file: Any, out: str) -> Path:
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[IO[Any]]:
+def written_file(path: Path) -> Iterator[IO[Any]]:
+    """A file to write to, with its folders, that is there under its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with own_files.written_whole(path) as written:
         yield written
@@ -122,7 +123,10 @@ def _copy_files(part: Part, decided: Any, footer: dict[str, Any], output: Output
     gone = set(_gone(decided))
     for number, file in enumerate(part.files, 1):
         if number not in gone:
-            with _written(_target(file, output.out)) as copied, open(file.path, "rb", opener=own_files.reader) as given:
+            with (
+                written_file(target_path(file, output.out)) as copied,
+                open(file.path, "rb", opener=own_files.reader) as given,
+            ):
                 shutil.copyfileobj(given, copied)
 
 
@@ -173,12 +177,20 @@ def _copy_rows(part: Part, decided: Any, footer: dict[str, Any], output: Output)
                 yield batch.filter(column_of(~np.isin(number, gone)))
             first += batch.num_rows
 
-    with part.opened() as stream, parquet_file(stream, file.path) as known, _written(_target(file, output.out)) as out:
-        metadata = known.metadata
-        named = metadata.row_group(0).column(0).compression if metadata.num_row_groups and metadata.num_columns else ""
-        codec = {"UNCOMPRESSED": "none", "": "snappy"}.get(named, named.lower())
+    with (
+        part.opened() as stream,
+        parquet_file(stream, file.path) as known,
+        written_file(target_path(file, output.out)) as out,
+    ):
         schema = _tagged(known.schema_arrow) if output.tag else known.schema_arrow
-        _write_groups(out, schema, batches(known), codec)
+        write_groups(out, schema, batches(known), codec_of(known))
+
+
+def codec_of(file: Any) -> str:
+    """The compression of a file of Parquet."""
+    metadata = file.metadata
+    named = metadata.row_group(0).column(0).compression if metadata.num_row_groups and metadata.num_columns else ""
+    return str({"UNCOMPRESSED": "none", "": "snappy"}.get(named, named.lower()))
 
 
 def _tagged(schema: Any) -> Any:
@@ -187,7 +199,8 @@ def _tagged(schema: Any) -> Any:
     return schema
 
 
-def _write_groups(target: Any, schema: Any, batches: Iterable[Any], codec: str) -> None:
+def write_groups(target: Any, schema: Any, batches: Iterable[Any], codec: str) -> None:
+    """Write batches as a file of Parquet in groups of rows of some size."""
     waiting: list[Any] = []
     size = 0
     with parquet.ParquetWriter(target, schema, compression=codec) as out:
@@ -209,7 +222,11 @@ def _copy_lines(part: Part, decided: Any, footer: dict[str, Any], output: Output
     tags, asked = _Tags(decided), Asked(0)
     # In pieces, as a line may be larger than the memory; only what was read as a document is looked at whole.
     piece_size = footer["read"]["line_limit"] if output.tag else _PIECE
-    with part.opened() as stream, _written(_target(file, output.out)) as target, packed(target, file.path) as out:
+    with (
+        part.opened() as stream,
+        written_file(target_path(file, output.out)) as target,
+        packed(target, file.path) as out,
+    ):
         try:
             lines = plain(stream, file.path, asked)
             while piece := lines.readline(piece_size):
@@ -249,8 +266,8 @@ def _write_texts(part: Part, decided: Any, footer: dict[str, Any], output: Outpu
     schema = arrow.schema(_TEXTS)
     schema = _tagged(schema) if output.tag else schema
     [(target, _)] = set(output.targets(part))
-    with _written(target) as file:
-        _write_groups(file, schema, _texts_of(part, decided, footer, output, schema), "zstd")
+    with written_file(target) as file:
+        write_groups(file, schema, _texts_of(part, decided, footer, output, schema), "zstd")
 
 
 def _texts_of(part: Part, decided: Any, footer: dict[str, Any], output: Output, schema: Any) -> Iterator[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from indexer.cli.batch import clustering, deduping, filtering, loading, reporting, sketching
+from indexer.cli.batch import clustering, cutting, deduping, filtering, loading, reporting, sketching
 
 
 @click.group(
@@ -16,6 +16,7 @@ Examples:
   neardup batch sketch crawl/*.parquet --out batch
   neardup batch cluster batch --out batch
   neardup batch filter crawl/*.parquet --clusters batch --out kept
+  neardup batch passages kept/ --out cut
   neardup batch load batch --store all.neardup
 
 Sketches and clusters are files of Parquet, which pandas, DuckDB and Spark read. The clusters are those that neardup
@@ -26,7 +27,7 @@ def batch() -> None:
     """Sketch and cluster a collection in files of Parquet, on one machine or in many tasks, without a store."""
 
 
-PARTS = (deduping, sketching, clustering, filtering, reporting, loading)
+PARTS = (deduping, sketching, clustering, filtering, cutting, reporting, loading)
 for command in (command for part in PARTS for command in part.COMMANDS):
     batch.add_command(command)
 
