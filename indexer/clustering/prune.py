@@ -18,7 +18,7 @@ from indexer.clustering.memory import Remembered, require_remembered
 from indexer.clustering.relations import Permitted, Reason, Relations, stored_relations
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
-from indexer.matching.measures.reading import Reader, TextReader, preferred, reader_of
+from indexer.matching.measures.reading import Reader, ShingleReader, preferred, reader_of
 from indexer.matching.rule import DEFAULT_SHARE, DEFAULT_VERIFIED, Finder, MatchRule, Reading
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
@@ -333,7 +333,7 @@ class Pruning:
     def _reader(self, reading: Reading) -> Reader:
         if str(reading) not in self._readers:
             own = reader_of(self.store, self.rule) if self.rule.verifier == reading else None
-            self._readers[str(reading)] = own or TextReader(self.store, reading)
+            self._readers[str(reading)] = own or ShingleReader(self.store, reading)
         return self._readers[str(reading)]
 
     def mark(self, *, dry_run: bool = False) -> Changes:

@@ -112,6 +112,7 @@ def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> Match
     rule = parse_rule(text, scheme=lambda name: registry.scheme(name, corpus))
     if isinstance(rule.verifier, Reading):
         raise UsageError(f"{text!r}: the truth is what the texts say; measure a rule that compares sketches")
+    rule.require_symmetric()
     return rule
 
 

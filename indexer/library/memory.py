@@ -233,4 +233,5 @@ def rule_without_store(match: str | MatchRule | None) -> MatchRule:
     rule = default_rule() if match is None else match if isinstance(match, MatchRule) else parse_rule(match)
     if not isinstance(rule.measure, Finder):
         raise UsageError(f"{rule}: without a store texts can't be read again; verify by a sketch, as in +minhash@0.6")
+    rule.require_symmetric()
     return rule

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import Texts
 from indexer.matching.measures import exact
-from indexer.matching.measures.reading import preferred
+from indexer.matching.measures.reading import aligned_similarity, least_words, preferred
 from indexer.matching.question import Question
-from indexer.matching.rule import MatchRule, Reading
+from indexer.matching.rule import Finder, MatchRule, Reading
+from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Scheme
 from indexer.stores.base import Store
+from indexer.text.passages import Alignable, common_passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,10 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     if isinstance(measure, Reading):
         texts = Texts(store) if store else None
         one, other = (_read(measure, question, texts) for question in (one, other))
-        value = _by_texts(measure, one, other)
+        value = _by_texts(measure, one, other, of_letters=rule.of_letters)
     else:
-        value = _by(measure.scheme, one, other)
-    any_found = any(_by(finder.scheme, one, other) >= finder.similarity - SLACK for finder in rule.finders)
+        value = _by(measure, one, other)
+    any_found = any(_by(finder, one, other) >= finder.similarity - SLACK for finder in rule.finders)
     shares, estimated = _shares(one, other, store)
     near = any_found and value >= measure.similarity - SLACK
     digests = one.text_digest, other.text_digest
@@ -70,18 +74,31 @@ def _read(reading: Reading, question: Question, texts: Texts | None) -> Question
         raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}") from None
 
 
-def _by(scheme: Scheme, one: Question, other: Question) -> float:
-    """The similarity of two documents, below 0 where one has no features of the scheme."""
+def _by(finder: Finder, one: Question, other: Question) -> float:
+    """The similarity of two documents, of which the first is the query; below 0 where one has no features."""
+    scheme = finder.scheme
     left, right = one.sketch(scheme), other.sketch(scheme)
     if left is None or right is None or not left.payload or not right.payload:
         return -1.0
+    if finder.of_query:
+        payloads = Ragged.of_bytes([left.payload, right.payload])
+        return float(scheme.shares(payloads, np.array([0]), np.array([1]))[0, 0])
     return float(scheme.similarities(left.payload, [right.payload])[0])
 
 
-def _by_texts(reading: Reading, one: Question, other: Question) -> float:
+def _by_texts(reading: Reading, one: Question, other: Question, *, of_letters: bool = False) -> float:
+    if reading.kind == "aligned":
+        left, right = (_alignable(question, of_letters=of_letters) for question in (one, other))
+        return aligned_similarity(reading, common_passages(left, right, least=least_words(reading)))
     sets = exact.shingle_sets([one.text or "", other.text or ""])
     coefficient = exact.jaccard if reading.kind == "text" else exact.containment
     return float(coefficient(sets, [0], [1])[0])
+
+
+def _alignable(question: Question, *, of_letters: bool) -> Alignable:
+    text = question.text or ""
+    text = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    return Alignable(text, "letters" if of_letters else "words")
 
 
 def _shares(one: Question, other: Question, store: Store | None) -> tuple[float | None, bool]:
@@ -93,7 +110,7 @@ def _shares(one: Question, other: Question, store: Store | None) -> tuple[float 
         return None, False
     if any(question.text is None and _lacks(question, scheme) for question in (one, other)):
         return None, False
-    value = _by(scheme, one, other)
+    value = _by(Finder(scheme, 0.0), one, other)
     return (None, False) if value < 0 else (value, True)
 
 

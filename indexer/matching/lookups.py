@@ -35,7 +35,7 @@ class Match:
     `bits` is how many bits of simhash-doc differ, None where that is not known; `rule` says how to show it. `near` is
     false of what was only asked for by `at_least`, `identical` true where both texts are known to be equal but for case
     and white space. `shares`, of a rule of parts, is how much of the question is in the document, and how much of the
-    document in the question.
+    document in the question; `longest`, where the texts were aligned, the words of the longest passage.
     """
 
     record: Record
@@ -45,6 +45,7 @@ class Match:
     near: bool = True
     identical: bool = False
     shares: tuple[float, float] | None = None
+    longest: int | None = None
 
     @property
     def label(self) -> str:
@@ -156,6 +157,7 @@ class Entry(NamedTuple):
     record: Record | None
     near: bool
     shares: tuple[float, float] | None
+    longest: int | None
 
 
 def _nearest(entry: Entry) -> tuple[float, tuple[str, str, str]]:
@@ -220,6 +222,7 @@ class Asking:
                 entry.near,
                 bool(same) and record.text_digest == same,
                 entry.shares,
+                entry.longest,
             )
             for entry in best
             if (record := entry.record or read.get(entry.ref)) is not None
@@ -240,7 +243,11 @@ class Asking:
                     self.total += 1
                     record = batch.records[place] if batch.records is not None else None
                     both = None if shares is None else (float(shares[place, 0]), float(shares[place, 1]))
-                    yield Entry(float(values[place]), ref, record, bool(near[place]), both)
+                    parts = self.reader.parts.get(ref) if self.reader else None
+                    longest = None
+                    if parts is not None:
+                        both, longest = (parts.of_question, parts.of_document), parts.longest
+                    yield Entry(float(values[place]), ref, record, bool(near[place]), both, longest)
 
     def near(self, batch: Found) -> Similarities:
         """The similarities by the measure of what is near, below 0 for the rest."""
@@ -259,7 +266,7 @@ class Asking:
             values[places] = self.reader.to_asked(self._read, [batch.refs[place] for place in places.tolist()])
         else:
             values = by_scheme[measure.name]
-            shares = self._shares(batch.payloads[measure.name]) if self.rule.of_parts else None
+            shares = self._shares(measure.name, batch.payloads[measure.name]) if self.rule.of_parts else None
         wanted = max((measure.similarity if least is None else least) - SLACK, 0.0)
         judged = np.where(passed & (values >= wanted), values, -1.0)
         return judged, judged >= 0 if least is None else near & (judged >= measure.similarity - SLACK), shares
@@ -276,6 +283,8 @@ class Asking:
     def _similarities(self, name: str, rows: Ragged) -> Similarities:
         """The similarities of a batch's documents to the question, below 0 for those without a sketch."""
         scheme, payload = self.rule.schemes[name], self.sketches[name].payload
+        if any(part.of_query and part.name == name for part in (*self.rule.finders, self.rule.measure)):
+            return np.where(rows.sizes > 0, self._shares(name, rows)[:, 0], -1.0)
         if rows.width > 0:
             return scheme.compare_one(payload, rows)
         there = np.flatnonzero(rows.sizes)
@@ -284,9 +293,8 @@ class Asking:
             similarities[there] = scheme.compare_one(payload, rows.take(there))
         return similarities
 
-    def _shares(self, rows: Ragged) -> Similarities:
-        """The share of the question in each document of a batch, and the other way round, by the rule's measure."""
-        name = self.rule.measure.name
+    def _shares(self, name: str, rows: Ragged) -> Similarities:
+        """The share of the question in each document of a batch, and the other way round, by a scheme."""
         there = np.flatnonzero(rows.sizes)
         table = Ragged.joined([Ragged.of_bytes([self.sketches[name].payload]), rows.take(there)])
         shares = np.zeros((len(rows), 2))

@@ -78,9 +78,10 @@ def read_nodes(store: Store, rule: MatchRule, *, include_short: bool = False, wh
     """The nodes of all documents of a store that the rule can compare; `whole` makes each document a node of its own.
 
     Memory: some 30 bytes a document beside its id, and its sketches; once more while equal ones are found. Raises
-    IncompatibleStoreError where the store's sketches have other parameters.
+    IncompatibleStoreError where the store's sketches have other parameters, UsageError for a share of the query.
     """
     rule.require_served(store)
+    rule.require_symmetric()
     names = list(rule.schemes)
     batches = store.scan_sketches(names, keys=keyed(rule), include_short=include_short)
     return nodes_of(rule, batches, whole=whole, lacking=rule.lacking(store.lacking(names)))

@@ -2,7 +2,8 @@
 
 A rule has one or more finders, each a scheme with a threshold, and at most one verifier. It is written
 `simhash-doc@3bits`, `minhash@0.6`, `simhash-doc@7bits+minhash@0.6` (found by the one, verified by the other), or
-`simhash-doc@3bits/minhash@0.6+minhash@0.6` (found by either, verified), whose name is `default`.
+`simhash-doc@3bits/minhash@0.6+minhash@0.6` (found by either, verified), whose name is `default`. A rule of parts may
+ask for a share of the query, `passages@0.5query`, or for words in a row, `passages@40words`.
 """
 
 from __future__ import annotations
@@ -27,20 +28,40 @@ PREFERRED = "minhash"
 DEFAULT_SHARE = 0.6
 DEFAULT_VERIFIED = 0.5
 LEAN_RULE = "simhash-doc@3bits"
-READINGS = ("text", "containment")
+Kind = Literal["text", "containment", "aligned"]
+READINGS: tuple[Kind, ...] = ("text", "containment", "aligned")
+# The units of rules of parts.
+_WORDS, _QUERY = "words", "query"
 # What people call the rule of a new store; what is kept names it in full, since another may be built in one day.
 DEFAULT = "default"
 
 
 @dataclass(frozen=True)
 class Finder:
-    """A scheme, and the similarity (0 to 1) at which it calls documents near."""
+    """A scheme, and the similarity (0 to 1) at which it calls documents near.
+
+    Of a scheme of parts that is a share of the shorter document or, with `of_query`, of the one that is asked about;
+    with `words` it finds every document that has so many words in a row in common, for a verifier to decide.
+    """
 
     scheme: Scheme
     similarity: float
+    words: int = 0
+    of_query: bool = False
 
     def __post_init__(self) -> None:
         _require_share(self.scheme.family, self.similarity)
+        if (self.words or self.of_query) and not self.scheme.of_parts:
+            raise UsageError(
+                f"{self}: {self.name} compares whole documents; words in a row and shares of the query are for a "
+                "scheme of parts, such as passages"
+            )
+        least = self.scheme.guarantee or 0
+        if self.words and self.words < least:
+            raise UsageError(
+                f"{self}: {self.scheme.id} finds whatever has {least} words in a row in common, but not all with less: "
+                f"ask for {least}{_WORDS} or more, or index with a smaller window"
+            )
 
     @property
     def name(self) -> str:
@@ -55,7 +76,16 @@ class Finder:
     def written(self, *, whole: bool = False) -> str:
         """As in a rule; `whole` names every parameter of the scheme."""
         name = self.scheme.id if whole else scheme_written(self.scheme)
-        return f"{name}@{self.scheme.written(self.similarity)}"
+        return f"{name}@{_threshold(self, self.scheme.written(self.similarity))}"
+
+    @property
+    def described(self) -> str:
+        """The documents that it finds, in words, after "documents"."""
+        if self.words:
+            return f"that share a key, as all do that have {self.words} words in a row in common"
+        if self.of_query:
+            return f"that have {self.similarity:.0%} or more of the query (by its keys)"
+        return self.scheme.described(self.similarity)
 
     def __str__(self) -> str:
         return self.written()
@@ -63,16 +93,24 @@ class Finder:
 
 @dataclass(frozen=True)
 class Reading:
-    """Verification by the texts: "text" is the exact Jaccard coefficient of their 5-word shingles, "containment" the
-    share of the shorter one's shingles that the other one has; `similarity` (0 to 1) is the threshold.
+    """Verification by the texts: `similarity` (0 to 1) is the threshold.
+
+    "text" is the exact Jaccard coefficient of their 5-word shingles, "containment" the share of the shorter one's
+    shingles that the other one has, "aligned" the share of the shorter one's words (with `of_query`, of the question's)
+    that stand in the other one in passages, of which letters and a few words may differ; with `words` one of these
+    must have so many.
     """
 
-    kind: Literal["text", "containment"]
+    kind: Kind
     similarity: float
+    words: int = 0
+    of_query: bool = False
     unit: Unit = "share"
 
     def __post_init__(self) -> None:
         _require_share(self.kind, self.similarity)
+        if (self.words or self.of_query) and self.kind != "aligned":
+            raise UsageError(f"{self}: words in a row and shares of the query are for aligned")
 
     @property
     def name(self) -> str:
@@ -82,10 +120,14 @@ class Reading:
     def written(self, *, whole: bool = False) -> str:
         """As in a rule."""
         del whole
-        return f"{self.kind}@{self.similarity:.12g}"
+        return f"{self.kind}@{_threshold(self, f'{self.similarity:.12g}')}"
 
     def __str__(self) -> str:
         return self.written()
+
+
+def _threshold(part: Finder | Reading, share: str) -> str:
+    return f"{part.words}{_WORDS}" if part.words else share + _QUERY * part.of_query
 
 
 def _require_share(name: str, similarity: float) -> None:
@@ -110,6 +152,8 @@ class MatchRule:
         names = [finder.name for finder in self.finders]
         if len(set(names)) < len(names):
             raise UsageError(f"{self}: a scheme finds once in a rule")
+        if any(finder.words for finder in self.finders) and self.verifier is None:
+            raise UsageError(f"{self}: words in a row are counted in the texts, so it needs a verifier, as aligned")
         if len(names) > 1 and self.verifier is None:
             raise UsageError(f"{self}: a rule with several finders needs a verifier, as in {self}+{PREFERRED}@0.6")
         if any(self.schemes[finder.name].id != finder.scheme.id for finder in self.finders):
@@ -181,7 +225,19 @@ class MatchRule:
     def of_parts(self) -> bool:
         """True if by this rule two documents are near of which one is only a part of the other."""
         measure = self.measure
-        return measure.scheme.of_parts if isinstance(measure, Finder) else measure.kind == "containment"
+        return measure.scheme.of_parts if isinstance(measure, Finder) else measure.kind != "text"
+
+    @property
+    def of_letters(self) -> bool:
+        """True if it finds by the letters alone, and so aligns texts by these."""
+        return any(finder.scheme.parameters.get("features") == "letters" for finder in self.finders)
+
+    def require_symmetric(self) -> None:
+        """UsageError for a rule with a share of the query, where no document is asked about."""
+        if any(part.of_query for part in (*self.finders, self.measure)):
+            raise UsageError(
+                f"{self}: there is no query here; leave {_QUERY} out for the share of the shorter document"
+            )
 
     def require_copies(self) -> None:
         """UsageError for a rule of parts, where documents are removed for what is near them."""
@@ -243,6 +299,8 @@ def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str],
         )
     made = scheme or (lambda name: named_scheme(name, store))
     finders = tuple(_finder(part, made) for part in finding.split("/"))
+    if not plus and finders[0].words and len(finders) == 1:
+        return MatchRule(finders, Reading("aligned", 0.0, finders[0].words))
     return MatchRule(finders, _verifier(verified, made) if plus else None)
 
 
@@ -278,6 +336,9 @@ def _finder(text: str, made: Callable[[str], Scheme]) -> Finder:
     if name in READINGS:
         raise UsageError(f"{text!r}: {name} verifies, it finds nothing; write it after a +")
     scheme = made(name)
+    words = _words(threshold)
+    if words or threshold.endswith(_QUERY):
+        return Finder(scheme, 0.0 if words else scheme.least(threshold.removesuffix(_QUERY)), words, not words)
     return Finder(scheme, scheme.least(threshold if at else f"{scheme.default_similarity:.12g}"))
 
 
@@ -285,13 +346,21 @@ def _verifier(text: str, made: Callable[[str], Scheme]) -> Finder | Reading:
     name, at, threshold = text.strip().partition("@")
     if name not in READINGS:
         return _finder(text, made)
+    words = _words(threshold)
+    of_query = not words and threshold.endswith(_QUERY)
     try:
-        least = float(threshold) if at else DEFAULT_VERIFIED
+        least = 0.0 if words else float(threshold.removesuffix(_QUERY)) if at else DEFAULT_VERIFIED
     except ValueError:
         least = -1.0
     if not 0 <= least <= 1:
         raise UsageError(f"{text!r}: the threshold of {name} must be from 0 to 1")
-    return Reading("text" if name == "text" else "containment", least)
+    return Reading(next(kind for kind in READINGS if kind == name), least, words, of_query)
+
+
+def _words(threshold: str) -> int:
+    """The number of words in a row that a threshold asks for; 0 for another."""
+    number = threshold.removesuffix(_WORDS).strip()
+    return int(number) if threshold.endswith(_WORDS) and number.isdecimal() else 0
 
 
 def named_scheme(name: str, store: Store | None = None) -> Scheme:

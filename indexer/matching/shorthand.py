@@ -139,7 +139,7 @@ def explained(rule: MatchRule) -> list[str]:
     """The lines that explain what a rule looks up, and what that guarantees or is expected to miss."""
     lines = [f"rule: {rule.written(whole=True)}"]
     for finder in rule.finders:
-        lines.append(f"found by {finder}: documents {finder.scheme.described(finder.similarity)}")
+        lines.append(f"found by {finder}: documents {finder.described}")
         lines += [f"    {line}" for line in _found_by(finder)]
     if rule.verifier:
         lines.append(f"verified by {rule.verifier}: {_verified(rule.verifier)}")
@@ -153,12 +153,13 @@ def explained(rule: MatchRule) -> list[str]:
 def _found_by(finder: Finder) -> list[str]:
     """The lines that explain what a finder asks for and finds."""
     try:
-        [(_, plan)] = plans(MatchRule((finder,)))
+        plan = finder.scheme.plan(finder.similarity)
     except UsageError as error:
         if not finder.scheme.exact_join:
             raise
         return [f"for all pairs alone, of which every one is found; {error}"]
-    finds = "finds every one" if plan.guaranteed else f"expected to find {plan.recall:.1%} of those exactly as similar"
+    expected = f"expected to find {plan.recall:.1%} of those exactly as similar"
+    finds = "finds every one" if plan.guaranteed or finder.words else expected
     tables = "one" if plan.agreeing == 1 else f"one in each of {plan.agreeing} tables"
     keys = "all keys of the text" if plan.probes is None else f"at most {counted(plan.probes, 'key')}"
     return [
@@ -169,7 +170,16 @@ def _found_by(finder: Finder) -> list[str]:
 
 def _verified(verifier: Finder | Reading) -> str:
     if isinstance(verifier, Finder):
-        return f"documents {verifier.scheme.described(verifier.similarity)}"
+        return f"documents {verifier.described}"
     if verifier.kind == "text":
         return f"documents of whose 5-word shingles {verifier.similarity:.0%} or more are in both, read again"
-    return f"documents of whose shorter one's shingles {verifier.similarity:.0%} or more are in the other, read again"
+    if verifier.kind == "containment":
+        return (
+            f"documents of whose shorter one's shingles {verifier.similarity:.0%} or more are in the other, read again"
+        )
+    if verifier.words:
+        return f"documents with a passage of {verifier.words} words or more in common, by an alignment of the texts"
+    side = "query" if verifier.of_query else "shorter one"
+    return (
+        f"documents that have {verifier.similarity:.0%} or more of the {side} in passages, by an alignment of the texts"
+    )

@@ -163,6 +163,11 @@ class Scheme(ABC):
         return hash(self.id)
 
     @property
+    def guarantee(self) -> int | None:
+        """So many words in a row that two texts have in common give both the same key; None where nothing does."""
+        return None
+
+    @property
     def info(self) -> SchemeInfo:
         """The description of the scheme that a store keeps."""
         return SchemeInfo(self.family, self.id, self.layout)

@@ -55,7 +55,7 @@ class Passages(Scheme):
 
     family = "passages"
     summary = "Finds parts: a chapter in a book, a press release in an article, a page in a scan with misread letters."
-    measure = "share of the shorter text's passages that stand in the other one"
+    measure = "share of the shorter text, by its keys, that stands in the other one"
     default_similarity = 0.5
     of_parts = True
     variants = ("", f"features={LETTERS}")
@@ -81,7 +81,7 @@ class Passages(Scheme):
 
     @property
     def guarantee(self) -> int:
-        """So many words, or letters, in a row that two texts have in common give both the same key."""
+        """So many words in a row, or letters, that two texts have in common give both the same key."""
         return self.shingle + self.window - 1
 
     def sketch(self, text: str | bytes) -> Sketch | None:

@@ -60,11 +60,20 @@ class Passage:
 class CommonPassages:
     """The passages of two texts, in the order of the left one.
 
-    `shares` are how much of the left text's words stand in the right one, and the other way round (0 to 1).
+    `shares` are how much of the left text's words stand in the right one, and the other way round (0 to 1); `words`
+    how many each text has.
     """
 
     passages: tuple[Passage, ...]
     shares: tuple[float, float]
+    words: tuple[int, int]
+
+    @property
+    def share_of_shorter(self) -> float:
+        """The share of the text with fewer words; of two that have the same number the greater share."""
+        if self.words[0] == self.words[1]:
+            return max(self.shares)
+        return self.shares[0] if self.words[0] < self.words[1] else self.shares[1]
 
     @property
     def longest(self) -> int:
@@ -109,9 +118,10 @@ def common_passages(left: Alignable, right: Alignable, *, least: int = LEAST_WOR
     """
     per_word, size, gap = (1, 5, 32) if left.features == "words" else (4, 12, 128)
     fewest = min(len(left.items), len(right.items))
+    words = len(left.words), len(right.words)
     if not fewest:
-        return CommonPassages((), (0.0, 0.0))
-    wanted = min(least, len(left.words), len(right.words))
+        return CommonPassages((), (0.0, 0.0), words)
+    wanted = min(least, *words)
     runs = core.common_runs(
         left.items.hashes, right.items.hashes, size=min(size, fewest), gap=gap, least=min(wanted * per_word, fewest)
     )
@@ -119,7 +129,7 @@ def common_passages(left: Alignable, right: Alignable, *, least: int = LEAST_WOR
     for chain in _chains(runs):
         aligning.add(chain)
     passages = tuple([passage for _, passage in sorted(aligning.passages.items(), key=lambda item: item[0])])
-    return CommonPassages(passages, aligning.shares())
+    return CommonPassages(passages, aligning.shares(), words)
 
 
 class _Aligning:

@@ -17,7 +17,7 @@ from indexer.clustering.clusters import cluster
 from indexer.clustering.grouping import group
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
-from indexer.matching.measures.reading import TextReader
+from indexer.matching.measures.reading import ShingleReader
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import nodes_of, read_nodes
 from indexer.matching.rule import Finder, MatchRule, Reading, parse_rule
@@ -72,7 +72,7 @@ def test_a_chain_is_split_where_it_is_too_wide(tmp_path: Path) -> None:
 
 
 def test_only_verified_pairs_lead_on(tmp_path: Path) -> None:
-    class Not(TextReader):
+    class Not(ShingleReader):
         """Knows of no pair that has c3 in it."""
 
         def _evidence_of(self, records):  # type: ignore[no-untyped-def]

@@ -68,7 +68,9 @@ def test_what_is_shared_is_named_by_both_shares() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", [RULE, "minhash@0.3+passages@0.5", "minhash@0.3+containment@0.9"])
+@pytest.mark.parametrize(
+    "rule", [RULE, "minhash@0.3+passages@0.5", "minhash@0.3+containment@0.9", "minhash@0.3+aligned@0.5"]
+)
 def test_clusters_of_parts_name_nothing_to_remove(collection: Collection, rule: str) -> None:
     cluster(collection.store, parse_rule(rule, collection.store))
     for one in stored_clusters(collection.store):

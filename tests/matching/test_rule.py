@@ -65,7 +65,11 @@ def rules(draw: st.DrawFn) -> str:
         st.lists(finders(), min_size=1, max_size=3, unique_by=lambda each: registry.split(each.split("@")[0])[0])
     )
     family = {registry.split(each.split("@")[0])[0]: each.split("@")[0] for each in found}
-    verifier = draw(finders() | SHARES.map("text@{}".format) | st.sampled_from(["text", "containment", ""]))
+    verifier = draw(
+        finders()
+        | SHARES.map("text@{}".format)
+        | st.sampled_from(["text", "containment", "aligned@40words", "aligned@0.3query", ""])
+    )
     name = registry.split(verifier.split("@")[0])[0] if verifier else ""
     if name in family:
         verifier = family[name] + verifier[len(verifier.split("@")[0]) :]
@@ -111,6 +115,12 @@ def test_written_forms_are_read_again(text: str) -> None:
         ("simhash-doc+text", "simhash-doc@3bits+text@0.5"),
         ("simhash-doc+containment@1", "simhash-doc@3bits+containment@1"),
         ("simhash-doc@3bits / minhash@0.6 + minhash@0.6", "simhash-doc@3bits/minhash@0.6+minhash@0.6"),
+        ("passages@0.5query", "passages@0.5query"),
+        ("passages@0.50query+aligned", "passages@0.5query+aligned@0.5"),
+        ("passages@40words", "passages@40words+aligned@40words"),
+        ("passages@36 words+aligned@0.25query", "passages@36words+aligned@0.25query"),
+        ("passages:window=12@16words", "passages:window=12@16words+aligned@16words"),
+        ("passages@40words/minhash@0.6+aligned@1", "passages@40words/minhash@0.6+aligned@1"),
     ],
 )  # fmt: skip
 def test_thresholds_are_written_in_the_scheme_s_own_unit(text: str, written: str) -> None:
@@ -150,6 +160,16 @@ def test_a_share_allows_whole_bits(bits: int, short: int) -> None:
         ("simhash-doc@3bits+text@2", "must be from 0 to 1"),
         ("simhash-doc@3bits+containment@many", "must be from 0 to 1"),
         ("minhash:bands=0@0.6", "bands"),
+        ("minhash@40words", "minhash compares whole documents; words in a row .* are for a scheme of parts"),
+        ("minhash@0.5query", "minhash compares whole documents"),
+        ("simhash-doc@3bits+text@0.5query", "are for aligned"),
+        ("simhash-doc@3bits+containment@40words", "are for aligned"),
+        ("passages@35words", "ask for 36words or more, or index with a smaller window"),
+        ("passages:window=12@15words", "ask for 16words or more"),
+        ("passages@0words", "must be from 0 to 1"),
+        ("passages@words", "must be from 0 to 1"),
+        ("passages@2query", "must be from 0 to 1"),
+        ("minhash@0.3+aligned@query", "must be from 0 to 1"),
         ("minhash@", "minhash@: "),
         ("minhash:bands=16,rows=5@0.6+minhash@0.6", "finds by one minhash and verifies by another"),
     ],

@@ -105,7 +105,7 @@ def test_a_text_stands_in_itself(words: list[str]) -> None:
 
 @given(st.lists(st.sampled_from("abcdef"), max_size=40), st.lists(st.sampled_from("uvwxyz"), max_size=40))
 def test_texts_without_a_common_word_share_nothing(left: list[str], right: list[str]) -> None:
-    assert passages_of(" ".join(left), " ".join(right)) == CommonPassages((), (0.0, 0.0))
+    assert passages_of(" ".join(left), " ".join(right)) == CommonPassages((), (0.0, 0.0), (len(left), len(right)))
 
 
 def documents(shared_data: Path) -> list[str]:

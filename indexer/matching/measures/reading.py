@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,22 +19,33 @@ from indexer.schemes.base import Scheme, Similarities, runs
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of
 from indexer.text.counts import counted
+from indexer.text.passages import LEAST_WORDS, Alignable, CommonPassages, Features, common_passages
 
 _READ = 500
 UNKNOWN = -1.0
 _NOTHING = "it has nothing to be verified by"
 
 
+class Parts(NamedTuple):
+    """How much of the question stands in a document, the other way round, and the words of the longest passage."""
+
+    of_question: float
+    of_document: float
+    longest: int
+
+
 class Reader(ABC):
     """Gives similarities of stored documents; what is unknown is below 0, and stands in `unread` with the reason."""
 
     remembered = 2000
-    """This many documents' evidence is kept in memory."""
+    """This many documents' evidence is kept in memory, or less where it is large."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.unread: dict[Ref, str] = {}
+        self.parts: dict[Ref, Parts] = {}
         self._known: OrderedDict[Ref, Any] = OrderedDict()
+        self._held = 0
         # Two are enough to know of another one than the document that is asked about.
         self._some_read: set[Ref] = set()
         self._first: ExtractionError | None = None
@@ -98,11 +109,17 @@ class Reader(ABC):
             page = missing[start : start + _READ]
             for ref, evidence in self._of(page):
                 known[ref] = self._known[ref] = evidence
+                self._held += self._size(evidence)
         for ref in wanted:
             self._known.move_to_end(ref)
-        while len(self._known) > self.remembered:
-            self._known.popitem(last=False)
+        while self._held > self.remembered:
+            _, forgotten = self._known.popitem(last=False)
+            self._held -= self._size(forgotten)
         return known
+
+    def _size(self, evidence: Any) -> int:  # noqa: ARG002 most is small
+        """The number of documents that one with such evidence counts for among those that are remembered."""
+        return 1
 
     def _of(self, refs: Sequence[Ref]) -> Iterator[tuple[Ref, Any]]:
         there = {ref: record for ref, record in zip(refs, self.store.get(refs), strict=True) if record}
@@ -124,49 +141,114 @@ class Reader(ABC):
 
 
 class TextReader(Reader):
-    """Compares the sets of 5-word shingles of the texts, which are read again from where the documents came from."""
+    """Compares the texts, which are read again from where the documents came from."""
 
     def __init__(self, store: Store, reading: Reading) -> None:
         super().__init__(store)
-        self._kind, self._texts = reading.kind, Texts(store)
-        self._coefficient = exact.jaccard if reading.kind == "text" else exact.containment
+        self.reading, self._texts = reading, Texts(store)
 
-    def _evidence_of(
-        self, records: Sequence[Record]
-    ) -> Iterator[tuple[Record, exact.ShingleSets | ExtractionError | None]]:
+    @abstractmethod
+    def _made(self, text: str | bytes) -> Any:
+        """The evidence of a text; None where it has no words."""
+
+    def _evidence_of(self, records: Sequence[Record]) -> Iterator[tuple[Record, Any]]:
         for record, text in self._texts.read(records):
-            yield record, text if isinstance(text, ExtractionError) else _shingles(text)
+            yield record, text if isinstance(text, ExtractionError) else self._made(text)
 
-    def asked(self, question: Question) -> exact.ShingleSets | None:
-        """The set of the question's shingles."""
+    def asked(self, question: Question) -> Any:
+        """The evidence of the question's text."""
         if question.text is not None:
-            return _shingles(question.text)
+            return self._made(question.text)
         if question.simhash is None:
             return None
         if question.record is None:
             raise UsageError(
-                f"{question.name} has no text, and {self._kind} compares texts; give a text or file, or ask with "
-                f"--match {SIMHASH_DOC}@3bits"
+                f"{question.name} has no text, and {self.reading.kind} compares texts; give a text or file, or ask "
+                f"with --match {SIMHASH_DOC}@3bits"
             )
         try:
-            return _shingles(self._texts.of(question.record))
+            return self._made(self._texts.of(question.record))
         except ExtractionError as error:
             raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}") from None
+
+
+class ShingleReader(TextReader):
+    """Compares the sets of 5-word shingles of the texts."""
+
+    def _made(self, text: str | bytes) -> exact.ShingleSets | None:
+        sets = exact.shingle_sets([text])
+        return sets if sets.values.size else None
 
     def _compared(self, one: exact.ShingleSets, others: Sequence[exact.ShingleSets]) -> Similarities:
         sizes = np.cumsum([0, one.values.size, *(other.values.size for other in others)])
         sets = exact.ShingleSets(np.concatenate([one.values, *(other.values for other in others)]), sizes)
-        return self._coefficient(sets, np.zeros(len(others), dtype=np.int64), np.arange(1, len(others) + 1))
+        coefficient = exact.jaccard if self.reading.kind == "text" else exact.containment
+        return coefficient(sets, np.zeros(len(others), dtype=np.int64), np.arange(1, len(others) + 1))
 
 
-def _shingles(text: str | bytes) -> exact.ShingleSets | None:
-    sets = exact.shingle_sets([text])
-    return sets if sets.values.size else None
+class AlignedReader(TextReader):
+    """Aligns the texts, and keeps in `parts` what a question and each document compared with it have in common."""
+
+    # Of texts and their words, which are whole books at times, so many documents are held at once.
+    _TOGETHER = 20
+
+    def __init__(self, store: Store, reading: Reading, features: Features) -> None:
+        super().__init__(store, reading)
+        self._features = features
+
+    def to_asked(self, asked: Any, refs: Sequence[Ref]) -> Similarities:
+        """The similarities of stored documents to what asked() gave, a few documents at a time."""
+        similarities = np.full(len(refs), UNKNOWN)
+        for start in range(0, len(refs), self._TOGETHER):
+            some = refs[start : start + self._TOGETHER]
+            for place, (ref, other) in enumerate(self._evidence(some).items(), start):
+                if asked is not None and other is not None:
+                    common = common_passages(asked, other, least=least_words(self.reading))
+                    self.parts[ref] = Parts(*common.shares, common.longest)
+                    similarities[place] = aligned_similarity(self.reading, common)
+        return similarities
+
+    def between(self, left: Sequence[Ref], right: Sequence[Ref]) -> Similarities:
+        """The similarities of pairs of stored documents, a few at a time."""
+        similarities = np.empty(len(left))
+        for start in range(0, len(left), self._TOGETHER):
+            some = slice(start, start + self._TOGETHER)
+            similarities[some] = super().between(left[some], right[some])
+        return similarities
+
+    def _size(self, evidence: Alignable | None) -> int:
+        return 1 + len(evidence.text) // 50_000 if evidence else 1
+
+    def _made(self, text: str | bytes) -> Alignable | None:
+        made = Alignable(text if isinstance(text, str) else text.decode("utf-8", "replace"), self._features)
+        return made if len(made.items) else None
+
+    def _compared(self, one: Alignable, others: Sequence[Alignable]) -> Similarities:
+        least = least_words(self.reading)
+        return np.array(
+            [aligned_similarity(self.reading, common_passages(one, other, least=least)) for other in others]
+        )
+
+
+def least_words(reading: Reading) -> int:
+    """The words that a passage has at least which counts for a verification by alignment."""
+    return min(reading.words, LEAST_WORDS) or LEAST_WORDS
+
+
+def aligned_similarity(reading: Reading, common: CommonPassages) -> float:
+    """The share of the shorter text in the other one, or of the left one; UNKNOWN where no passage has enough words."""
+    if common.longest < reading.words:
+        return UNKNOWN
+    return common.shares[0] if reading.of_query else common.share_of_shorter
 
 
 def reader_of(store: Store, rule: MatchRule) -> Reader | None:
     """The reader of documents for a rule that verifies by reading; None for another."""
-    return TextReader(store, rule.verifier) if isinstance(rule.verifier, Reading) else None
+    if not isinstance(rule.verifier, Reading):
+        return None
+    if rule.verifier.kind == "aligned":
+        return AlignedReader(store, rule.verifier, "letters" if rule.of_letters else "words")
+    return ShingleReader(store, rule.verifier)
 
 
 def preferred(store: Store) -> Scheme | None:
