@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
 from indexer.cli import cli
 from indexer.cli.options.answers import Answering
 from indexer.library.records import Described, Stored
@@ -22,10 +24,17 @@ _WHOLE = f"the members of [a stored document](#{RECORD.lower().replace(' ', '-')
 def declared_sections() -> dict[str, str]:
     """The text below each heading of the page, for what is declared."""
     found = {RECORD: _section(Described, whole=True)}
-    for name, command in cli.commands.items():
+    for name, command in _commands(cli):
         if isinstance(command, Answering) and command.result is not Described:
             found[name] = _section(command.result, many=command.many)
     return found
+
+
+def _commands(group: click.Group, front: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        yield front + name, command
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{front}{name} ")
 
 
 def page(text: str) -> str:

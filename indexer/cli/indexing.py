@@ -37,7 +37,7 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.indexing import Indexing
-    from indexer.library.records import Indexed
+    from indexer.library.outcomes import Indexed
     from indexer.model.times import Refresh
 
 
@@ -115,7 +115,7 @@ loading_options = Group(
 
 @click.command(
     cls=Answering,
-    answers="Indexed",
+    answers="outcomes:Indexed",
     short_help="Add documents to the store, or update them.",
     epilog="""
 \b

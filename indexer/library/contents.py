@@ -19,7 +19,8 @@ from indexer.library.given import columns_of, document, documents
 from indexer.library.held import AT_ONCE, Held, Progress
 from indexer.library.indexing import arrivals, indexed, with_added
 from indexer.library.options import Arriving, content_of
-from indexer.library.records import Described, Erased, Failure, Indexed
+from indexer.library.outcomes import Indexed
+from indexer.library.records import Described, Erased, Failure
 from indexer.library.rows import Rows
 from indexer.matching.rule import MatchRule
 from indexer.model.chunking import chunks

@@ -20,7 +20,7 @@ from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import STDIN, Sources
 from indexer.library.opening import Tell, opened, tell_contended, warned
 from indexer.library.options import USUAL_CONTENT, Arriving, Extraction, Fingerprinting, Refresh, Walk, content_of
-from indexer.library.records import Indexed
+from indexer.library.outcomes import Indexed
 from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.model.paths import store_file
 from indexer.opening import open_store

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from indexer.opening import open_store
@@ -20,6 +22,24 @@ class Tell(Protocol):
 
     def __call__(self, text: str, *, level: Level = "info", **fields: object) -> None:
         """Tell it."""
+
+
+class Underway(Protocol):
+    """The counts of a run that is under way: of `total` documents (0 if unknown), so many are `done`."""
+
+    total: int
+
+    @property
+    def done(self) -> int:
+        """The number of documents dealt with."""
+
+    @property
+    def failures(self) -> int:
+        """The number of those that failed."""
+
+
+Follow = Callable[[Underway], AbstractContextManager[object]]
+"""Called with the counts of a run; what it gives is entered while they change."""
 
 
 def warned(text: str, *, level: Level = "info", **_fields: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Limits, Options
@@ -181,6 +181,64 @@ class Arriving:
 
     def __bool__(self) -> bool:
         return self.cluster or self.skip_duplicates
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRun:
+    """The place of a batch's run; `master` is a URL of Spark, None for what spark-submit or its configuration says."""
+
+    run_on: Literal["local", "spark"] = "local"
+    master: str | None = None
+
+    @property
+    def on_spark(self) -> bool:
+        """True if tasks of Spark do the work."""
+        return self.run_on == "spark"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSpread:
+    """The place where clusters are made, and on Spark the number of parts; None for the usual numbers."""
+
+    running: BatchRun = BatchRun()
+    partitions: int | None = None
+    most_joined: int | None = None
+    most_grouped: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchComparison:
+    """The older documents that are compared too, the memory, and what becomes of stale inputs and repeated ids."""
+
+    memory: int = 2 << 30
+    against: str | None = None
+    stale: Literal["refuse", "forget", "keep"] = "refuse"
+    latest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutput:
+    """The place that documents go to, the way they are written, and how many origins their clusters must have."""
+
+    out: str
+    tag: bool = False
+    texts: bool = False
+    min_origins: int | None = None
+    singletons: Literal["keep", "drop"] = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLoading:
+    """The clusters that are loaded too, the places of documents, and what may be made and changed there."""
+
+    clusters: str | None = None
+    index_column: str = ""
+    routing_column: str = ""
+    no_create: bool = False
+    create_missing: bool = False
+    allow_version_change: bool = False
+    dry_run: bool = False
+    stale: Literal["refuse", "keep"] = "refuse"
 
 
 def content_of(store: Store) -> Content:

@@ -49,6 +49,7 @@ ASKED: dict[str, list[list[str]]] = {
     ],
 }
 ENGINES = {"setup", "annotate"}
+BATCH = {"batch sketch", "batch cluster", "batch filter", "batch report", "batch dedupe", "batch load"}
 # Members only where a store has several indices, where very many documents share a key, where a file is gone, where
 # another package's scheme is broken, and columns of other formats.
 ELSEWHERE = {
@@ -91,7 +92,8 @@ def answers(neardup: Neardup, asked: list[str]) -> list[Any]:
 def test_every_command_has_its_section() -> None:
     with_json = {name for name, command in cli.commands.items() if "json" in {each.name for each in command.params}}
     titles = set(re.findall(r"^## (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)) - {RECORD, REMARKS}
-    assert with_json - {"show"} | {"pairs", "report"} == titles == {*ASKED, *ENGINES}
+    assert with_json - {"show"} | {"pairs", "report"} == titles - BATCH == {*ASKED, *ENGINES}
+    assert titles >= BATCH
 
 
 def test_the_page_is_as_the_results_are_declared() -> None:

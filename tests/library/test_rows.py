@@ -10,7 +10,8 @@ import pytest
 
 import indexer
 from indexer.errors import UsageError
-from indexer.library.records import Cluster, Indexed, Match, Pair
+from indexer.library.outcomes import Indexed
+from indexer.library.records import Cluster, Match, Pair
 from indexer.library.rows import Rows
 from tests.cli.written import prose
 

@@ -22,7 +22,7 @@ SKETCHES = "sketches"
 Stale = Literal["refuse", "forget", "keep"]
 """What becomes of sketches whose input is gone or another one."""
 Standing = Literal["same", "changed", "gone", "unseen"]
-_SHOWN, _LISTED = 5, 50
+_LISTED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,3 @@ def inputs_for(folder: str, against: str | None = None, stale: Stale = "refuse")
         if standing(path, footer) != "same":
             unseen.append(footer["input"])
     return Inputs(tuple(unseen), tuple(place for _, place, _ in wrong))
-
-
-def named_few(places: Sequence[str]) -> str:
-    """The number of inputs and the first of them, in words."""
-    return f"{counted(len(places), 'input')}: {', '.join(places[:_SHOWN])}" + (", ..." * (len(places) > _SHOWN))

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.batch.running import Spread, spread_options, steps_of
+from indexer.cli.batch.running import spread_options
+from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.matching import match_option, show_rule
 from indexer.cli.options.paths import A_FOLDER, A_PATH
 from indexer.cli.options.shared import Size, json_option
 from indexer.cli.terminal.output import answer_json, fields
-from indexer.library.options import ClusterOptions
+from indexer.library.options import BatchComparison, BatchSpread, ClusterOptions
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.batch.sketches.inputs import Stale
+    from indexer.library.batch_outcomes import BatchClustered
 
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The older documents that are compared too, the memory, and what becomes of stale inputs and repeated ids."""
-
-    memory: int
-    against: str | None
-    stale: Stale
-    latest: bool
-
+# This many inputs are named.
+_SHOWN = 5
 
 compared_options = Group(
-    Compared,
+    BatchComparison,
     click.option(
         "--memory",
         cls=Related,
@@ -69,6 +61,8 @@ compared_options = Group(
 
 
 @click.command(
+    cls=Answering,
+    answers="batch_outcomes:BatchClustered",
     short_help="Put sketched documents into clusters.",
     epilog="""
 \b
@@ -93,11 +87,7 @@ rule for the canonical one, null for a document that repeats none, and repeats_s
 documents, where they are now, are in OUT/clusters-before. They are as neardup cluster makes them after new documents
 were indexed into a store of the older ones. What was kept of the older documents stays, and new ones near it go.
 
-With --json one object: rule, bound, canonical, similarity and by_hash_alone (of the rule), documents, replaced,
-differing (of these), compared, kept, removed, unseen and stale (inputs that are not as they were and count on),
-clusters, clustered, largest, split, comparisons, and the ten largest buckets (documents that share a key) and
-components with what they took; with --against also older, new and repeating; seconds. OUT/clustering.json keeps it, and
-neardup batch report shows it again.
+OUT/clustering.json keeps the figures, and neardup batch report shows them again.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
@@ -115,69 +105,47 @@ def cluster(
     out: str,
     match: str | None,
     clustering: ClusterOptions,
-    given: Compared,
-    spread: Spread,
+    comparison: BatchComparison,
+    spread: BatchSpread,
     explain: bool,
     json: bool,
 ) -> None:
     """Put the documents of a folder's sketches into clusters of near-duplicates."""
-    from indexer.batch.clusters.clustering import Wanted
-    from indexer.batch.reading import form_in, rule_of
-    from indexer.clustering.canonical import CanonicalRule
+    from indexer.library import batches
 
-    form = form_in(folder)
-    rule = rule_of(form, match)
     if explain:
-        show_rule(rule)
-    chosen = clustering.canonical_rule or CanonicalRule()
-    wanted = Wanted(
-        rule,
-        chosen,
-        clustering.bound,
-        given.memory,
-        spread.partitions,
-        given.against,
-        most_grouped=spread.most_grouped,
-        stale=given.stale,
-        latest=given.latest,
-    )
-    begin = time.monotonic()
-    with steps_of(spread.running, spread.most_joined) as steps:
-        said = steps.cluster(folder, out, wanted)
-    said["seconds"] = round(time.monotonic() - begin, 3)
+        show_rule(batches.rule_for(folder, match))
+    done = batches.cluster(folder, out, match=match, clustering=clustering, comparison=comparison, spread=spread)
     if json:
-        answer_json(said)
+        answer_json(done)
     else:
-        show_clusters(said)
+        show_clusters(done)
 
 
-def _replaced(said: dict[str, Any]) -> str:
-    other = f", {said['differing']:,} of them with another text" if said["differing"] else ""
-    return f"{said['replaced']:,} by a later one of the same id{other}" if said["replaced"] else ""
-
-
-def show_clusters(said: dict[str, Any]) -> None:
+def show_clusters(done: BatchClustered) -> None:
     """Print what was found, for people."""
-    from indexer.batch.sketches.inputs import named_few
-    from indexer.matching.rule import rule_name
-
-    clusters = said["clusters"]
+    clusters, other = done.clusters, f", {done.differing:,} of them with another text" if done.differing else ""
     fields(
         [
-            ("rule", rule_name(said["rule"])),
-            ("documents", f"{said['documents']:,}, of them {said['compared']:,} compared"),
-            ("new", f"{said['new']:,}, and {said['repeating']:,} that repeat older ones" if "new" in said else ""),
-            ("replaced", _replaced(said)),
-            ("clusters", f"{clusters:,}, the largest of {said['largest']:,}" if clusters else "0"),
-            ("clustered", f"{counted(said['clustered'], 'document')}"),
-            ("kept", f"{said['kept']:,}, and {said['removed']:,} that are near one of them"),
-            ("split", f"{counted(said['split'], 'chain was', 'chains were')} too wide" if said["split"] else ""),
-            ("compared", f"{counted(said['comparisons'], 'pair')}"),
-            ("not seen", f"{named_few(said['unseen'])}; counted on" if said["unseen"] else ""),
-            ("took", f"{said['seconds']:.1f} s" if "seconds" in said else ""),
-            ("stale", f"{named_few(said['stale'])}; counted on" if said["stale"] else ""),
+            ("rule", done.rule_name),
+            ("documents", f"{done.documents:,}, of them {done.compared:,} compared"),
+            ("new", "" if done.new is None else f"{done.new:,}, and {done.repeating:,} that repeat older ones"),
+            ("replaced", f"{done.replaced:,} by a later one of the same id{other}" if done.replaced else ""),
+            ("clusters", f"{clusters:,}, the largest of {done.largest:,}" if clusters else "0"),
+            ("clustered", f"{counted(done.clustered, 'document')}"),
+            ("kept", f"{done.kept:,}, and {done.removed:,} that are near one of them"),
+            ("split", f"{counted(done.split, 'chain was', 'chains were')} too wide" if done.split else ""),
+            ("compared", f"{counted(done.comparisons, 'pair')}"),
+            ("not seen", f"{inputs_named(done.unseen)}; counted on" if done.unseen else ""),
+            ("took", "" if done.seconds is None else f"{done.seconds:.1f} s"),
+            ("stale", f"{inputs_named(done.stale)}; counted on" if done.stale else ""),
         ]
     )
+
+
+def inputs_named(places: Sequence[str]) -> str:
+    """The number of inputs and the first of them, in words."""
+    return f"{counted(len(places), 'input')}: {', '.join(places[:_SHOWN])}" + (", ..." * (len(places) > _SHOWN))
 
 
 COMMANDS = (cluster,)

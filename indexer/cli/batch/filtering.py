@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.batch.running import Running, running_options, steps_of
+from indexer.cli.batch.running import running_options
+from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
-from indexer.cli.terminal.output import answer_json, fields, shown_store
+from indexer.cli.terminal.output import answer_json, fields
+from indexer.library.options import BatchOutput, BatchRun
 from indexer.model import MOST_ORIGINS
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.batch.filtering import Filtered
-
-
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """The place that documents go to, the way they are written, and how many origins their clusters must have."""
-
-    out: str
-    tag: bool
-    texts: bool
-    min_origins: int | None
-    singletons: Literal["keep", "drop"]
-
-    @property
-    def output(self) -> dict[str, Any]:
-        """The fields of `indexer.batch.copying.Output` beside the folder."""
-        least, kept = self.min_origins or 1, self.singletons == "keep"
-        return {"tag": self.tag, "texts": self.texts, "min_origins": least, "singletons": kept}
-
+    from indexer.library.batch_outcomes import BatchDeduped, BatchFiltered
 
 writing_options = Group(
-    Writing,
+    BatchOutput,
     click.option("--out", required=True, type=A_PATH, metavar="OUT", help="The folder to write to, a new one."),
     click.option(
         "--tag",
@@ -69,13 +52,8 @@ writing_options = Group(
 )
 
 
-def left_out(done: Filtered) -> dict[str, int]:
-    """The numbers of documents left out beside those that repeat others, as JSON names them."""
-    return {"replaced": done.replaced, "few_origins": done.few_origins, "singletons": done.singletons}
-
-
-def left_out_fields(done: Filtered, writing: Writing) -> list[tuple[str, str]]:
-    """The same for people; empty where nothing of the kind was asked."""
+def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) -> list[tuple[str, str]]:
+    """The documents left out beside those that repeat others, in words; empty where nothing of the kind was asked."""
     few = f"{done.few_origins:,} of clusters from fewer than {writing.min_origins} origins"
     alone = f", {done.singletons:,} of no cluster" if writing.singletons == "drop" else ""
     replaced = f"{done.replaced:,} by a later one of the same id" if done.replaced else ""
@@ -83,6 +61,8 @@ def left_out_fields(done: Filtered, writing: Writing) -> list[tuple[str, str]]:
 
 
 @click.command(
+    cls=Answering,
+    answers="batch_outcomes:BatchFiltered",
     name="filter",
     short_help="Write the documents to keep.",
     epilog="""
@@ -107,8 +87,6 @@ id), few-origins or no-cluster.
 What stands for a removed document has to be among what is written, or in a batch that --against names; otherwise
 nothing is written, and the file that has it is named.
 
-With --json one object: out, removed_list, files, kept, removed, replaced, few_origins, singletons, left_out (files, by
-name or kind), seconds.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
@@ -130,38 +108,24 @@ name or kind), seconds.
 def filter_command(
     paths: tuple[str, ...],
     clusters: str,
-    writing: Writing,
+    writing: BatchOutput,
     against: tuple[str, ...],
     unverified: bool,
-    running: Running,
+    running: BatchRun,
     json: bool,
 ) -> None:
     """Write the documents to keep of files that were clustered, each file in its own format."""
-    from indexer.batch.copying import Output
-    from indexer.batch.filtering import keep, removed_file
+    from indexer.library import batches
 
-    out = writing.out
-    output = Output(out, **writing.output)
-    with steps_of(running) as steps:
-        done = keep(paths, clusters, output, against=against, unverified=unverified, write=steps.write)
+    done = batches.filter(paths, clusters, writing, against=against, unverified=unverified, running=running)
     if json:
-        counts = {name: getattr(done, name) for name in ("files", "kept", "removed")}
-        answer_json(
-            {
-                "out": shown_store(out),
-                "removed_list": shown_store(removed_file(out)),
-                **counts,
-                **left_out(done),
-                "left_out": done.left_out,
-                "seconds": round(done.seconds, 3),
-            }
-        )
+        answer_json(done)
         return
     fields(
         [
             ("files", f"{done.files:,}"),
             ("kept", f"{done.kept:,}"),
-            ("removed", f"{done.removed:,}, listed in {removed_file(out)}"),
+            ("removed", f"{done.removed:,}, listed in {done.removed_list}"),
             *left_out_fields(done, writing),
             ("left out", f"{counted(done.left_out, 'file')} by name or kind of file" if done.left_out else ""),
             ("took", f"{done.seconds:.1f} s"),

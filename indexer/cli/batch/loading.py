@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
+from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import Talk, refresh_option, store_option, talk_options, tell_contended
-from indexer.cli.terminal.output import answer_json, fields, say, shown_store
-from indexer.errors import UsageError
+from indexer.cli.options.shared import Talk, refresh_option, store_option, talk_options
+from indexer.cli.terminal.output import answer_json, fields, say
+from indexer.library.options import BatchLoading
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.batch.loading import Loaded
-    from indexer.batch.rows import Batch
+    from indexer.library.batch_outcomes import BatchLoaded
     from indexer.model.times import Refresh
 
-
-@dataclass(frozen=True, slots=True)
-class Loading:
-    """The clusters that are loaded too, the places of documents, and what may be made and changed there."""
-
-    clusters: str | None
-    index_column: str
-    routing_column: str
-    no_create: bool
-    create_missing: bool
-    allow_version_change: bool
-    dry_run: bool
-    stale: Literal["refuse", "keep"]
-
-
 loading_options = Group(
-    Loading,
+    BatchLoading,
     click.option(
         "--clusters",
         type=A_PATH,
@@ -87,6 +70,8 @@ loading_options = Group(
 
 
 @click.command(
+    cls=Answering,
+    answers="batch_outcomes:BatchLoaded",
     short_help="Put sketches and clusters into a store.",
     epilog="""
 \b
@@ -105,9 +90,6 @@ and named. DIR and the store must have the same schemes, content mode and versio
 Run the same command again to resume: what is there already is not written again. If the store has other documents too,
 these were not compared with the new ones; neardup cluster does that.
 
-With --json one object: store, dry_run, documents, created, replaced, unchanged, missing, first_missing, failed (by
-reason), empty, short, others (documents of the store that are not in DIR), rule (null without clusters), written
-(documents, clusters, removed: what changed of clusters), contended, seconds.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
@@ -115,97 +97,53 @@ reason), empty, short, others (documents of the store that are not in DIR), rule
 @loading_options
 @refresh_option
 @talk_options
-def load(folder: str, store: str, loading: Loading, refresh: Refresh, talk: Talk) -> int:
+def load(folder: str, store: str, loading: BatchLoading, refresh: Refresh, talk: Talk) -> int:
     """Put what a batch has made into a store: documents with their sketches, their clusters, and the rule."""
-    import time
+    from indexer.library import batches
 
-    from indexer.batch.loading import Loaded
-    from indexer.batch.loading import load as loaded
-    from indexer.batch.rows import Batch, Places
-    from indexer.engine.documents.destinations import Opening, Stored, opened
-    from indexer.library.opening import tell_made
-
-    batch = Batch.of(folder, loading.clusters, stale=loading.stale)
-    summary, begin = Loaded(), time.monotonic()
-    # These are for documents that are there already.
-    owners = list(filter(typed, ("create_missing", "allow_version_change")))
-    how = Opening(
-        create=not (loading.no_create or owners),
-        create_missing=loading.create_missing,
-        dry_run=loading.dry_run,
+    done = batches.load(
+        folder,
+        store,
+        loading,
+        # In a settings file they are for the other stores.
+        of_owner=typed("create_missing") or typed("allow_version_change"),
         refresh=refresh,
-        allow_version_change=loading.allow_version_change,
+        tell=say,
+        following=talk.following("loading"),
     )
-    with opened(store, batch.form.info, how) as target, _bar(summary) if talk.progress else nullcontext():
-        if owners and isinstance(target.destination, Stored):
-            flag = owners[0].replace("_", "-")
-            raise UsageError(f"--{flag} is for somebody else's index; {shown_store(store)} is neardup's own")
-        into = target.destination.store
-        if into is not None:
-            tell_made(into, store, say)
-        places = Places(loading.index_column, loading.routing_column, target.indices, target.scattered)
-        loaded(batch, target.destination, places=places, dry_run=loading.dry_run, summary=summary)
-        contended = tell_contended(into) if into is not None else 0
-    summary.seconds = time.monotonic() - begin
-    if not talk.is_enough(summary):
-        _report(summary, batch, store, contended, loading, as_json=talk.json)
+    if not talk.is_enough(done):
+        _report(done, as_json=talk.json)
     return 0
 
 
-def _bar(summary: Loaded) -> AbstractContextManager[object]:
-    from indexer.cli.terminal.progress import Following
-
-    return Following(summary, "loading")
-
-
-def _report(summary: Loaded, batch: Batch, store: str, contended: int, loading: Loading, *, as_json: bool) -> None:
-    from indexer.matching.rule import rule_name
-
-    rule, changes = batch.rule, summary.changes
+def _report(done: BatchLoaded, *, as_json: bool) -> None:
     if as_json:
-        names = ("created", "replaced", "unchanged", "missing", "first_missing")
-        answer_json(
-            {
-                "store": shown_store(store),
-                "dry_run": loading.dry_run,
-                "documents": summary.total,
-                **{name: getattr(summary, name) for name in names},
-                "failed": dict(summary.failed),
-                "empty": summary.empty,
-                "short": summary.short,
-                "others": summary.others,
-                "rule": rule,
-                "written": {
-                    "documents": changes.documents, "clusters": changes.clusters, "removed": changes.removed,
-                },
-                "contended": contended,
-                "seconds": round(summary.seconds, 3),
-            }
-        )  # fmt: skip
+        answer_json(done)
         return
-    first = ", ".join(summary.first_missing) + (", ..." if summary.missing > len(summary.first_missing) else "")
+    first = ", ".join(done.first_missing) + (", ..." if done.missing > len(done.first_missing) else "")
+    changes = done.written
     written = f"{counted(changes.documents, 'document')}, {counted(changes.clusters, 'cluster')}; "
     written += f"{counted(changes.removed, 'cluster')} removed"
     fields(
         [
-            ("documents", f"{summary.total:,} in {summary.seconds:.1f} s"),
-            ("created", f"{summary.created:,}"),
-            ("replaced", f"{summary.replaced:,}" if summary.replaced else ""),
-            ("unchanged", f"{summary.unchanged:,}" if summary.unchanged else ""),
-            ("missing", f"{summary.missing:,} that the index does not have: {first}" if summary.missing else ""),
-            ("empty", f"{summary.empty:,}  no text, so they match nothing" if summary.empty else ""),
-            ("too short", f"{summary.short:,}  left out of answers unless asked for" if summary.short else ""),
-            ("failed", f"{counted(summary.failures, 'document')}: {summary.reasons}" if summary.failures else ""),
-            ("rule", rule_name(rule) if rule else "none; DIR has no clusters"),
-            ("clusters written", "" if loading.dry_run or rule is None else written),
+            ("documents", f"{done.documents:,} in {done.seconds:.1f} s"),
+            ("created", f"{done.created:,}"),
+            ("replaced", f"{done.replaced:,}" if done.replaced else ""),
+            ("unchanged", f"{done.unchanged:,}" if done.unchanged else ""),
+            ("missing", f"{done.missing:,} that the index does not have: {first}" if done.missing else ""),
+            ("empty", f"{done.empty:,}  no text, so they match nothing" if done.empty else ""),
+            ("too short", f"{done.short:,}  left out of answers unless asked for" if done.short else ""),
+            ("failed", f"{counted(done.failures, 'document')}: {done.reasons}" if done.failures else ""),
+            ("rule", done.rule_name or "none; DIR has no clusters"),
+            ("clusters written", "" if done.dry_run or done.rule is None else written),
         ]
     )
-    if summary.others and rule:
+    if done.others and done.rule:
         say(
-            f"the store has {counted(summary.others, 'other document')}, which the new ones were not compared with; "
+            f"the store has {counted(done.others, 'other document')}, which the new ones were not compared with; "
             "neardup cluster does that"
         )
-    if loading.dry_run:
+    if done.dry_run:
         say("a dry run: nothing was written")
 
 

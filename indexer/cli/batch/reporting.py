@@ -7,13 +7,17 @@ from typing import Any
 import click
 
 from indexer.cli.batch.clustering import show_clusters
+from indexer.cli.options.answers import Answering
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields, table
+from indexer.model.declared import as_json
 from indexer.text.counts import counted
 
 
 @click.command(
+    cls=Answering,
+    answers="batch_outcomes:BatchFigures",
     short_help="Show what the clusters of a batch are.",
     epilog="""
 \b
@@ -26,27 +30,24 @@ the ten largest clusters, and the ten largest buckets (documents that share a ke
 that are near directly or through others, before long chains are cut), each with an example and how many comparisons it
 took. Documents with equal sketches are one node.
 
-With --json one object: what neardup batch cluster --json gives, and redundant (documents that are near one
-that is kept), redundant_share, spanning (clusters from two hosts or folders or more), sizes, and largest_clusters
-(each cluster, size, canonical).
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
 @json_option
 def report(folder: str, json: bool) -> None:
     """Show the figures of a batch's clusters, and what was largest and took most."""
-    from indexer.batch.summary import figures
+    from indexer.library import batches
 
-    said = figures(folder)
+    found = batches.report(folder)
     if json:
-        answer_json(said)
+        answer_json(found)
         return
-    show_clusters(said)
-    fields([("spanning", f"{counted(said['spanning'], 'cluster')} from two hosts or folders or more")])
-    _show("clusters of size", [{"members": name, "clusters": count} for name, count in said["sizes"].items()])
-    _show("largest clusters", said["largest_clusters"])
-    _show("largest buckets", said["buckets"])
-    _show("largest components", said["components"])
+    show_clusters(found)
+    fields([("spanning", f"{counted(found.spanning, 'cluster')} from two hosts or folders or more")])
+    _show("clusters of size", [{"members": name, "clusters": count} for name, count in found.sizes.items()])
+    _show("largest clusters", as_json(found.largest_clusters))
+    _show("largest buckets", as_json(found.buckets))
+    _show("largest components", as_json(found.components))
 
 
 def _show(title: str, rows: list[dict[str, Any]]) -> None:

@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
 import click
 
 from indexer.cli.options.groups import Group, Related
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from indexer.batch.deduping import Steps
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """The place of a batch's run; `master` is a URL of Spark, None for what spark-submit or its configuration says."""
-
-    run_on: Literal["local", "spark"]
-    master: str | None
-
-    @property
-    def on_spark(self) -> bool:
-        """True if tasks of Spark do the work."""
-        return self.run_on == "spark"
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """The place where clusters are made, and on Spark the number of parts."""
-
-    running: Running
-    partitions: int | None
-    most_joined: int | None
-    most_grouped: int | None
-
+from indexer.library.options import BatchRun, BatchSpread
 
 running_options = Group(
-    Running,
+    BatchRun,
     click.option(
         "--run-on",
         type=click.Choice(("local", "spark")),
@@ -59,7 +27,7 @@ running_options = Group(
 )
 
 spread_options = Group(
-    Spread,
+    BatchSpread,
     running_options,
     click.option(
         "--partitions",
@@ -88,19 +56,3 @@ spread_options = Group(
         "their sketches; what more of them have in common is compared key by key first.  [default: 1,000,000]",
     ),
 )
-
-
-@contextmanager
-def steps_of(running: Running, most_joined: int | None = None) -> Iterator[Steps]:
-    """The steps of a batch where it runs; `most_joined` is for Spark."""
-    from indexer.batch.deduping import Steps
-
-    if not running.on_spark:
-        yield Steps()
-        return
-    from indexer.batch.spark.deduping import steps
-    from indexer.batch.spark.frames import MOST_JOINED
-    from indexer.batch.spark.session import running as running_spark
-
-    with running_spark(running.master) as spark:
-        yield steps(spark, most_joined=most_joined or MOST_JOINED)

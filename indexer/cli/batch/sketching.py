@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import re
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.batch.running import Running, running_options, steps_of
+from indexer.cli.batch.clustering import inputs_named
+from indexer.cli.batch.running import running_options
 from indexer.cli.indexing import walk_options
+from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group
 from indexer.cli.options.paths import A_FOLDER
 from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import Talk, extraction_options, talk_options
-from indexer.cli.terminal.output import answer_json, fields, say, shown_store, size
-from indexer.errors import ExtractionError, UsageError
-from indexer.library.options import Extraction, Fingerprinting, Walk, list_of_paths
+from indexer.cli.terminal.output import answer_json, fields, say, size
+from indexer.errors import ExtractionError
+from indexer.library.options import LEFT_OUT, BatchRun, Extraction, Fingerprinting, Walk
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from indexer.batch.form import Form
-    from indexer.batch.sketches.sketching import Summary
-    from indexer.ingest.sources import Rejected, Sources
+    from indexer.library.batch_outcomes import BatchSketched
 
     _TaskType = click.ParamType[tuple[int, int]]
 else:
@@ -72,6 +68,8 @@ batch_options = Group(
 
 
 @click.command(
+    cls=Answering,
+    answers="batch_outcomes:BatchSketched",
     short_help="Write sketches of documents to files.",
     epilog="""
 \b
@@ -90,8 +88,6 @@ otherwise (schemes, --min-tokens, --content, another version of the extraction) 
 What lay in a folder or pattern that is named, and is there no more, is forgotten: its sketches are removed. What this
 machine can't see (another machine's disk, an unmounted one, an object store) is not taken for gone.
 
-With --json one object: out, files, done_before, documents, empty, short, failed (by reason), forgotten (names),
-left_out (files, by name or kind), bytes, seconds.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
@@ -107,109 +103,46 @@ def sketch(
     walk: Walk,
     making: Fingerprinting,
     extraction: Extraction,
-    running: Running,
+    running: BatchRun,
     talk: Talk,
 ) -> int:
     """Write the sketches of documents to files of Parquet."""
-    if not paths and not walk.paths_from:
-        raise UsageError("name at least one file, folder or pattern")
-    if "-" in paths:
-        raise UsageError("a batch reads files, so that it can go on where it ended; neardup index reads standard input")
-    from indexer.batch.form import Making
-    from indexer.batch.sketches.parts import parts_of
-    from indexer.batch.sketches.sketching import Summary
+    from indexer.library import batches
 
-    if running.on_spark and batch.task:
-        raise UsageError("--task is for machines that are started one by one; --run-on spark has tasks of its own")
-    listed = list_of_paths(walk.paths_from) if walk.paths_from else ()
-    sources = sources_of_options(paths, batch.out, walk, extraction, listed)
-    form = form_of_options(making, extraction, batch.time_field)
-    rejected: list[Rejected] = []
-    parts = parts_of(sources, rejected.append)
-    begin = time.monotonic()
-    summary = Summary()
-    summary.failed.update(each.reason for each in rejected)
-    how = Making(form, extraction.limits, making.processes)
-    share = {"task": batch.task} if batch.task else {}
-    with steps_of(running) as steps:
-        steps.sketch(sources, parts, batch.out, how, summary=summary, **share)
-    summary.seconds = time.monotonic() - begin
-    for each in rejected[:_SHOWN]:
-        say(f"{each.source}: {each.reason}: {each.detail}")
+    done = batches.sketch(
+        paths,
+        batch.out,
+        walk,
+        making,
+        extraction,
+        time_field=batch.time_field,
+        task=batch.task or (1, 1),
+        running=running,
+    )
+    for line in done.unreadable[:_SHOWN]:
+        say(line)
     # What could not be read at all has no row, and was said above.
-    lists = f"the column failed of {batch.out}/sketches says why" if summary.failures > len(rejected) else ""
-    if not talk.is_enough(summary, lists or "see above"):
-        _report(summary, batch.out, lists, as_json=talk.json)
-    return ExtractionError.exit_code if batch.strict and summary.failures else 0
+    lists = f"the column failed of {batch.out}/sketches says why" if done.failures > len(done.unreadable) else ""
+    if not talk.is_enough(done, lists or "see above"):
+        _report(done, lists, as_json=talk.json)
+    return ExtractionError.exit_code if batch.strict and done.failures else 0
 
 
-def sources_of_options(
-    paths: tuple[str, ...], out: str, walk: Walk, extraction: Extraction, listed: Iterable[str]
-) -> Sources:
-    """The sources of a batch in the folder `out`: the paths, and those of a list."""
-    from indexer.ingest.sources import Selection, Sources
-
-    selection = Selection(
-        include=walk.include,
-        exclude=walk.exclude,
-        hidden=walk.hidden,
-        follow_links=walk.follow_links,
-        id_from=walk.id_from,
-        # As the folder of a store's file is: what lies beside the batch is named from there.
-        base=os.path.dirname(os.path.abspath(out)),
-        line_limit=extraction.max_size,
-        columns=walk.columns.columns(extraction),
-    )
-    return Sources(paths, selection, paths_from=listed)
-
-
-def form_of_options(making: Fingerprinting, extraction: Extraction, time_field: str | None) -> Form:
-    """The form of the sketches that the options ask for."""
-    from indexer.batch.form import Form
-    from indexer.matching.kept import schemes_of_new
-
-    return Form(
-        tuple(scheme.id for scheme in schemes_of_new(making.schemes, making.scheme)),
-        making.min_tokens,
-        extraction.content or "landmarks",
-        extraction.extractor,
-        extraction.format or "",
-        time_field or "",
-    )
-
-
-def _report(summary: Summary, out: str, lists: str, *, as_json: bool) -> None:
-    from indexer.batch.sketches.inputs import named_few
-    from indexer.ingest.sources import LEFT_OUT
-
+def _report(done: BatchSketched, lists: str, *, as_json: bool) -> None:
     if as_json:
-        answer_json(
-            {
-                "out": shown_store(out),
-                "files": summary.parts,
-                "done_before": summary.done_before,
-                "documents": summary.documents,
-                "empty": summary.empty,
-                "short": summary.short,
-                "failed": dict(summary.failed),
-                "forgotten": summary.forgotten,
-                "left_out": summary.left_out,
-                "bytes": summary.bytes_read,
-                "seconds": round(summary.seconds, 3),
-            }
-        )
+        answer_json(done)
         return
-    before = f", {summary.done_before:,} done before" if summary.done_before else ""
+    before = f", {done.done_before:,} done before" if done.done_before else ""
     fields(
         [
-            ("files", f"{summary.parts:,}{before}"),
-            ("documents", f"{summary.documents:,}, {size(summary.bytes_read)} in {summary.seconds:.1f} s"),
-            ("empty", f"{summary.empty:,}  no text, so they match nothing" if summary.empty else ""),
-            ("too short", f"{summary.short:,}  left out of clusters" if summary.short else ""),
-            ("failed", f"{counted(summary.failures, 'document')}: {summary.reasons}" if summary.failures else ""),
+            ("files", f"{done.files:,}{before}"),
+            ("documents", f"{done.documents:,}, {size(done.bytes)} in {done.seconds:.1f} s"),
+            ("empty", f"{done.empty:,}  no text, so they match nothing" if done.empty else ""),
+            ("too short", f"{done.short:,}  left out of clusters" if done.short else ""),
+            ("failed", f"{counted(done.failures, 'document')}: {done.reasons}" if done.failures else ""),
             ("", lists),
-            ("forgotten", f"{named_few(summary.forgotten)}; gone since" if summary.forgotten else ""),
-            ("left out", f"{counted(summary.left_out, 'file')} {LEFT_OUT}" if summary.left_out else ""),
+            ("forgotten", f"{inputs_named(done.forgotten)}; gone since" if done.forgotten else ""),
+            ("left out", f"{counted(done.left_out, 'file')} {LEFT_OUT}" if done.left_out else ""),
         ]
     )
 

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, get_args
 
@@ -23,6 +24,7 @@ from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
     from indexer.library.collection import Collection
+    from indexer.library.opening import Follow
     from indexer.model.times import Refresh
     from indexer.stores import Store, StoreInfo
 
@@ -229,6 +231,14 @@ class Talk:
     def progress(self) -> bool:
         """True if progress is shown: to a terminal, not `quiet`, and no JSON on standard error."""
         return sys.stderr.isatty() and not self.quiet and not in_json()
+
+    def following(self, doing: str) -> Follow:
+        """The function that shows the progress of a run, if it is shown, with what it is `doing`."""
+        if not self.progress:
+            return nullcontext
+        from indexer.cli.terminal.progress import Following
+
+        return lambda counts: Following(counts, doing)
 
     def is_enough(self, summary: _Outcome, lists: str = "neardup failures lists them") -> bool:
         """True if a `quiet` run gets no summary; then it says only what failed, and what lists it."""

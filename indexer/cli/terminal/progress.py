@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from indexer.errors import NeardupError
 from indexer.library.indexing import Indexing
+from indexer.library.opening import Underway
 
 
 class _Line(Progress):
@@ -80,19 +81,10 @@ class Bar(_Line):
             return
 
 
-class _Counted(Protocol):
-    total: int
-
-    @property
-    def done(self) -> int: ...
-    @property
-    def failures(self) -> int: ...
-
-
 class Following(_Line):
     """A line that follows a summary which knows its total, and says what is `doing`."""
 
-    def __init__(self, summary: _Counted, doing: str) -> None:
+    def __init__(self, summary: Underway, doing: str) -> None:
         super().__init__(doing)
         self._summary = summary
         self.add_task(doing, total=None, failed=0)

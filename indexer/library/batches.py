@@ -1,0 +1,362 @@
+"""Batches: sketches and clusters of a collection in files of Parquet, without a store, and what is made of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from indexer.batch.clusters.clustering import Wanted
+from indexer.batch.copying import Output
+from indexer.batch.deduping import Steps, batch_folder
+from indexer.batch.deduping import dedupe as run_dedupe
+from indexer.batch.filtering import keep, removed_file
+from indexer.batch.form import Form, Making
+from indexer.batch.loading import Loaded
+from indexer.batch.loading import load as run_load
+from indexer.batch.reading import form_in, rule_of
+from indexer.batch.rows import Batch, Places
+from indexer.batch.sketches.parts import parts_of
+from indexer.batch.sketches.sketching import Summary
+from indexer.batch.summary import figures
+from indexer.clustering.canonical import CanonicalRule
+from indexer.errors import UsageError
+from indexer.ingest.sources import STDIN, Rejected, Sources
+from indexer.library.batch_outcomes import (
+    BatchBucket,
+    BatchCluster,
+    BatchClustered,
+    BatchComponent,
+    BatchDeduped,
+    BatchFigures,
+    BatchFiltered,
+    BatchLoaded,
+    BatchSketched,
+)
+from indexer.library.opening import Follow, Tell, tell_contended, tell_made, warned
+from indexer.library.options import (
+    USUAL_CONTENT,
+    BatchComparison,
+    BatchLoading,
+    BatchOutput,
+    BatchRun,
+    BatchSpread,
+    ClusterOptions,
+    Extraction,
+    Fingerprinting,
+    Walk,
+)
+from indexer.library.records import Written
+from indexer.matching.kept import schemes_of_new
+from indexer.model.times import Refresh
+from indexer.text.hiding import shown_name
+
+if TYPE_CHECKING:
+    from indexer.matching.rule import MatchRule
+
+
+def sketch(
+    paths: Sequence[str],
+    out: str,
+    walk: Walk = Walk(),
+    making: Fingerprinting = Fingerprinting(),
+    extraction: Extraction = Extraction(),
+    *,
+    time_field: str | None = None,
+    task: tuple[int, int] = (1, 1),
+    running: BatchRun = BatchRun(),
+) -> BatchSketched:
+    """Write the sketches of the documents of files and folders to the folder `out`, as `neardup batch sketch`.
+
+    What is there already, and whose input has not changed, stays. `time_field` is the field that says when a document
+    was there first. `task` is (number from 1 on, how many there are) of tasks that share the work. Raises UsageError,
+    NotFoundError, StoreError, and IncompatibleStoreError where `out` has sketches of another form.
+    """
+    _require_files(paths, walk)
+    if running.on_spark and task != (1, 1):
+        raise UsageError("--task is for machines that are started one by one; --run-on spark has tasks of its own")
+    sources = _sources(paths, out, walk, extraction, list(walk.listed()))
+    rejected: list[Rejected] = []
+    parts = parts_of(sources, rejected.append)
+    begin, summary = time.monotonic(), Summary()
+    summary.failed.update(each.reason for each in rejected)
+    made = Making(_form(making, extraction, time_field), extraction.limits, making.processes)
+    share = {} if running.on_spark else {"task": task}
+    with _steps(running) as steps:
+        steps.sketch(sources, parts, out, made, summary=summary, **share)
+    return BatchSketched(
+        out=shown_name(out),
+        files=summary.parts,
+        done_before=summary.done_before,
+        documents=summary.documents,
+        empty=summary.empty,
+        short=summary.short,
+        failed=dict(summary.failed),
+        unreadable=tuple(f"{each.source}: {each.reason}: {each.detail}" for each in rejected),
+        forgotten=tuple(summary.forgotten),
+        left_out=summary.left_out,
+        bytes=summary.bytes_read,
+        seconds=round(time.monotonic() - begin, 3),
+    )
+
+
+def rule_for(folder: str, match: str | None = None) -> MatchRule:
+    """The rule that the sketches of a folder are clustered by: `match`, or the usual one. Raises UsageError."""
+    return rule_of(form_in(folder), match)
+
+
+def cluster(
+    folder: str,
+    out: str,
+    *,
+    match: str | None = None,
+    clustering: ClusterOptions = ClusterOptions(),
+    comparison: BatchComparison = BatchComparison(),
+    spread: BatchSpread = BatchSpread(),
+) -> BatchClustered:
+    """Put the documents of a folder's sketches into clusters, written to `out`/clusters, as `neardup batch cluster`.
+
+    Raises StoreError, and UsageError, also for different texts with one id and for stale inputs.
+    """
+    wanted = Wanted(
+        rule_for(folder, match),
+        clustering.canonical_rule or CanonicalRule(),
+        clustering.bound,
+        comparison.memory,
+        spread.partitions,
+        comparison.against,
+        most_grouped=spread.most_grouped,
+        stale=comparison.stale,
+        latest=comparison.latest,
+    )
+    begin = time.monotonic()
+    with _steps(spread.running, spread.most_joined) as steps:
+        found = steps.cluster(folder, out, wanted)
+    return BatchClustered(**_clustered(found), seconds=round(time.monotonic() - begin, 3))
+
+
+def report(folder: str) -> BatchFigures:
+    """The figures of the clusters of a folder. Raises StoreError where they are not finished, or can't be read."""
+    found = figures(folder)
+    largest = tuple(BatchCluster(**each) for each in found["largest_clusters"])
+    more = {name: found[name] for name in ("redundant", "redundant_share", "spanning", "sizes")}
+    return BatchFigures(**_clustered(found), seconds=None, **more, largest_clusters=largest)
+
+
+def filter(  # noqa: A001 - as the command
+    paths: Sequence[str],
+    clusters: str,
+    output: BatchOutput,
+    *,
+    against: Sequence[str] = (),
+    unverified: bool = False,
+    running: BatchRun = BatchRun(),
+) -> BatchFiltered:
+    """Write the documents to keep of files that were clustered in a folder, as `neardup batch filter`.
+
+    What stands for a removed document has to be among what is written, or in a batch in `against`. `unverified` allows
+    clusters that a simhash alone decided. Raises UsageError and StoreError.
+    """
+    with _steps(running) as steps:
+        done = keep(paths, clusters, _output(output), against=against, unverified=unverified, write=steps.write)
+    return BatchFiltered(
+        out=shown_name(output.out),
+        removed_list=shown_name(removed_file(output.out)),
+        files=done.files,
+        documents=done.documents,
+        kept=done.kept,
+        removed=done.removed,
+        replaced=done.replaced,
+        few_origins=done.few_origins,
+        singletons=done.singletons,
+        left_out=done.left_out,
+        seconds=round(done.seconds, 3),
+    )
+
+
+def dedupe(  # noqa: PLR0913 - they are options of the command
+    paths: Sequence[str],
+    output: BatchOutput,
+    walk: Walk = Walk(),
+    making: Fingerprinting = Fingerprinting(),
+    extraction: Extraction = Extraction(),
+    *,
+    match: str | None = None,
+    clustering: ClusterOptions = ClusterOptions(),
+    time_field: str | None = None,
+    against: str | None = None,
+    latest: bool = False,
+    unverified: bool = False,
+    spread: BatchSpread = BatchSpread(),
+) -> BatchDeduped:
+    """Write of files and folders the documents without their near-duplicates, as `neardup batch dedupe`.
+
+    It does what `sketch`, `cluster` and `filter` do, with their options. Raises UsageError, NotFoundError, StoreError
+    and IncompatibleStoreError.
+    """
+    _require_files(paths, walk)
+    # Looked at twice: where they lie, and what they hold.
+    listed, batch = list(walk.listed()), batch_folder(output.out)
+    wanted = {
+        "bound": clustering.bound,
+        "parts": spread.partitions,
+        "against": against,
+        "most_grouped": spread.most_grouped,
+        "latest": latest,
+    }
+    with _steps(spread.running, spread.most_joined) as steps:
+        done = run_dedupe(
+            [*paths, *listed],
+            output.out,
+            tag=output.tag,
+            texts=output.texts,
+            min_origins=output.min_origins or 1,
+            singletons=output.singletons == "keep",
+            match=match,
+            canonical=clustering.canonical_rule,
+            sources=_sources(paths, batch, walk, extraction, listed),
+            making=Making(_form(making, extraction, time_field), extraction.limits, making.processes),
+            wanted=wanted,
+            unverified=unverified,
+            steps=steps,
+        )
+    sketched, filtered = done.sketched, done.filtered
+    return BatchDeduped(
+        out=shown_name(output.out),
+        batch=shown_name(done.batch),
+        removed_list=shown_name(removed_file(output.out)),
+        rule=done.clustered["rule"],
+        files=filtered.files,
+        documents=filtered.documents,
+        empty=sketched.empty,
+        short=sketched.short,
+        failed=dict(sketched.failed),
+        kept=filtered.kept,
+        removed=filtered.removed,
+        replaced=filtered.replaced,
+        few_origins=filtered.few_origins,
+        singletons=filtered.singletons,
+        left_out=sketched.left_out,
+        bytes=sketched.bytes_read,
+        seconds=done.seconds,
+    )
+
+
+def load(
+    folder: str,
+    store: str,
+    loading: BatchLoading = BatchLoading(),
+    *,
+    of_owner: bool = True,
+    refresh: Refresh = "wait",
+    tell: Tell = warned,
+    following: Follow = nullcontext,
+) -> BatchLoaded:
+    """Put the documents of a batch into a store, with their sketches, their clusters and the rule.
+
+    As `neardup batch load`; run again it does what is left. What is for an owner's index is refused for a store of
+    neardup's own, and does nothing there unless `of_owner`. `tell` is called with sentences about what can't be done as
+    asked, and `following` with the counts that are kept up to date while what it gives is entered. Raises StoreError,
+    UsageError and IncompatibleStoreError.
+    """
+    from indexer.engine.documents.destinations import Opening, Stored, opened
+
+    batch = Batch.of(folder, loading.clusters, stale=loading.stale)
+    counts, begin, contended = Loaded(), time.monotonic(), 0
+    owners = {"create-missing": loading.create_missing, "allow-version-change": loading.allow_version_change}
+    # These are for documents that are there already.
+    flag = next((name for name, given in owners.items() if given and of_owner), None)
+    how = Opening(
+        create=not (loading.no_create or flag),
+        create_missing=loading.create_missing,
+        dry_run=loading.dry_run,
+        refresh=refresh,
+        allow_version_change=loading.allow_version_change,
+    )
+    with opened(store, batch.form.info, how) as target:
+        if flag and isinstance(target.destination, Stored):
+            raise UsageError(f"--{flag} is for somebody else's index; {shown_name(store)} is neardup's own")
+        into = target.destination.store
+        if into is not None:
+            tell_made(into, store, tell)
+        places = Places(loading.index_column, loading.routing_column, target.indices, target.scattered)
+        with following(counts):
+            run_load(batch, target.destination, places=places, dry_run=loading.dry_run, summary=counts)
+        contended = tell_contended(into, tell) if into is not None else 0
+    return BatchLoaded(
+        store=shown_name(store),
+        dry_run=loading.dry_run,
+        documents=counts.total,
+        created=counts.created,
+        replaced=counts.replaced,
+        unchanged=counts.unchanged,
+        missing=counts.missing,
+        first_missing=tuple(counts.first_missing),
+        failed=dict(counts.failed),
+        empty=counts.empty,
+        short=counts.short,
+        others=counts.others,
+        rule=batch.rule,
+        written=Written(counts.changes.documents, counts.changes.clusters, counts.changes.removed),
+        contended=contended,
+        seconds=round(time.monotonic() - begin, 3),
+    )
+
+
+def _require_files(paths: Sequence[str], walk: Walk) -> None:
+    if not paths and not walk.paths_from:
+        raise UsageError("name at least one file, folder or pattern")
+    if STDIN in paths:
+        raise UsageError("a batch reads files, so that it can go on where it ended; neardup index reads standard input")
+
+
+def _sources(paths: Sequence[str], out: str, walk: Walk, extraction: Extraction, listed: Sequence[str]) -> Sources:
+    # As the folder of a store's file is: what lies beside the batch is named from there.
+    selection = walk.selection(extraction, os.path.dirname(os.path.abspath(out)))
+    return Sources(paths, selection, paths_from=listed)
+
+
+def _form(making: Fingerprinting, extraction: Extraction, time_field: str | None) -> Form:
+    return Form(
+        tuple(scheme.id for scheme in schemes_of_new(making.schemes, making.scheme)),
+        making.min_tokens,
+        extraction.content or USUAL_CONTENT,
+        extraction.extractor,
+        extraction.format or "",
+        time_field or "",
+    )
+
+
+def _output(output: BatchOutput) -> Output:
+    least, singletons = output.min_origins or 1, output.singletons == "keep"
+    return Output(output.out, output.tag, output.texts, least, singletons)
+
+
+def _clustered(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of `BatchClustered` but the time, of what a file of clusters says of itself."""
+    plain = ("rule", "bound", "canonical", "similarity", "by_hash_alone", "documents", "replaced", "differing")
+    counts = ("compared", "kept", "removed", "clusters", "clustered", "largest", "split", "comparisons")
+    return {
+        **{name: found[name] for name in (*plain, *counts)},
+        "unseen": tuple(found["unseen"]),
+        "stale": tuple(found["stale"]),
+        "buckets": tuple(BatchBucket(**each) for each in found["buckets"]),
+        "components": tuple(BatchComponent(**each) for each in found["components"]),
+        **{name: found.get(name) for name in ("older", "new", "repeating")},
+    }
+
+
+@contextmanager
+def _steps(running: BatchRun, most_joined: int | None = None) -> Iterator[Steps]:
+    """The steps of a batch where it runs; `most_joined` is for Spark."""
+    if not running.on_spark:
+        yield Steps()
+        return
+    from indexer.batch.spark.deduping import steps
+    from indexer.batch.spark.frames import MOST_JOINED
+    from indexer.batch.spark.session import running as running_spark
+
+    with running_spark(running.master) as spark:
+        yield steps(spark, most_joined=most_joined or MOST_JOINED)
