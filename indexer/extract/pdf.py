@@ -47,12 +47,13 @@ def extract_pdf(data: bytes, extractor: str, limits: Limits, *, probe: bool = Fa
     where an empty password does not open it, "malformed" where the extractor can't read it, "too-large" for its text.
     """
     if extractor == "fast":
-        title, pages = _read_fast(data, limits)
+        title, pages, whole = _read_fast(data, limits)
     else:
-        title, pages = _read_reference(data, limits, probe)
-    text = running_text(pages)
+        title, pages, whole = _read_reference(data, limits, probe)
+    text, begins = running_text(pages)
     notes = () if text else (f"no text on {counted(len(pages), 'page')}: perhaps scanned",)
-    return Document(text, cleaned(title), extractor=_extractor_name(extractor), notes=notes)
+    name = _extractor_name(extractor)
+    return Document(text, cleaned(title), extractor=name, notes=notes, pages=begins if whole else ())
 
 
 @cache
@@ -61,10 +62,27 @@ def _extractor_name(extractor: str) -> str:
     return f"{label} {version(package)} rules {EXTRACTOR_VERSION}"
 
 
-def running_text(pages: list[list[str]]) -> str:
-    """The text of pages of lines: running headers, footers and page numbers out, broken words joined."""
-    lines = [line for page in _without_running_lines(pages) for line in page]
-    return cleaned(_joined("".join(map(_ended, lines))))
+def running_text(pages: list[list[str]]) -> tuple[str, tuple[int, ...]]:
+    """The text of pages of lines: running headers, footers and page numbers out, broken words joined.
+
+    Also the character at which each page begins.
+    """
+    texts = ["".join(map(_ended, page)) for page in _without_running_lines(pages)]
+    parts: list[str] = []
+    begins: list[int] = []
+    size, spaced = 0, False
+    for text in _joined(texts):
+        clean = cleaned(text)
+        # A word may begin on one page and end on the next.
+        spaced = spaced or (clean != "" and not text.startswith(clean[0]))
+        if clean and spaced and size:
+            parts.append(" ")
+            size += 1
+        begins.append(size)
+        parts.append(clean)
+        size += len(clean)
+        spaced = not text.endswith(clean[-1]) if clean else spaced or text != ""
+    return "".join(parts), tuple(begins)
 
 
 def _ended(line: str) -> str:
@@ -114,15 +132,16 @@ def _running(edges: list[list[str]], number: int) -> int:
     return count
 
 
-def _joined(text: str) -> str:
-    """`text` with the words that a hyphen breaks over two lines in one piece.
+def _joined(texts: list[str]) -> list[str]:
+    """The texts of pages with the words that a hyphen breaks over two lines in one piece.
 
     The document is its own dictionary: a hyphen stays if the word is found with it elsewhere, or if both halves are
     words of their own and the word without it is not found; before capitals and digits it stays anyway.
     """
+    text = "".join(texts)
     breaks = list(_breaks(text))
     if not breaks:
-        return text
+        return texts
     # The halves of broken words say nothing of which words there are.
     known: set[str] = set()
     end = 0
@@ -130,13 +149,21 @@ def _joined(text: str) -> str:
         known.update(_WORD.findall(text[end : broken.start - len(broken.left)].lower()))
         end = broken.end + len(broken.right)
     known.update(_WORD.findall(text[end:].lower()))
-    parts: list[str] = []
-    end = 0
-    for broken in breaks:
-        parts += (text[end : broken.start], "-" if _keeps_hyphen(broken, known) else "")
-        end = broken.end
-    parts.append(text[end:])
-    return "".join(parts)
+    joined = []
+    begin = end = 0
+    waiting = iter([*breaks, None])
+    broken = next(waiting)
+    for size in map(len, texts):
+        end += size
+        parts: list[str] = []
+        # A break ends at the end of a page at the latest.
+        while broken and broken.end <= end:
+            parts += (text[begin : broken.start], "-" if _keeps_hyphen(broken, known) else "")
+            begin, broken = broken.end, next(waiting)
+        parts.append(text[begin:end])
+        begin = end
+        joined.append("".join(parts))
+    return joined
 
 
 class _Broken(NamedTuple):
@@ -188,7 +215,8 @@ def _bounded(pages: Iterable[list[str]], limits: Limits) -> list[list[str]]:
     return kept
 
 
-def _read_fast(data: bytes, limits: Limits) -> tuple[str, list[list[str]]]:
+def _read_fast(data: bytes, limits: Limits) -> tuple[str, list[list[str]], bool]:
+    """The title, the lines of each page, and True if these are all pages."""
     import pypdfium2
 
     try:
@@ -216,12 +244,12 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[str, list[list[str]]]:
         read = _bounded(pages(), limits)
         if failed and not any(read):
             raise ExtractionError("malformed", f"pdfium can't load any of {len(document)} pages")
-        return document.get_metadata_value("Title"), read
+        return document.get_metadata_value("Title"), read, not failed
     finally:
         document.close()
 
 
-def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[str, list[list[str]]]:
+def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[str, list[list[str]], bool]:
     from pdfminer.high_level import extract_pages
     from pdfminer.layout import LAParams, LTTextContainer
     from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
@@ -235,7 +263,7 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[str, list
         texts = pages()
         first = _bounded(islice(texts, _PROBE), limits)
         if probe and not any(first):
-            return "", first
-        return "", first + _bounded(texts, limits)
+            return "", first, True
+        return "", first + _bounded(texts, limits), True
     except (PDFPasswordIncorrect, PDFEncryptionError) as error:
         raise ExtractionError("encrypted", f"an empty password does not open it: {error}") from None

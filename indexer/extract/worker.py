@@ -95,7 +95,8 @@ def _answer(
                     raise fault from None
                 raise ExtractionError("task-failed", f"{type(error).__name__}: {error}") from None
         answer = {
-            name: getattr(document, name) for name in ("title", "format", "extractor", "content", "size", "notes")
+            name: getattr(document, name)
+            for name in ("title", "format", "extractor", "content", "size", "notes", "pages")
         }
         return {"document": answer, "result": result}, document.text.encode() if keep_text else b""
     except MachineError as error:

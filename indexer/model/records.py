@@ -67,7 +67,8 @@ class Document:
 
     `format` is "html", "pdf", "xml", "text", "man", "epub", "docx" or "odt"; `extractor` names the extractor and its
     version; `content` is the content mode that decided what counts as text ("landmarks", "full" or "main"); `size`
-    is the number of input bytes; `notes` are remarks of the extractor that a user should see.
+    is the number of input bytes; `notes` are remarks of the extractor that a user should see; `pages`, of a PDF, are
+    the characters of the text at which its pages begin.
     """
 
     text: str
@@ -77,6 +78,7 @@ class Document:
     content: str = "landmarks"
     size: int = 0
     notes: tuple[str, ...] = ()
+    pages: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Extractor, Options
 from indexer.extract.document import Limits, read_document
 from indexer.extract.pdf import running_text
+from indexer.extract.text import cleaned
 from indexer.model import Document
 from tests.extract.made_pdf import make_pdf
 
@@ -50,12 +53,29 @@ def test_the_text_of_a_pdf(extractor: Extractor) -> None:
     ],
 )
 def test_words_broken_over_lines(lines: list[str], text: str) -> None:
-    assert running_text([lines]) == text
+    assert running_text([lines])[0] == text
 
 
 def test_a_word_broken_over_pages() -> None:
     pages = [["Title", "one inclu-", "1"], ["Title", "ding two", "2"]]
-    assert running_text(pages) == "one including two"
+    assert running_text(pages)[0] == "one including two"
+
+
+def test_pages_begin_where_their_first_words_do() -> None:
+    pages = [["Title", "one inclu-", "1"], ["Title", "ding two", "2"], ["Title", "3"], ["Title", "three \x02", "4"]]
+    text, begins = running_text(pages)
+    assert text == "one including two three"
+    assert [text[begin:] for begin in begins] == ["one including two three", "ding two three", " three", "three"]
+    document = read(make_pdf([[f"page {c * 4} has words", "a second line"] for c in "abc"]))
+    assert [document.text[begin:].split()[1] for begin in document.pages] == ["aaaa", "bbbb", "cccc"]
+
+
+@given(st.lists(st.lists(st.text("ab- \x02\x01/\n\u00ad", min_size=1).filter(str.strip), max_size=4), max_size=6))
+def test_pages_change_nothing_of_the_text(pages: list[list[str]]) -> None:
+    text, begins = running_text(pages)
+    assert text == cleaned(text)
+    assert len(begins) == len(pages)
+    assert list(begins) == sorted(begins)
 
 
 def test_running_lines_differ_on_left_and_right_pages() -> None:
@@ -68,21 +88,21 @@ def test_running_lines_differ_on_left_and_right_pages() -> None:
         ]
         for n in range(12)
     ]
-    assert running_text(pages) == " ".join(f"the longer text of page {c}" for c in "abcdefghijkl")
+    assert running_text(pages)[0] == " ".join(f"the longer text of page {c}" for c in "abcdefghijkl")
 
 
 def test_lines_within_a_page_stay_however_often_they_repeat() -> None:
     pages = [[f"start {c * 3}", "the same line", "the same line", f"end {c * 3}"] for c in "abcdef"]
-    assert running_text(pages).count("the same line") == 12
+    assert running_text(pages)[0].count("the same line") == 12
 
 
 def test_pages_much_alike_stay() -> None:
     pages = [["Certificate", f"No. {n}", "awarded to somebody", "with thanks"] for n in range(5)]
-    assert running_text(pages).count("awarded to somebody") == 5
+    assert running_text(pages)[0].count("awarded to somebody") == 5
 
 
 def test_one_page_loses_nothing() -> None:
-    assert running_text([["1", "Title", "text", "1"]]) == "1 Title text 1"
+    assert running_text([["1", "Title", "text", "1"]])[0] == "1 Title text 1"
 
 
 def test_no_text_is_no_error() -> None:
