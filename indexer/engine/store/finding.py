@@ -8,23 +8,19 @@ from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import place_of
 from indexer.engine.index.bodies import DIGEST, both, is_record, packed_digest
 from indexer.engine.index.nested import unreached
-from indexer.engine.store.context import Context
-from indexer.engine.store.lookup import PAGE, RECORDS_PAGE, Lookup, is_unicode
+from indexer.engine.store.lookup import PAGE, RECORDS_PAGE, StorePart, is_unicode
 from indexer.errors import UsageError
 from indexer.model import Record, Ref, readings_of
 from indexer.model.chunking import chunks
 from indexer.model.refs import ref_order
 
 
-class Finder:
+class FindPart(StorePart):
     """The part of a store that finds documents by what the user knows of them."""
-
-    def __init__(self, context: Context, lookup: Lookup) -> None:
-        self._context, self._lookup = context, lookup
 
     def narrow(self, query: str) -> None:
         """See Store.narrow."""
-        context = self._context
+        context = self.context
         context.require_open()
         asked = {"query_string": {"query": query}}
         try:
@@ -46,33 +42,33 @@ class Finder:
 
     def passes(self, ref: Ref) -> bool:
         """See Store.passes."""
-        context = self._context
+        context = self.context
         context.require_open()
         if not context.narrowing:
             return True
         context.settle()
         query = both({"ids": {"values": [ref.id]}}, context.narrowing)
-        hits = self._lookup.search(query, size=PAGE, _source=False, stored_fields=["_routing"])["hits"]["hits"]
+        hits = self.lookup.search(query, size=PAGE, _source=False, stored_fields=["_routing"])["hits"]["hits"]
         return any(context.ref(hit) == ref for hit in hits)
 
-    def digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
+    def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
         """See Store.find_digests."""
-        self._context.require_open()
+        self.context.require_open()
         first_of: dict[str, Record] = {}
         wanted = [digest for digest in dict.fromkeys(digests) if digest and is_unicode(digest)]
         for page in chunks(wanted, RECORDS_PAGE):
             query = both({"terms": {DIGEST: list(map(packed_digest, page))}}, is_record())
-            fields = self._context.bodies.record_fields(sketches=True)
+            fields = self.context.bodies.record_fields(sketches=True)
             # Elasticsearch 8.8 to 8.14 fails where the field of the collapse is not among the doc values asked for.
             fields["docvalue_fields"] = [*fields["docvalue_fields"], DIGEST]
-            collapsed = self._lookup.search(query, size=len(page), collapse={"field": DIGEST}, **fields)
-            records = self._lookup.records(collapsed["hits"]["hits"])
+            collapsed = self.lookup.search(query, size=len(page), collapse={"field": DIGEST}, **fields)
+            records = self.lookup.records(collapsed["hits"]["hits"])
             first_of.update((record.source_digest, record) for record in records)
         return first_of
 
     def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
         """See Store.find_each; what stands here is as of the last refresh, and in one index as it is now too."""
-        context, lookup = self._context, self._lookup
+        context, lookup = self.context, self.lookup
         context.require_open()
         context.settle()
         places: dict[str, set[Ref]] = {}
@@ -104,9 +100,9 @@ class Finder:
                 for place in places.get(reading.id, ())
                 if reading.index in ("", place.index) and reading.routing in (None, place.routing or "")
             }
-            if refs and self._context.single:
+            if refs and self.context.single:
                 break
-        named = (Ref(ref.id, "" if self._context.single else ref.index, ref.routing) for ref in refs)
+        named = (Ref(ref.id, "" if self.context.single else ref.index, ref.routing) for ref in refs)
         return sorted(named, key=ref_order)
 
 

@@ -134,6 +134,13 @@ class Lookup:
                 yield record
 
 
+class StorePart:
+    """A part of the store: methods of the contract in `indexer.stores.base`, on an index that is open."""
+
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self.context, self.lookup, self.client = context, lookup, context.client
+
+
 def is_unicode(text: str) -> bool:
     """True if the text is not empty and can be encoded in UTF-8."""
     try:

@@ -15,7 +15,7 @@ from indexer.engine.index.bodies import ROOT, TOKENS, Hit, both, own_part
 from indexer.engine.index.sketches import FEATURES, KEYS, unpacked_payload
 from indexer.engine.index.together import Together
 from indexer.engine.store.context import Context
-from indexer.engine.store.lookup import PAGE, Lookup
+from indexer.engine.store.lookup import PAGE, Lookup, StorePart
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks
@@ -36,17 +36,22 @@ _COUNTED_SECONDS = 10.0
 _TERMS = 65_536
 
 
-class Prober:
+class ProbePart(StorePart):
     """The part of a store that finds sketches."""
 
     def __init__(self, context: Context, lookup: Lookup) -> None:
-        self._context, self._lookup = context, lookup
+        super().__init__(context, lookup)
         # Of each scheme how many documents lack it, and until when that is taken for true.
         self._counts: dict[str, tuple[int, float]] = {}
         self._counted_at: object = None
 
     def probe(
-        self, probes: Sequence[Probe], schemes: Sequence[str], check: Check | None, include_short: bool
+        self,
+        probes: Sequence[Probe],
+        schemes: Sequence[str] = (),
+        *,
+        check: Check | None = None,
+        include_short: bool = False,
     ) -> Iterator[Found]:
         """See Store.probe."""
         names, query = self._asked(probes, schemes, include_short, check)
@@ -55,7 +60,7 @@ class Prober:
             answers, lacking = self._search([self._body(query, names)] if query else [], concerned)
         except AnswerError as error:
             if check is not None and ("painless" in error.reason or "script" in error.reason):
-                context = self._context
+                context = self.context
                 raise UsageError(
                     f"{context.shown}: this {context.client.product} can't verify candidates, because it does "
                     f"not run Painless scripts ({error.reason}); leave out --verify-in-engine, the answer is the same"
@@ -67,7 +72,7 @@ class Prober:
             yield from self._answered(answers[0], query, names, lacking)
 
     def probe_many(
-        self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str], include_short: bool
+        self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
     ) -> Iterator[Iterable[Found]]:
         """See Store.probe_many."""
         too_many = False
@@ -87,7 +92,7 @@ class Prober:
         self, questions: Sequence[Sequence[Probe]], names: Sequence[str], concerned: Sequence[str], include_short: bool
     ) -> list[Found] | None:
         """The documents that one search for all these questions' keys finds for each; None if it can't tell."""
-        context = self._context
+        context = self.context
         one = Together(context.bodies, questions)
         if len(questions) < 2 or any(len(terms) > _TERMS for terms in one.terms.values()):
             return None
@@ -139,7 +144,7 @@ class Prober:
         counted = self._uncounted(schemes)
         asked = [*bodies, *map(self._counting, counted)]
         if len(asked) < 2:
-            answers = [self._context.client.request("POST", f"/{self._context.path}/_search", body) for body in asked]
+            answers = [self.context.client.request("POST", f"/{self.context.path}/_search", body) for body in asked]
         else:
             answers = self._search_many(asked)
         self._remember(counted, answers[len(bodies) :])
@@ -147,8 +152,8 @@ class Prober:
 
     def _search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[Any]:
         lines = b"".join(b"{}\n" + encoded(body) + b"\n" for body in bodies)
-        path = f"/{self._context.path}/_msearch"
-        answers: list[Any] = self._context.client.request("POST", path, lines, content_type=NDJSON)["responses"]
+        path = f"/{self.context.path}/_msearch"
+        answers: list[Any] = self.context.client.request("POST", path, lines, content_type=NDJSON)["responses"]
         for answer in answers:
             if "error" in answer:
                 raise AnswerError.from_body(int(answer.get("status", 0)), answer)
@@ -163,12 +168,12 @@ class Prober:
         names = tuple(dict.fromkeys(schemes))
         if not clauses:
             return names, None
-        context = self._context
+        context = self.context
         near = context.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
         return names, both(either(clauses), context.narrowing, near, include_short=include_short)
 
     def _ready(self, schemes: Iterable[str]) -> None:
-        context = self._context
+        context = self.context
         context.require_open()
         require_schemes(context.info.schemes, schemes, context.shown)
         context.settle()
@@ -184,46 +189,46 @@ class Prober:
         """Field and terms of each table that is asked for."""
         wanted = dict.fromkeys(keys)
         if scheme == SIMHASH_DOC:
-            tables = list(self._context.info.layout.terms(wanted).items())
+            tables = list(self.context.info.layout.terms(wanted).items())
         else:
-            tables = self._context.bodies.key_fields[scheme].asked(wanted)
+            tables = self.context.bodies.key_fields[scheme].asked(wanted)
         return [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
 
     def _body(self, query: Mapping[str, Any], schemes: Sequence[str]) -> dict[str, Any]:
         """The search for the first few of a query, as whole records with payloads."""
         size = {"size": FEW, "track_total_hits": FEW + 1}
-        return {"query": query, **size, **self._context.bodies.record_fields(schemes)}
+        return {"query": query, **size, **self.context.bodies.record_fields(schemes)}
 
     def _answered(
         self, answer: Mapping[str, Any], query: Mapping[str, Any], schemes: Sequence[str], lacking: Mapping[str, int]
     ) -> Iterator[Found]:
         """The documents that a first answer holds, and the rest if those are not all."""
-        require_whole(answer, self._context.shown)
+        require_whole(answer, self.context.shown)
         if answer["hits"]["total"]["value"] <= FEW:
             yield self._found(self._own(answer["hits"]["hits"], schemes), schemes, lacking)
             return
         lacking_left: Mapping[str, int] | None = lacking
-        bodies = self._context.bodies
+        bodies = self.context.bodies
         body = {"query": query, "_source": bodies.in_source(schemes) or False}
         body["docvalue_fields"] = bodies.in_doc_values(schemes)
-        for page in self._lookup.pages(body, self._page(schemes)):
+        for page in self.lookup.pages(body, self._page(schemes)):
             hits = bodies.placed(page, schemes)
-            yield Found(list(map(self._context.ref, hits)), self._payloads(hits, schemes), lacking=lacking_left)
+            yield Found(list(map(self.context.ref, hits)), self._payloads(hits, schemes), lacking=lacking_left)
             lacking_left = None
 
     def _own(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
         """The hits that are neardup's: owners may have fields of their own under its name, whatever these hold."""
         own = [hit for hit in hits if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
-        return self._context.bodies.placed(own, schemes)
+        return self.context.bodies.placed(own, schemes)
 
     def _found(self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int]) -> Found:
         """Few documents, whole."""
-        refs = list(map(self._context.ref, hits))
+        refs = list(map(self.context.ref, hits))
         for hit in hits:
-            for name in self._context.bodies.schemes:
+            for name in self.context.bodies.schemes:
                 # A record comes without sketches.
                 hit["_source"][ROOT].pop(name, None)
-        records = Few(hits, lambda hit: next(self._lookup.records([hit])))
+        records = Few(hits, lambda hit: next(self.lookup.records([hit])))
         return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking)
 
     @staticmethod
@@ -234,7 +239,7 @@ class Prober:
         return {name: self._rows(hits, name) for name in schemes}
 
     def _rows(self, hits: Sequence[Hit], scheme: str) -> Ragged:
-        field = self._context.bodies.payload(scheme)
+        field = self.context.bodies.payload(scheme)
         values_of_hits = [hit.get("fields", {}).get(field) for hit in hits]
         if scheme != SIMHASH_DOC:
             return Ragged.of_bytes([unpacked_payload(value[0]) if value else b"" for value in values_of_hits])
@@ -246,28 +251,30 @@ class Prober:
 
     # Scanning and counting
 
-    def scan(self, schemes: Sequence[str], keyed: Sequence[str], include_short: bool) -> Iterator[Found]:
+    def scan_sketches(
+        self, schemes: Sequence[str], *, keys: Sequence[str] = (), include_short: bool = False
+    ) -> Iterator[Found]:
         """See Store.scan_sketches."""
-        self._ready((*schemes, *keyed))
+        self._ready((*schemes, *keys))
         names = tuple(dict.fromkeys(schemes))
-        bodies = self._context.bodies
-        query = both(either([*map(bodies.sketched, names)]), self._context.narrowing, include_short=include_short)
-        read = [f"{ROOT}.{name}.{keys}" for name in keyed for keys in ("t*", KEYS)] + bodies.in_source(names)
+        bodies = self.context.bodies
+        query = both(either([*map(bodies.sketched, names)]), self.context.narrowing, include_short=include_short)
+        read = [f"{ROOT}.{name}.{field}" for name in keys for field in ("t*", KEYS)] + bodies.in_source(names)
         body = {"query": query, "docvalue_fields": bodies.in_doc_values(names), "_source": read or False}
-        for page in self._lookup.pages(body, _KEYS_PAGE if keyed else self._page(names)) if names else ():
+        for page in self.lookup.pages(body, _KEYS_PAGE if keys else self._page(names)) if names else ():
             hits = [
                 hit
                 for hit in bodies.placed(page, names)
                 if any(bodies.payload(name) in hit["fields"] for name in names)
             ]
-            keys = {name: Ragged.of_integers([self._keys(hit, name) for hit in hits]) for name in keyed}
-            yield Found(list(map(self._context.ref, hits)), self._payloads(hits, names), keys)
+            packed = {name: Ragged.of_integers([self._keys(hit, name) for hit in hits]) for name in keys}
+            yield Found(list(map(self.context.ref, hits)), self._payloads(hits, names), packed)
 
     def _keys(self, hit: Hit, scheme: str) -> Sequence[int]:
         fields = (hit["_source"].get(ROOT) or {}).get(scheme) or {}
         if scheme == SIMHASH_DOC:
-            return self._context.bodies.layout.packed(fields)
-        return self._context.bodies.key_fields[scheme].read(fields)
+            return self.context.bodies.layout.packed(fields)
+        return self.context.bodies.key_fields[scheme].read(fields)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
         """See Store.lacking."""
@@ -277,7 +284,7 @@ class Prober:
 
     def _uncounted(self, schemes: Iterable[str]) -> list[str]:
         """The schemes to count: every document with words has simhash-doc, and some were counted just now."""
-        state = (self._context.changes, self._context.narrowing)
+        state = (self.context.changes, self.context.narrowing)
         now = time.monotonic()
         current = self._counts if state == self._counted_at else {}
         self._counts = {name: (count, until) for name, (count, until) in current.items() if until > now}
@@ -286,13 +293,13 @@ class Prober:
 
     def _counting(self, scheme: str) -> dict[str, Any]:
         """The search that counts what lacks a scheme."""
-        query = both(self._context.bodies.fingerprinted(), self._context.narrowing, include_short=False)
+        query = both(self.context.bodies.fingerprinted(), self.context.narrowing, include_short=False)
         query["bool"]["must_not"].append({"exists": {"field": f"{ROOT}.{scheme}.{FEATURES}"}})
         return {"query": query, "size": 0, "track_total_hits": True}
 
     def _remember(self, schemes: Sequence[str], answers: Sequence[Any]) -> None:
         for name, answer in zip(schemes, answers, strict=True):
-            require_whole(answer, self._context.shown)
+            require_whole(answer, self.context.shown)
             self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
 
 

@@ -20,8 +20,7 @@ from indexer.engine.index.bodies import (
     is_record,
     own_part,
 )
-from indexer.engine.store.context import Context
-from indexer.engine.store.lookup import PAGE, RECORDS_PAGE, Lookup, is_unicode
+from indexer.engine.store.lookup import PAGE, RECORDS_PAGE, StorePart, is_unicode
 from indexer.errors import StoreError
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
@@ -31,91 +30,95 @@ _PRECISION = 40_000
 _VALUES_CHUNK = 10_000
 
 
-class Reader:
+class ReadPart(StorePart):
     """The part of a store that reads what is known of documents."""
-
-    def __init__(self, context: Context, lookup: Lookup) -> None:
-        self._context, self._lookup = context, lookup
 
     # By identity
 
-    def get(self, refs: Sequence[Ref], *, sketches: bool) -> list[Record | None]:
+    def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
         """See Store.get."""
-        self._context.require_open()
-        hits = self._lookup.fetch(refs, sketches=sketches)
-        record = self._context.bodies.record
+        self.context.require_open()
+        hits = self.lookup.fetch(refs, sketches=sketches)
+        record = self.context.bodies.record
         return [record(hit, ref) if hit else None for ref, hit in zip(refs, hits, strict=True)]
 
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
         """See Store.annotations."""
-        self._context.require_open()
-        hits = self._lookup.fetch(refs)
-        self._lookup.remember(refs, hits)
+        self.context.require_open()
+        hits = self.lookup.fetch(refs)
+        self.lookup.remember(refs, hits)
         return [annotations_of(hit["_source"][ROOT]) if hit else None for hit in hits]
 
     def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
         """See Store.described; what is read is remembered, as annotations() does."""
-        self._context.require_open()
-        hits = self._lookup.fetch(refs)
-        self._lookup.remember(refs, hits)
+        self.context.require_open()
+        hits = self.lookup.fetch(refs)
+        self.lookup.remember(refs, hits)
         found: list[tuple[Record, Mapping[str, Any]] | None] = []
         for ref, hit in zip(refs, hits, strict=True):
-            record = self._context.bodies.record(hit, ref) if hit else None
+            record = self.context.bodies.record(hit, ref) if hit else None
             found.append((record, annotations_of(hit["_source"][ROOT])) if hit and record else None)
         return found
 
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
         """See Store.versioned."""
-        self._context.require_open()
-        record = self._context.bodies.record
+        self.context.require_open()
+        record = self.context.bodies.record
         return [
             Versioned(record(hit, ref), annotations_of(hit["_source"][ROOT]), version_of(hit)) if hit else None
-            for ref, hit in zip(refs, self._lookup.fetch(refs, sketches=True), strict=True)
+            for ref, hit in zip(refs, self.lookup.fetch(refs, sketches=True), strict=True)
         ]
 
     # Scanning
 
-    def scan(self, *, sketches: bool) -> Iterator[Record]:
+    def scan(self, *, sketches: bool = True) -> Iterator[Record]:
         """See Store.scan."""
-        self._context.require_open()
-        self._context.settle()
-        fields = self._context.bodies.record_fields(sketches=sketches)
-        for hits in self._lookup.pages({"query": is_record(), **fields}, RECORDS_PAGE):
-            yield from self._lookup.records(hits)
+        self.context.require_open()
+        self.context.settle()
+        fields = self.context.bodies.record_fields(sketches=sketches)
+        for hits in self.lookup.pages({"query": is_record(), **fields}, RECORDS_PAGE):
+            yield from self.lookup.records(hits)
 
-    def scan_annotations(self, *, clustered: bool = False) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        """See Store.scan_annotations and Store.scan_clustered."""
-        self._context.require_open()
-        self._context.settle()
+    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        """See Store.scan_annotations."""
+        return self._scan_annotations(clustered=False)
+
+    def scan_clustered(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        """See Store.scan_clustered."""
+        return self._scan_annotations(clustered=True)
+
+    def _scan_annotations(self, *, clustered: bool) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        self.context.require_open()
+        self.context.settle()
         # A document that is in no cluster has one of its own, by which others collapse.
         alone = [{"term": {SINGLE: True}}] if clustered else []
         query = {"bool": {"filter": [is_record()], "must_not": alone}}
         body = {"query": query, "_source": [TOKENS, *(f"{ROOT}.{name}" for name in ANNOTATIONS)]}
-        for hits in self._lookup.pages(body, RECORDS_PAGE):
+        for hits in self.lookup.pages(body, RECORDS_PAGE):
             for hit in hits:
-                yield self._context.ref(hit), annotations_of(own_part(hit["_source"]) or {})
+                yield self.context.ref(hit), annotations_of(own_part(hit["_source"]) or {})
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         """See Store.cluster_members."""
-        self._context.require_open()
-        self._context.settle()
+        self.context.require_open()
+        self.context.settle()
         for names in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], _VALUES_CHUNK):
             query = {"bool": {"filter": [{"terms": {CLUSTER_ID: names}}], "must_not": [{"term": {SINGLE: True}}]}}
             body = {"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}
-            for hits in self._lookup.pages(body, PAGE):
-                yield from ((hit["fields"][CLUSTER_ID][0], self._context.ref(hit)) for hit in hits)
+            for hits in self.lookup.pages(body, PAGE):
+                yield from ((hit["fields"][CLUSTER_ID][0], self.context.ref(hit)) for hit in hits)
 
     # Counts
 
     def count(self) -> int:
         """See Store.count."""
-        self._context.require_open()
-        self._context.settle()
-        return int(self._lookup.search(is_record(), size=0, track_total_hits=True)["hits"]["total"]["value"])
+        self.context.require_open()
+        self.context.settle()
+        return int(self.lookup.search(is_record(), size=0, track_total_hits=True)["hits"]["total"]["value"])
 
     def stats(self) -> Stats:
         """See Store.stats."""
-        context = self._context
+        context = self.context
         context.require_open()
         context.settle()
         aggregations = {
@@ -125,7 +128,7 @@ class Reader:
             "last": {"max": {"field": f"{ROOT}.indexed_at", "format": "strict_date_time_no_millis"}},
             "formats": {"terms": {"field": FORMAT, "missing": "", "size": 1000}},
         }
-        answer = self._lookup.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
+        answer = self.lookup.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
         counts = answer["aggregations"]
         documents = answer["hits"]["total"]["value"]
         fingerprinted, estimate = counts["fingerprinted"]["doc_count"], counts["distinct"]["value"]
@@ -154,7 +157,7 @@ class Reader:
     def _size(self) -> int:
         wanted = "_all.total.store.size_in_bytes"
         try:
-            answer = self._context.client.request("GET", f"/{self._context.path}/_stats/store", filter_path=wanted)
+            answer = self.context.client.request("GET", f"/{self.context.path}/_stats/store", filter_path=wanted)
         except StoreError as error:
             # A user who may read may not always inspect the cluster.
             if isinstance(error.__cause__, AnswerError) and error.__cause__.status == 403:
@@ -164,12 +167,12 @@ class Reader:
 
     def notices(self) -> list[str]:
         """See Store.notices."""
-        context = self._context
+        context = self.context
         return [*relaxed.notices(context.mappings, context.shown), *self._unread()]
 
     def _unread(self) -> list[str]:
         """The notice that documents lie in indices without neardup's fields; empty if none do."""
-        context = self._context
+        context = self.context
         bare = mapping.lacking(context.mappings, context.shown)
         if not bare:
             return []

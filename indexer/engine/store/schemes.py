@@ -16,7 +16,7 @@ from indexer.engine.index.side_index import SideIndex
 from indexer.engine.index.sketches import FEATURES, forgotten, sketch_properties
 from indexer.engine.index.stripping import lost
 from indexer.engine.store.context import Context
-from indexer.engine.store.lookup import Lookup
+from indexer.engine.store.lookup import Lookup, StorePart
 from indexer.errors import StoreError, UsageError
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.sketches import check_resource, is_new
@@ -25,20 +25,20 @@ _CHUNK_BYTES = 2 << 20
 _RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
 
 
-class Schemes:
+class SchemePart(StorePart):
     """The part of a store that adds and removes schemes, and keeps resources."""
 
     def __init__(self, context: Context, lookup: Lookup) -> None:
-        self._context, self._lookup, self._client = context, lookup, context.client
+        super().__init__(context, lookup)
         self._resources: SideIndex[Mapping[str, Any]] = SideIndex(
             context.client, "resources", _RESOURCE_PROPERTIES, lambda body: body, lambda source: source
         )
 
     # Adding and removing
 
-    def add(self, scheme: SchemeInfo) -> None:
+    def add_scheme(self, scheme: SchemeInfo) -> None:
         """See Store.add_scheme. The fields are added to every index that the store's name stands for."""
-        context = self._context
+        context = self.context
         context.require_writable()
         if scheme.name in mapping.properties()[ROOT]["properties"]:
             raise UsageError(f"{scheme.name}: a scheme can't have the name of one of neardup's own fields")
@@ -54,14 +54,14 @@ class Schemes:
             for owners in [not mapping.own_meta(mapping_found).get("made_index")]
         }
         for index, mapping_found in missing.items():
-            mapping.require_room(self._client, index, mapping_found, fields[index], context.shown)
+            mapping.require_room(self.client, index, mapping_found, fields[index], context.shown)
         for index in missing:
-            self._client.request("PUT", f"{path_of(index)}/_mapping", {"properties": fields[index]})
+            self.client.request("PUT", f"{path_of(index)}/_mapping", {"properties": fields[index]})
         context.read_again()
 
-    def remove(self, name: str) -> None:
+    def remove_scheme(self, name: str) -> None:
         """See Store.remove_scheme. The names of its fields stay in the mapping: no mapping can give up a field."""
-        context = self._context
+        context = self.context
         context.require_writable()
         for index, mapping_found in context.read_mappings().items():
             if any(scheme.name == name for scheme in mapping.schemes_of(mapping_found)):
@@ -71,40 +71,40 @@ class Schemes:
 
     def _forget(self, index: str, name: str) -> None:
         body = {"properties": {ROOT: {"properties": {name: {"properties": forgotten()}}}}}
-        self._client.request("PUT", f"{path_of(index)}/_mapping", body)
+        self.client.request("PUT", f"{path_of(index)}/_mapping", body)
 
     def _strip(self, index: str, name: str) -> None:
         """Make a scheme's fields null in every document of an index."""
-        if reason := lost(self._client, index, self._context.mappings.get(index, {})):
+        if reason := lost(self.client, index, self.context.mappings.get(index, {})):
             raise StoreError(
-                f"{self._context.shown}: {index}: {reason}; removing the sketches would lose what _source leaves out"
+                f"{self.context.shown}: {index}: {reason}; removing the sketches would lose what _source leaves out"
             )
         idle = 0
         query = {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}
         body = {"query": query, "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}
         while idle < ROUNDS:
-            self._client.request("POST", f"{path_of(index)}/_refresh")
-            hits = self._client.search(path_of(index)[1:], body)["hits"]["hits"]
+            self.client.request("POST", f"{path_of(index)}/_refresh")
+            hits = self.client.search(path_of(index)[1:], body)["hits"]["hits"]
             if not hits:
                 return
-            outcomes = send(self._client, [_nulling(hit, name) for hit in hits])
+            outcomes = send(self.client, [_nulling(hit, name) for hit in hits])
             for outcome in outcomes:
                 if not outcome.ok and outcome.status not in (404, 409):
-                    raise StoreError(f"{self._context.shown}: sketches can't be removed from {index}: {outcome.reason}")
+                    raise StoreError(f"{self.context.shown}: sketches can't be removed from {index}: {outcome.reason}")
             idle = 0 if any(outcome.ok for outcome in outcomes) else idle + 1
             pause(idle)
-        raise StoreError(f"{self._context.shown}: documents of {index} change constantly; run the same command again")
+        raise StoreError(f"{self.context.shown}: documents of {index} change constantly; run the same command again")
 
-    def counts(self) -> Mapping[str, int]:
+    def sketch_counts(self) -> Mapping[str, int]:
         """See Store.sketch_counts."""
-        context = self._context
+        context = self.context
         context.require_open()
         context.settle()
         names = [scheme.name for scheme in context.info.schemes]
         if not names:
             return {}
         asked = {name: {"filter": {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}} for name in names}
-        answer = self._lookup.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
+        answer = self.lookup.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
         return {name: int(answer["aggregations"][name]["doc_count"]) for name in names}
 
     # Resources: the head of each names its parts, so that a new one takes the place of the old one at once.
@@ -112,7 +112,7 @@ class Schemes:
     def put_resource(self, name: str, data: bytes) -> None:
         """See Store.put_resource."""
         check_resource(name, data)
-        self._context.require_writable()
+        self.context.require_writable()
         [old] = self._resources.get([name])
         digest = hashlib.sha256(data).hexdigest()[:32]
         parts = [f"{name}#{digest}#{start}" for start in range(0, len(data), _CHUNK_BYTES)]
@@ -126,7 +126,7 @@ class Schemes:
 
     def get_resource(self, name: str) -> bytes | None:
         """See Store.get_resource."""
-        self._context.require_open()
+        self.context.require_open()
         for _ in range(ROUNDS):
             [head] = self._resources.get([name])
             if head is None:
@@ -136,11 +136,11 @@ class Schemes:
             chunks_found = [base64.b64decode(part["octets"]) for part in parts if part is not None]
             if len(chunks_found) == len(parts):
                 return b"".join(chunks_found)
-        raise StoreError(f"{self._context.shown}: the resource {name} is damaged: parts of it are gone; make it again")
+        raise StoreError(f"{self.context.shown}: the resource {name} is damaged: parts of it are gone; make it again")
 
     def resources(self) -> list[str]:
         """See Store.resources."""
-        self._context.require_open()
+        self.context.require_open()
         return sorted(name for name in self._resources.counts("name") if name)
 
 

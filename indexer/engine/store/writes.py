@@ -37,7 +37,7 @@ from indexer.engine.index.stripping import Stripper, foreign_names, lost, own_na
 from indexer.engine.index.texts import OWN, remembered_fields
 from indexer.engine.store.context import Context
 from indexer.engine.store.landings import Landings
-from indexer.engine.store.lookup import Lookup
+from indexer.engine.store.lookup import Lookup, StorePart
 from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
@@ -56,11 +56,11 @@ class _Row:
     document: bytes
 
 
-class Writer:
+class WritePart(StorePart):
     """The part of a store that writes documents."""
 
     def __init__(self, context: Context, lookup: Lookup) -> None:
-        self._context, self._lookup, self._client = context, lookup, context.client
+        super().__init__(context, lookup)
         self._stripper = Stripper(context.client, lambda index: own_names(self._mapping_of(index)))
         # The indices that were seen to keep all of a document in its source.
         self._losses: dict[str, str] = {}
@@ -72,7 +72,7 @@ class Writer:
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         """See Store.put."""
-        self._context.require_writable()
+        self.context.require_writable()
         self._settle_others()
         rows = (self._row(record) for record in records)
         try:
@@ -82,19 +82,19 @@ class Writer:
                 lambda row: row.ref,
             )
         finally:
-            self._context.wrote()
+            self.context.wrote()
 
     def _settle_others(self) -> None:
         if not self._settled_once:
-            self._context.show()
+            self.context.show()
             self._settled_once = True
 
     def _row(self, record: Record) -> _Row | PutResult:
         try:
             check_id(record.ref.id)
-            fields = self._context.bodies.fields(record)
+            fields = self.context.bodies.fields(record)
             body: dict[str, Any] = {ROOT: fields}
-            if self._context.data_stream:
+            if self.context.data_stream:
                 body = {"@timestamp": record.indexed_at or "1970-01-01T00:00:00Z", **body}
             encoded({"_id": record.ref.id, "routing": record.ref.routing})
             return _Row(record.ref, fields, encoded(body))
@@ -102,13 +102,13 @@ class Writer:
             return PutResult(record.ref, PutStatus.FAILED, str(error))
 
     def _put_batch(self, batch: list[_Row | PutResult]) -> list[PutResult]:
-        self._context.require_mapped(self._context.info.schemes, anew=True)
+        self.context.require_mapped(self.context.info.schemes, anew=True)
         # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
         last = {row.ref: row for row in batch if isinstance(row, _Row)}
         done = self._store_rows(list(last.values()))
-        self._context.unseen = True
+        self.context.unseen = True
         stored = [ref for ref, result in done.items() if result.status is not PutStatus.FAILED]
-        forget_failures(self._context.failures, stored)
+        forget_failures(self.context.failures, stored)
         results = []
         seen: set[Ref] = set()
         for row in batch:
@@ -127,7 +127,7 @@ class Writer:
         done: dict[Ref, PutResult] = {}
         places: dict[Ref, Ref] = {}
         before = self._landings.indices()
-        if not self._context.single:
+        if not self.context.single:
             self._look(rows, places, done)
         left = [row for row in rows if row.ref not in done]
         # Documents that an earlier try, whose answer was lost, may have created.
@@ -156,7 +156,7 @@ class Writer:
     def _lying(self, rows: Sequence[_Row]) -> Iterator[tuple[_Row, list[Ref]]]:
         """Each document that names no index itself, with the places that a search shows."""
         unplaced = [row for row in rows if not row.ref.index]
-        known = self._lookup.locate([row.ref.id for row in unplaced])
+        known = self.lookup.locate([row.ref.id for row in unplaced])
         for row in unplaced:
             yield row, [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
 
@@ -173,10 +173,10 @@ class Writer:
         left = [row for row in rows if row.ref in places]
         if not new:
             return left
-        name = self._context.name
+        name = self.context.name
         actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in new]
         created: dict[Ref, tuple[_Row, Outcome]] = {}
-        for row, outcome in zip(new, send(self._client, actions), strict=True):
+        for row, outcome in zip(new, send(self.client, actions), strict=True):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
                 created[row.ref] = (row, outcome)
@@ -187,7 +187,7 @@ class Writer:
                 places[row.ref] = Ref(row.ref.id, outcome.index or row.ref.index or name, row.ref.routing)
             else:
                 done[row.ref] = _failed(row, outcome)
-        if not self._context.single:
+        if not self.context.single:
             left += self._undone(created, before, places, done)
         return left
 
@@ -207,7 +207,7 @@ class Writer:
         self._landings.note(landed)
         if len(landed | before) < 2:
             return []
-        self._landings.refreshed(self._context.show)
+        self._landings.refreshed(self.context.show)
         left, actions = [], []
         for row, lie in self._lying([row for row, _ in created.values()]):
             outcome = created[row.ref][1]
@@ -219,9 +219,9 @@ class Writer:
                 left.append(row)
         if not actions:
             return []
-        outcomes = send(self._client, actions)
+        outcomes = send(self.client, actions)
         # A search would go on showing them.
-        self._context.show()
+        self.context.show()
         for row, outcome in zip(list(left), outcomes, strict=True):
             if outcome.ok or outcome.status == 404:
                 del done[row.ref]
@@ -240,7 +240,7 @@ class Writer:
             return rows
         # What stands under the name may have become something of the owner's since the index was set up.
         wanted = [{**item_at(places[row.ref]), "_source": [ROOT]} for row in known]
-        hits = multi_get(self._client, wanted)
+        hits = multi_get(self.client, wanted)
         actions, asked, gone = [], [], []
         for row, hit in zip(known, hits, strict=True):
             place = places[row.ref]
@@ -251,10 +251,10 @@ class Writer:
             elif row.ref in own and hit["_source"].get(ROOT) == row.fields:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
             else:
-                fields = self._context.bodies.replacing(row.fields, own_part(hit["_source"]) or {})
+                fields = self.context.bodies.replacing(row.fields, own_part(hit["_source"]) or {})
                 actions.append(update(place, {"doc": {ROOT: fields}}, unchanged(hit)))
                 asked.append(row)
-        for row, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
+        for row, outcome in zip(asked, send(self.client, actions) if actions else [], strict=True):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.REPLACED)
             elif outcome.status == 404:
@@ -278,19 +278,19 @@ class Writer:
 
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         """See Store.annotate."""
-        self._context.require_writable()
-        self._context.require_mapped(anew=True)
+        self.context.require_writable()
+        self.context.require_mapped(anew=True)
         parts = chunks(annotations, BATCH_RECORDS)
         try:
             # The same document may be named in more than one way, but not by another id.
             count = 0
             for changed, left in in_flight(self._annotate_batch, parts, lambda change: change[0].id):
                 count += changed
-                self._context.contended.add(left)
+                self.context.contended.add(left)
             return count
         finally:
-            self._lookup.forget()
-            self._context.wrote()
+            self.lookup.forget()
+            self.context.wrote()
 
     def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[tuple[int, list[Ref]]]:
         """The number of those changed, and those that others change all the time."""
@@ -302,7 +302,7 @@ class Writer:
         count = 0
         for _ in rounds():
             actions, asked = [], []
-            for ref, hit in self._lookup.remembered(list(changes)).items():
+            for ref, hit in self.lookup.remembered(list(changes)).items():
                 if hit is None:
                     del changes[ref]
                     continue
@@ -318,14 +318,14 @@ class Writer:
                 "to write clusters and marks there would lose what _source leaves out; keep the fingerprints beside "
                 "the index (neardup annotate --to)",
             )
-            for ref, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
+            for ref, outcome in zip(asked, send(self.client, actions) if actions else [], strict=True):
                 if outcome.ok:
                     count += named[ref]
                 elif outcome.status not in (_CHANGED, 404):
-                    raise StoreError(f"{self._context.shown}: {ref.id!r} can't be annotated: {outcome.reason}")
+                    raise StoreError(f"{self.context.shown}: {ref.id!r} can't be annotated: {outcome.reason}")
                 if outcome.ok or outcome.status == 404:
                     del changes[ref]
-            self._context.unseen = True
+            self.context.unseen = True
             if not changes:
                 break
         return [(count, list(changes))]
@@ -335,8 +335,8 @@ class Writer:
     def differing(self, pairs: Sequence[tuple[Ref, Ref]]) -> list[list[str]]:
         """See Store.differing. Where one of the documents has a routing of its own, `_routing` is named too."""
         refs = list(dict.fromkeys(ref for pair in pairs for ref in pair))
-        hits = dict(zip(refs, self._lookup.fetch(refs, whole=True), strict=True))
-        indices = self._context.mappings.keys() | {hit["_index"] for hit in hits.values() if hit}
+        hits = dict(zip(refs, self.lookup.fetch(refs, whole=True), strict=True))
+        indices = self.context.mappings.keys() | {hit["_index"] for hit in hits.values() if hit}
         self._require_whole(
             indices, "so what else differs in its documents can't be told; delete in the cluster's own way"
         )
@@ -345,14 +345,14 @@ class Writer:
             found = self._mapping_of(index)
             if any(field.get("type") == "join" for field in found.get("properties", {}).values()):
                 raise StoreError(
-                    f"{self._context.shown}: {index}: documents have others below them; delete in the cluster's own way"
+                    f"{self.context.shown}: {index}: documents have others below them; delete in the cluster's own way"
                 )
             known = remembered_fields(found)
             if known.keys() - {OWN}:
                 where = ", ".join(sorted(known.keys() - {OWN}))
-                raise UsageError(f"{self._context.shown}: it has records alone, of documents in {where}; delete there")
+                raise UsageError(f"{self.context.shown}: it has records alone, of documents in {where}; delete there")
             if OWN in known:
-                texts.update(source_paths({index: found}, known[OWN].names, self._context.shown))
+                texts.update(source_paths({index: found}, known[OWN].names, self.context.shown))
         return [self._differing(hits[one], hits[other], texts) for one, other in pairs]
 
     def _differing(
@@ -369,21 +369,23 @@ class Writer:
             fields.add("_routing")
         return sorted(fields)
 
-    def delete(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None, *, owners: bool) -> int:
+    def delete(
+        self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None, owners: bool = False
+    ) -> int:
         """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's.
 
         StoreError for an index whose source does not show which documents these are.
         """
-        self._context.require_writable()
+        self.context.require_writable()
         count = 0
         try:
             for chunk in chunks(dict.fromkeys(refs), BATCH_RECORDS):
                 deleted, kept, left = self._delete_batch(chunk, versions, owners)
                 count += deleted
-                self._context.contended.add([*left, *kept])
-                forget_failures(self._context.failures, [ref for ref in chunk if ref not in kept and ref not in left])
+                self.context.contended.add([*left, *kept])
+                forget_failures(self.context.failures, [ref for ref in chunk if ref not in kept and ref not in left])
         finally:
-            self._context.wrote()
+            self.context.wrote()
         return count
 
     def _delete_batch(
@@ -394,7 +396,7 @@ class Writer:
         kept: set[Ref] = set()
         left = refs
         for _ in rounds():
-            hits = {ref: hit for ref, hit in zip(left, self._lookup.fetch(left, whole=True), strict=True) if hit}
+            hits = {ref: hit for ref, hit in zip(left, self.lookup.fetch(left, whole=True), strict=True) if hit}
             self._require_whole(
                 {hit["_index"] for hit in hits.values()},
                 "so neardup can't tell an owner's document from its own, and to take its values out would lose what "
@@ -408,12 +410,12 @@ class Writer:
                 if outcome.ok:
                     count += 1
                     if outcome.result != "deleted":
-                        self._context.stripped.append(ref)
+                        self.context.stripped.append(ref)
                 elif outcome.status == _CHANGED:
                     left.append(ref)
                 elif outcome.status != 404:
-                    raise StoreError(f"{self._context.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
-            self._context.unseen = self._context.unseen or bool(hits)
+                    raise StoreError(f"{self.context.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
+            self.context.unseen = self.context.unseen or bool(hits)
             if not left:
                 break
         return count, kept, left
@@ -421,18 +423,18 @@ class Writer:
     def _loss(self, index: str) -> str:
         """The reason why a change of this index's documents would lose something of its owner's; empty if none."""
         if index not in self._losses:
-            self._losses[index] = lost(self._client, index, self._mapping_of(index))
+            self._losses[index] = lost(self.client, index, self._mapping_of(index))
         return self._losses[index]
 
     def _mapping_of(self, index: str) -> Mapping[str, Any]:
-        mapping: Mapping[str, Any] = self._context.mappings.get(index) or self._context.read_mappings().get(index, {})
+        mapping: Mapping[str, Any] = self.context.mappings.get(index) or self.context.read_mappings().get(index, {})
         return mapping
 
     def _require_whole(self, indices: Iterable[str], act: str) -> None:
         """Raise StoreError where that would lose what `_source` leaves out of an owner's document."""
         for index in sorted(set(indices)):
             if reason := self._loss(index):
-                raise StoreError(f"{self._context.shown}: {index}: {reason}; {act}")
+                raise StoreError(f"{self.context.shown}: {index}: {reason}; {act}")
 
 
 def _failed(row: _Row, outcome: Outcome) -> PutResult:
