@@ -17,8 +17,8 @@ from indexer.engine.client.slices import Slices
 from indexer.engine.documents.fields import Wanted, described, fields_of_run, remember_fields
 from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
 from indexer.engine.documents.sinks import Done, Known, Sidecar, Sink, Written, in_place
-from indexer.engine.index import mapping
 from indexer.engine.index.bodies import OWNERS_FIELD
+from indexer.engine.index.mapping import Mappings, named
 from indexer.engine.index.source_fields import (
     ASIDE,
     BOM,
@@ -107,7 +107,7 @@ class _Run:
         self._paths = self._fields.names
         self._aside = aside is not None
         self._indices = frozenset(mappings)
-        self.info = self._info({} if aside else mappings)
+        self.info = self._info(Mappings() if aside else mappings)
         self._options = Options(content=self.info.content, format="html" if self._fields.html else "text")  # type: ignore[arg-type]
         if not aside:
             require_unharmed(client, self._path, mappings, allow_version_change=wanted.allow_version_change)
@@ -135,22 +135,15 @@ class _Run:
 
     # What is there
 
-    def _info(self, mappings: Mapping[str, Mapping[str, Any]]) -> StoreInfo:
-        known = (
-            mapping.info_of(mapping_of_index, f"{self.shown} ({name})") for name, mapping_of_index in mappings.items()
-        )
-        first = next((info for info in known if info), None)
+    def _info(self, mappings: Mappings) -> StoreInfo:
+        first = next(iter(mappings.infos(self.shown).values()), None)
         made = store_info(
             self.wanted.content or (first.content if first else "landmarks"),  # type: ignore[arg-type]
             self.wanted.new_schemes,
         )
         if first is None:
             return made
-        there = {
-            scheme.name: scheme
-            for mapping_of_index in mappings.values()
-            for scheme in mapping.schemes_of(mapping_of_index)
-        }
+        there = mappings.schemes()
         self._require_exactly(there)
         return dataclasses.replace(made, schemes=tuple(there.values()))
 
@@ -237,7 +230,7 @@ class _Run:
         new = {hit["_index"] for hit in hits} - self._indices
         if new and not self._aside:
             raise StoreError(
-                f"{self.shown}: {mapping.named(sorted(new))} new behind this name since the command began; run the "
+                f"{self.shown}: {named(sorted(new))} new behind this name since the command began; run the "
                 "same command again, it resumes from here"
             )
 

@@ -22,10 +22,10 @@ from indexer.library.options import Extraction, NamedFields
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.engine.index.texts import TextFields
     from indexer.evaluation.documents import Named, Texts
     from indexer.evaluation.judging import Evaluation, Progress
     from indexer.ingest.sources import Selection
+    from indexer.stores.texts import TextFields
 
 _SAMPLE = 2000
 

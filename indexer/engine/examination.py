@@ -8,8 +8,9 @@ from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.index import mapping, relaxed
+from indexer.engine.index import relaxed
 from indexer.engine.index.bodies import MAPPING_VERSION, is_record
+from indexer.engine.index.mapping import named
 from indexer.engine.index.side_index import side_name
 from indexer.engine.setup.pipelines import Pipelines
 from indexer.engine.setup.provision import Provision
@@ -111,9 +112,9 @@ def _pipelines(store: SearchStore) -> Finding:
 
 def _mapping(store: SearchStore) -> Finding:
     context, advice = store.context, "run neardup setup"
-    bare = mapping.lacking(context.mappings, context.shown, context.info.schemes)
+    bare = context.mappings.lacking(context.shown, context.info.schemes)
     if bare:
-        says = f"{mapping.named(bare)} without neardup's fields, so that nothing is found or written there"
+        says = f"{named(bare)} without neardup's fields, so that nothing is found or written there"
         return Finding("mapping", "error", says, advice)
     if "*" in context.name or "," in context.name:
         return Finding("mapping", "ok", f"{counted(len(context.mappings), 'index', 'indices')} with neardup's fields")

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.engine.client.names import path_of
+from indexer.engine.index.mapping import Mappings, read_mappings
 from indexer.engine.index.source_fields import BOM, require_readable, source_paths, text_at
-from indexer.engine.index.texts import Noted, TextFields
+from indexer.engine.index.texts import Noted
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Options
 from indexer.ingest.naming import container_of, possible_ids
@@ -25,6 +26,7 @@ from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.model import Record, Ref, name_of
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
+from indexer.stores.texts import TextFields
 
 if TYPE_CHECKING:
     from indexer.engine.store.store import SearchStore
@@ -268,15 +270,7 @@ class IndexTexts:
             self._paths[index, fields] = paths
         return self._paths[index, fields]
 
-    def _mappings_of(self, index: str) -> dict[str, Any]:
-        from indexer.engine.client.errors import AnswerError
-
+    def _mappings_of(self, index: str) -> Mappings:
         if index in self._store.context.mappings:
             return self._store.context.mappings
-        try:
-            answer = self._store.client.request("GET", f"{path_of(index)}/_mapping")
-        except AnswerError as error:
-            if error.status == 404:
-                return {}
-            raise
-        return {name: described.get("mappings", {}) for name, described in answer.items()}
+        return read_mappings(self._store.client, path_of(index)[1:])

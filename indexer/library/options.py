@@ -17,8 +17,8 @@ from indexer.model.times import Refresh
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
-    from indexer.engine.index.texts import TextFields
     from indexer.stores.base import Store
+    from indexer.stores.texts import TextFields
 
 __all__ = ["LEFT_OUT", "Content", "Extractor", "Format", "IdFrom", "Limits", "Options", "Refresh", "list_of_paths"]
 
@@ -94,7 +94,7 @@ class NamedFields:
             return None
         if not stored:
             raise UsageError("--field names fields of the store's documents; other documents have none")
-        from indexer.engine.index.texts import TextFields
+        from indexer.stores.texts import TextFields
 
         return TextFields(self.field, self.html)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from indexer.engine.index.mapping import properties
+from indexer.engine.index.files import properties
 from indexer.engine.index.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
 
 FOLDER = Path(__file__).resolve().parents[2] / "mappings" / "dashboards"

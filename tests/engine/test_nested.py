@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from indexer.engine.index.mapping import Mappings
 from indexer.engine.index.nested import unreached
 
 NESTED: dict[str, Any] = {"type": "nested", "properties": {"text": {"type": "text"}}}
@@ -38,4 +39,4 @@ MAPPING: dict[str, Any] = {
     ],
 )
 def test_names_of_nested_fields_are_found(query: str, names: list[str]) -> None:
-    assert unreached([{}, MAPPING], query) == names
+    assert unreached(Mappings.of({"a": {}, "b": MAPPING}), query) == names

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from indexer.engine.index.mapping import Mappings
 from indexer.engine.index.source_fields import (
     differing_fields,
     require_harmless,
@@ -65,20 +66,20 @@ def test_a_document_of_any_depth_is_read() -> None:
     ],
 )
 def test_paths(name: str, path: str) -> None:
-    assert source_paths({"i": MAPPING}, [name], "there") == (path,)
+    assert source_paths(Mappings.of({"i": MAPPING}), [name], "there") == (path,)
 
 
 @pytest.mark.parametrize("name", ["bdy", "body.other", "page", "page.other", "raw"])
 def test_no_such_field(name: str) -> None:
     with pytest.raises(UsageError, match="body"):
-        source_paths({"i": MAPPING}, [name], "there")
+        source_paths(Mappings.of({"i": MAPPING}), [name], "there")
 
 
 def test_fields_that_differ_between_indices() -> None:
     other = {"properties": {"alias": {"type": "alias", "path": "body"}, "body": {"type": "text"}}}
     with pytest.raises(UsageError, match=r"body, page\.text"):
-        source_paths({"i": MAPPING, "j": other}, ["alias"], "there")
-    assert source_paths({"i": MAPPING, "j": {}}, ["body"], "there") == ("body",)
+        source_paths(Mappings.of({"i": MAPPING, "j": other}), ["alias"], "there")
+    assert source_paths(Mappings.of({"i": MAPPING, "j": {}}), ["body"], "there") == ("body",)
 
 
 @pytest.mark.parametrize(
@@ -95,19 +96,19 @@ def test_fields_that_differ_between_indices() -> None:
     ],
 )
 def test_harm_is_refused(source: dict[str, Any], settings: dict[str, str], said: str) -> None:
-    require_harmless({"i": {}}, {"i": {}}, "there")
+    require_harmless(Mappings.of({"i": {}}), {"i": {}}, "there")
     with pytest.raises(StoreError, match=said) as caught:
-        require_harmless({"h": {}, "i": {"_source": source}}, {"i": settings}, "there")
+        require_harmless(Mappings.of({"h": {}, "i": {"_source": source}}), {"i": settings}, "there")
     assert "--to" in str(caught.value)
 
 
 def test_what_source_does_not_hold_can_not_be_read() -> None:
     readable = [{}, {"excludes": ["other"]}, {"includes": ["page"]}, {"includes": ["page.*"]}]
     for source in readable:
-        require_readable({"i": {"_source": source}}, ["page.text"], "there")
+        require_readable(Mappings.of({"i": {"_source": source}}), ["page.text"], "there")
     for source in ({"enabled": False}, {"excludes": ["page"]}, {"excludes": ["*.text"]}, {"includes": ["other"]}):
         with pytest.raises(StoreError, match=r"page\.text"):
-            require_readable({"i": {"_source": source}}, ["page.text"], "there")
+            require_readable(Mappings.of({"i": {"_source": source}}), ["page.text"], "there")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ LAYERS = [
 STORE_LAYERS = [
     {"sketches"},
     {"base"},
-    {"findings", "schemes", "sqlite"},
+    {"findings", "schemes", "sqlite", "texts"},
     {"__init__"},
 ]
 ENGINE_LAYERS = [

@@ -7,12 +7,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
 from indexer.engine.client.names import reading_path
 from indexer.engine.documents.given import Landed, Owned, Status, require_same_schemes
-from indexer.engine.documents.guards import mappings_of
-from indexer.engine.index.stripping import seems_made
+from indexer.engine.index.mapping import Mappings, read_mappings
 from indexer.engine.store.store import SearchStore
 from indexer.errors import NoStoreError
 from indexer.model import Record
@@ -135,16 +133,16 @@ def opened(name: str, info: StoreInfo, how: Opening) -> Iterator[Opened]:
     NoStoreError where none is to be made, IncompatibleStoreError where its sketches are of another form than `info`.
     """
     with ExitStack() as stack:
-        mappings: Mapping[str, Mapping[str, object]] = {}
+        mappings = Mappings()
         if not store_file(name):
             client = connect(name)
             stack.callback(client.close)
-            mappings = _mappings(client)
+            mappings = read_mappings(client, reading_path(client.target.name))
         if not mappings:
             yield Opened(stack.enter_context(_stored(name, info, how)))
             return
         indices, scattered = frozenset(mappings), list(mappings) != [client.target.name]
-        if not all(map(seems_made, mappings.values())):
+        if not all(mapping.seems_made for mapping in mappings.values()):
             owned = Owned(
                 client, info, dry_run=how.dry_run, refresh=how.refresh, allow_version_change=how.allow_version_change
             )
@@ -172,10 +170,3 @@ def _stored(name: str, info: StoreInfo, how: Opening) -> Iterator[Stored]:
         require_same_schemes(store.info.schemes, info, name)
         store.refresh = how.refresh
         yield Stored(store, dry_run=how.dry_run)
-
-
-def _mappings(client: Client) -> Mapping[str, Mapping[str, object]]:
-    try:
-        return mappings_of(client, reading_path(client.target.name))
-    except NoStoreError:
-        return {}

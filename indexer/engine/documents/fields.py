@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
+from indexer.engine.index.mapping import Mappings, read_mappings
 from indexer.engine.index.source_fields import require_readable, source_paths, values_of
-from indexer.engine.index.texts import OWN, TextFields, remember, remembered_fields
+from indexer.engine.index.texts import OWN, remember
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Limits
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
 from indexer.model.times import Refresh
 from indexer.schemes.base import Scheme
+from indexer.stores.texts import TextFields
 
 # The longest title that is kept, in characters.
 _LONGEST_TITLE = 500
@@ -58,9 +58,7 @@ class Wanted:
     refresh: Refresh = "wait"
 
 
-def fields_of_run(
-    client: Client, aside: Client | None, mappings: Mapping[str, Mapping[str, Any]], wanted: Wanted
-) -> TextFields:
+def fields_of_run(client: Client, aside: Client | None, mappings: Mappings, wanted: Wanted) -> TextFields:
     """The fields as they stand in `_source`, those that are remembered where none are named.
 
     Raises UsageError where a field is not there, none is known, or others are remembered than those named.
@@ -91,7 +89,7 @@ def fields_of_run(
     return texts
 
 
-def remember_fields(client: Client, aside: Client | None, mappings: Mapping[str, Any], fields: TextFields) -> bool:
+def remember_fields(client: Client, aside: Client | None, mappings: Mappings, fields: TextFields) -> bool:
     """Note the fields in the mappings; False if the owner of one does not allow it."""
     of, name = (client, OWN) if aside is None else (aside, client.target.name)
     results = [remember(of, index, name, fields) for index in (mappings if aside is None else _mappings_of(aside))]
@@ -106,20 +104,12 @@ def described(fields: TextFields, document: Any) -> tuple[str, str]:
     return source.strip()[:_LONGEST_SOURCE], " ".join(title.split())[:_LONGEST_TITLE]
 
 
-def _remembered(
-    client: Client, aside: Client | None, mappings: Mapping[str, Mapping[str, Any]]
-) -> dict[str, TextFields]:
+def _remembered(client: Client, aside: Client | None, mappings: Mappings) -> dict[str, TextFields]:
     """The text fields that each index remembers, or that the one beside it remembers for it."""
     where, name = (mappings, OWN) if aside is None else (_mappings_of(aside), client.target.name)
-    remembered = {index: remembered_fields(mapping).get(name) for index, mapping in where.items()}
+    remembered = {index: mapping.text_fields().get(name) for index, mapping in where.items()}
     return {index: fields for index, fields in remembered.items() if fields}
 
 
-def _mappings_of(client: Client) -> dict[str, Mapping[str, Any]]:
-    try:
-        answer = client.request("GET", f"{path_of(client.target.name)}/_mapping")
-    except AnswerError as error:
-        if error.status == 404:
-            return {}
-        raise
-    return {index: described.get("mappings", {}) for index, described in sorted(answer.items())}
+def _mappings_of(client: Client) -> Mappings:
+    return read_mappings(client, path_of(client.target.name)[1:])

@@ -13,7 +13,6 @@ from indexer.engine.client.lines import RefusedError
 from indexer.engine.client.names import reading_path
 from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
 from indexer.engine.documents.sinks import Done, Known, in_place
-from indexer.engine.index import mapping
 from indexer.engine.index.bodies import OWNERS_FIELD, ROOT, check_id, unpacked_digest
 from indexer.engine.index.source_fields import ASIDE
 from indexer.engine.store.store import SearchStore
@@ -57,9 +56,8 @@ class Owned:
         self.indices = frozenset(mappings)
         self._single = list(mappings) == [client.target.name]
         require_unharmed(client, self._path, mappings, allow_version_change=allow_version_change)
-        if any(mapping.own_meta(one) for one in mappings.values()):
-            there = {scheme.name: scheme for one in mappings.values() for scheme in mapping.schemes_of(one)}
-            require_same_schemes(there.values(), info, self.shown)
+        if mappings.is_set_up:
+            require_same_schemes(mappings.schemes().values(), info, self.shown)
         if not self._single:
             show(client, self._path, required=not dry_run)
         self._sink = in_place(client, info, (), single=self._single, dry_run=dry_run, refresh=refresh)

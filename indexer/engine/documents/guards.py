@@ -6,24 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.errors import AnswerError
+from indexer.engine.index.mapping import Mappings, read_mappings
 from indexer.engine.index.source_fields import ASIDE, require_harmless
 from indexer.errors import NoStoreError, StoreError
 
 _SAMPLE = 1000
 
 
-def mappings_of(client: Client, path: str) -> dict[str, dict[str, Any]]:
-    """The mapping of every index behind a name, by the index. Raises NoStoreError where there is none."""
-    try:
-        answer = client.request("GET", f"/{path}/_mapping")
-    except AnswerError as error:
-        if error.status != 404:
-            raise
-        answer = {}
-    if not answer:
+def mappings_of(client: Client, path: str) -> Mappings:
+    """The mappings of the indices behind a name. Raises NoStoreError where there is none."""
+    mappings = read_mappings(client, path)
+    if not mappings:
         raise NoStoreError(f"{client.target.shown}: no index has this name")
-    return {name: described.get("mappings", {}) for name, described in sorted(answer.items())}
+    return mappings
 
 
 def show(client: Client, path: str, *, required: bool) -> None:
@@ -36,9 +31,7 @@ def show(client: Client, path: str, *, required: bool) -> None:
             raise
 
 
-def require_unharmed(
-    client: Client, path: str, mappings: Mapping[str, Mapping[str, Any]], *, allow_version_change: bool
-) -> None:
+def require_unharmed(client: Client, path: str, mappings: Mappings, *, allow_version_change: bool) -> None:
     """Raise StoreError where partial updates would lose something, or raise versions that the owner counts himself."""
     shown = client.target.shown
     settings = client.request("GET", f"/{path}/_settings", flat_settings="true")

@@ -14,8 +14,8 @@ from indexer.engine.client.bulk import BATCH_RECORDS, Action, send, update
 from indexer.engine.client.gets import item_at, place_of
 from indexer.engine.client.lines import RefusedError
 from indexer.engine.client.names import indices_of, matches
-from indexer.engine.index import mapping
 from indexer.engine.index.bodies import ROOT, Bodies, is_owners, own_part, unpacked_digest
+from indexer.engine.index.mapping import named
 from indexer.engine.index.side_index import forget_failures
 from indexer.engine.index.sketches import FEATURES
 from indexer.engine.setup.provision import Provision
@@ -266,7 +266,7 @@ class Sidecar(Sink):
         both = sorted(own & indices_of(self._origin))
         if both:
             raise UsageError(
-                f"{self._client.target.shown}: behind --to {mapping.named(both)} what --store "
+                f"{self._client.target.shown}: behind --to {named(both)} what --store "
                 f"{self._origin.target.name} reads; nothing is written there. Name an index of its own"
             )
         return bool(own)

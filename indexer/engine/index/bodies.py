@@ -80,9 +80,12 @@ Hit = dict[str, Any]
 
 
 class Bodies:
-    """Documents and queries for the schemes and key layouts of a store whose indices have these mappings."""
+    """Documents and queries for the schemes and key layouts of a store.
 
-    def __init__(self, info: StoreInfo, mappings: Collection[Mapping[str, Any]] = ()) -> None:
+    `fields` are those that each of its indices maps under `neardup`.
+    """
+
+    def __init__(self, info: StoreInfo, fields: Collection[Mapping[str, Any]] = ()) -> None:
         self.info = info
         self.layout: KeyLayout = info.layout
         self.scheme = info.scheme.partition(" ")[0]
@@ -91,12 +94,11 @@ class Bodies:
         self.schemes = {scheme.name: scheme for scheme in info.schemes}
         self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
         self.key_fields = {name: KeyFields.of(scheme) for name, scheme in self.schemes.items()}
-        inside = [fields_of(mapping) for mapping in mappings]
         # The schemes whose payloads one of the indices has in `_source` only.
         self._sourced = {
             name
             for name in self.schemes
-            if not all(has_doc_values(fields.get(name, {}).get("properties", {})) for fields in inside)
+            if not all(has_doc_values(inside.get(name, {}).get("properties", {})) for inside in fields)
         }
 
     # Documents
@@ -264,12 +266,6 @@ def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 def is_owners(source: Mapping[str, Any] | None) -> bool:
     """True if what stands under `neardup` in a document with this `_source` is something of its owner's."""
     return (source or {}).get(ROOT) is not None and own_part(source) is None
-
-
-def fields_of(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields that an index's mapping has under `neardup`."""
-    own: Mapping[str, Any] = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
-    return own
 
 
 def is_record() -> dict[str, Any]:

@@ -1,128 +1,205 @@
-"""The additions of neardup to an index: the mapping file, and what the mapping's `_meta` says of a store."""
+"""The mappings of the indices behind a name: the one place that reads what they say of neardup."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT
-from indexer.engine.index.sketches import scheme_in
-from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
+from indexer.engine.index.files import properties
+from indexer.engine.index.sketches import is_scheme, scheme_in
+from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.base import StoreInfo
+from indexer.stores.texts import TextFields
 
 FIELDS_SETTING = "index.mapping.total_fields.limit"
 _DEFAULT_FIELDS = 1000
 # The field, below `neardup`, that notes an owner's settings while a bulk load has turned them down.
 NOTE = "relaxed"
-PACKAGE = Path(__file__).resolve().parents[2]
+# The entry of the text fields in neardup's part of `_meta`.
+TEXTS = "texts"
 
 
-def mappings_directory() -> Path:
-    """The folder of the mapping files: inside the installed package, or at the top of a checkout.
+class IndexMapping:
+    """The mapping of an index; `raw` is the engine's own form of it."""
 
-    Raises NotFoundError where neither is there.
+    def __init__(self, index: str, raw: Mapping[str, Any]) -> None:
+        self.index, self.raw = index, raw
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """The mapped fields of documents."""
+        fields: Mapping[str, Any] = self.raw.get("properties", {})
+        return fields
+
+    @property
+    def runtime(self) -> Mapping[str, Any]:
+        """The runtime fields."""
+        fields: Mapping[str, Any] = self.raw.get("runtime", {})
+        return fields
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """All of `_meta`, which is its owner's too."""
+        entries: Mapping[str, Any] = self.raw.get("_meta", {})
+        return entries
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """The fields under `neardup`."""
+        inside: Mapping[str, Any] = self.properties.get(ROOT, {}).get("properties", {})
+        return inside
+
+    @property
+    def entry(self) -> Mapping[str, Any]:
+        """The entry of neardup in `_meta`; empty if there is none, or if what stands there is not neardup's."""
+        entry = self.meta.get(ROOT)
+        return entry if isinstance(entry, Mapping) and "tables" in entry else {}
+
+    def meta_with(self, entry: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The owner's `_meta` with this entry of neardup's, or without one."""
+        rest = {name: value for name, value in self.meta.items() if name != ROOT}
+        return rest | ({ROOT: dict(entry)} if entry else {})
+
+    # Whose it is
+
+    @property
+    def made(self) -> bool:
+        """True if neardup made the index."""
+        return bool(self.entry.get("made_index"))
+
+    @property
+    def seems_made(self) -> bool:
+        """True if neardup made the index, and the mapping shows no field of others.
+
+        What it does not show may be there all the same: see `indexer.engine.index.stripping.is_own`.
+        """
+        return self.made and set(self.properties) <= {ROOT} and not self.runtime
+
+    @cached_property
+    def own_names(self) -> frozenset[str]:
+        """The names under `neardup` that are neardup's: its fields, and its schemes."""
+        schemes = {name for name, field in self.fields.items() if is_scheme(field)}
+        return frozenset({*properties()[ROOT]["properties"], NOTE}) | schemes
+
+    # The store
+
+    def info(self, shown: str) -> StoreInfo | None:
+        """The settings that the fingerprints of the index were made with; None for an index that is no store.
+
+        `shown` is the store's name. IncompatibleStoreError for the mapping of a newer neardup, and for one whose
+        `_meta` was damaged.
+        """
+        entry, where = self.entry, f"{shown} ({self.index})"
+        if not entry:
+            return None
+        try:
+            version = int(entry["mapping_version"])
+            info = StoreInfo(
+                scheme=entry["scheme"],
+                layout=KeyLayout(int(entry["tables"]), int(entry["key_bits"])),
+                content=entry["content"],
+                extractor=entry["extractor"],
+                unicode=entry["unicode"],
+                version=entry["version"],
+                schemes=self.schemes(),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise IncompatibleStoreError(f"{where}: _meta.neardup of its mapping is damaged: {error!r}") from error
+        if version > MAPPING_VERSION:
+            raise IncompatibleStoreError(
+                f"{where}: was made by neardup {info.version} with mapping version {version}; this one knows up to "
+                f"{MAPPING_VERSION}: install a newer neardup"
+            )
+        return info
+
+    def require_current(self, shown: str) -> None:
+        """Raise IncompatibleStoreError for the mapping of an older neardup: what it does not map is never found."""
+        version = self.entry["mapping_version"]
+        if int(version) < MAPPING_VERSION:
+            raise IncompatibleStoreError(
+                f"{shown} ({self.index}): was made by neardup {self.entry['version']} with mapping version {version}, "
+                f"and this one needs {MAPPING_VERSION}: take it out by `neardup setup --remove`, then set it up and "
+                "fill it again"
+            )
+
+    def schemes(self) -> tuple[SchemeInfo, ...]:
+        """The secondary schemes, by name. Raises KeyError, TypeError or ValueError."""
+        schemes = {name: scheme for name, field in self.fields.items() if (scheme := scheme_in(name, field))}
+        return tuple(schemes[name] for name in sorted(schemes))
+
+    # The fields of texts
+
+    def text_fields(self) -> dict[str, TextFields]:
+        """The text fields that are remembered, by the name of the index whose documents have them ("" for its own)."""
+        notes = self.entry.get(TEXTS)
+        read = {name: _text_fields(note) for name, note in notes.items()} if isinstance(notes, Mapping) else {}
+        return {name: fields for name, fields in read.items() if fields}
+
+    # Room
+
+    def require_room(self, client: Client, fields: Mapping[str, Any], shown: str) -> None:
+        """Raise UsageError where the index's limit has no room for more fields; the limit is its owner's."""
+        settings = client.request("GET", f"{path_of(self.index)}/_settings/{FIELDS_SETTING}", flat_settings="true")
+        limit = int(settings.get(self.index, {}).get("settings", {}).get(FIELDS_SETTING, _DEFAULT_FIELDS))
+        have = _count(self.properties) + len(self.runtime)
+        added = _count(_united(self.properties, fields)) - _count(self.properties)
+        if have + added > limit:
+            raise UsageError(
+                f"{shown}: {self.index} has {have} fields and neardup adds {added}, but {FIELDS_SETTING} is {limit}; "
+                "raise it yourself, or keep the fingerprints in an index of their own"
+            )
+
+
+class Mappings(dict[str, IndexMapping]):
+    """The mapping of each index behind a name, by the index."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Mapping[str, Any]]) -> Self:
+        """Mappings in the engine's form."""
+        return cls((index, IndexMapping(index, one)) for index, one in sorted(raw.items()))
+
+    @property
+    def is_set_up(self) -> bool:
+        """True if neardup is set up in one of the indices."""
+        return any(one.entry for one in self.values())
+
+    def infos(self, shown: str) -> dict[str, StoreInfo]:
+        """The settings of the fingerprints of each index that is a store."""
+        return {index: info for index, one in self.items() if (info := one.info(shown))}
+
+    def schemes(self) -> dict[str, SchemeInfo]:
+        """The secondary schemes of any of the indices, by name."""
+        return {scheme.name: scheme for one in self.values() for scheme in one.schemes()}
+
+    def lacking(self, shown: str, schemes: Iterable[SchemeInfo] = ()) -> list[str]:
+        """The indices that lack neardup's fields, or those of one of these schemes: a write would make up types."""
+        wanted = {scheme.name for scheme in schemes}
+        names = []
+        for index, one in self.items():
+            info = one.info(shown) if "tokens" in one.fields else None
+            if info is None or not wanted <= {scheme.name for scheme in info.schemes}:
+                names.append(index)
+        return names
+
+
+def read_mappings(client: Client, path: str, *, ignore_unavailable: bool = False) -> Mappings:
+    """The mappings of the indices that the path of a name stands for, as they are now; none where there are none.
+
+    With `ignore_unavailable` a name of a list that is not there is passed over.
     """
-    for folder in (PACKAGE / "mappings", PACKAGE.parent / "mappings"):
-        if (folder / "component-template.json").is_file():
-            return folder
-    raise NotFoundError(f"the mapping files are neither in {PACKAGE} nor beside it; install the package again")
-
-
-def load(name: str) -> dict[str, Any]:
-    """One of the mapping files."""
-    content: dict[str, Any] = json.loads((mappings_directory() / f"{name}.json").read_text("utf-8"))
-    return content
-
-
-def properties() -> dict[str, Any]:
-    """The fields that neardup adds to a mapping."""
-    fields: dict[str, Any] = load("component-template")["template"]["mappings"]["properties"]
-    return fields
-
-
-def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
-    """The entry under `neardup` in a mapping's `_meta`."""
-    return {
-        "mapping_version": MAPPING_VERSION,
-        "scheme": info.scheme,
-        "tables": info.layout.tables,
-        "key_bits": info.layout.bits,
-        "content": info.content,
-        "extractor": info.extractor,
-        "unicode": info.unicode,
-        "version": info.version,
-        **more,
-    }
-
-
-def own_meta(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The entry of neardup in a mapping's `_meta`; empty if there is none, or if what stands there is not neardup's."""
-    entry = mapping.get("_meta", {}).get(ROOT)
-    return entry if isinstance(entry, Mapping) and "tables" in entry else {}
-
-
-def info_of(mapping: Mapping[str, Any], where: str) -> StoreInfo | None:
-    """The settings that the fingerprints of an index were made with; None for an index that is no store.
-
-    IncompatibleStoreError for the mapping of a newer neardup, and for one whose `_meta` was damaged.
-    """
-    entry = own_meta(mapping)
-    if not entry:
-        return None
     try:
-        version = int(entry["mapping_version"])
-        info = StoreInfo(
-            scheme=entry["scheme"],
-            layout=KeyLayout(int(entry["tables"]), int(entry["key_bits"])),
-            content=entry["content"],
-            extractor=entry["extractor"],
-            unicode=entry["unicode"],
-            version=entry["version"],
-            schemes=schemes_of(mapping),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise IncompatibleStoreError(f"{where}: _meta.neardup of its mapping is damaged: {error!r}") from error
-    if version > MAPPING_VERSION:
-        raise IncompatibleStoreError(
-            f"{where}: was made by neardup {info.version} with mapping version {version}; this one knows up to "
-            f"{MAPPING_VERSION}: install a newer neardup"
-        )
-    return info
-
-
-def require_current(mapping: Mapping[str, Any], where: str) -> None:
-    """Raise IncompatibleStoreError for the mapping of an older neardup: what it does not map would never be found."""
-    entry = mapping["_meta"][ROOT]
-    if int(entry["mapping_version"]) < MAPPING_VERSION:
-        raise IncompatibleStoreError(
-            f"{where}: was made by neardup {entry['version']} with mapping version {entry['mapping_version']}, and "
-            f"this one needs {MAPPING_VERSION}: take it out by `neardup setup --remove`, then set it up "
-            "and fill it again"
-        )
-
-
-def schemes_of(mapping: Mapping[str, Any]) -> tuple[SchemeInfo, ...]:
-    """The secondary schemes that a mapping describes, by name. Raises KeyError, TypeError or ValueError."""
-    inside = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
-    schemes = {name: scheme for name, field in inside.items() if (scheme := scheme_in(name, field))}
-    return tuple(schemes[name] for name in sorted(schemes))
-
-
-def lacking(mappings: Mapping[str, Mapping[str, Any]], shown: str, schemes: Iterable[SchemeInfo] = ()) -> list[str]:
-    """The indices that lack neardup's fields, or those of one of these schemes: a write would make up their types."""
-    wanted = {scheme.name for scheme in schemes}
-    names = []
-    for index, mapping in mappings.items():
-        fields = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
-        info = info_of(mapping, f"{shown} ({index})") if "tokens" in fields else None
-        if info is None or not wanted <= {scheme.name for scheme in info.schemes}:
-            names.append(index)
-    return names
+        answer = client.request("GET", f"/{path}/_mapping", ignore_unavailable=str(ignore_unavailable).lower())
+    except AnswerError as error:
+        if error.status == 404:
+            return Mappings()
+        raise
+    return Mappings.of({index: described.get("mappings", {}) for index, described in answer.items()})
 
 
 def named(indices: Sequence[str]) -> str:
@@ -133,18 +210,13 @@ def named(indices: Sequence[str]) -> str:
     return f"{len(indices)} indices ({', '.join(indices[:3])}{rest}) are"
 
 
-def require_room(client: Client, index: str, mapping: Mapping[str, Any], fields: Mapping[str, Any], shown: str) -> None:
-    """Raise UsageError where an index's limit has no room for more fields; the limit is its owner's."""
-    settings = client.request("GET", f"{path_of(index)}/_settings/{FIELDS_SETTING}", flat_settings="true")
-    limit = int(settings.get(index, {}).get("settings", {}).get(FIELDS_SETTING, _DEFAULT_FIELDS))
-    there = mapping.get("properties", {})
-    have = _count(there) + len(mapping.get("runtime", {}))
-    added = _count(_united(there, fields)) - _count(there)
-    if have + added > limit:
-        raise UsageError(
-            f"{shown}: {index} has {have} fields and neardup adds {added}, but {FIELDS_SETTING} is {limit}; "
-            "raise it yourself, or keep the fingerprints in an index of their own"
-        )
+def _text_fields(note: Any) -> TextFields | None:
+    # `_meta` is its owner's too, who may have written anything.
+    names = note.get("fields") if isinstance(note, Mapping) else None
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        return None
+    source, title = (str(note.get(name) or "") for name in ("source", "title"))
+    return TextFields(tuple(names), note.get("html") is True, source, title)
 
 
 def _count(properties: Mapping[str, Any]) -> int:
@@ -160,19 +232,3 @@ def _united(there: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any
         properties = _united(old.get("properties", {}), field.get("properties", {}))
         united[name] = {**field, **old} | ({"properties": properties} if properties else {})
     return united
-
-
-def with_meta(old: Mapping[str, Any], own: Mapping[str, Any] | None) -> dict[str, Any]:
-    """An owner's `_meta` with neardup's part put in, or taken out."""
-    rest = {name: value for name, value in old.items() if name != ROOT}
-    return rest | ({ROOT: dict(own)} if own else {})
-
-
-def new_index(info: StoreInfo, shards: int | None = None, replicas: int | None = None) -> dict[str, Any]:
-    """The body that makes an index of neardup's own."""
-    settings = {"number_of_shards": shards, "number_of_replicas": replicas}
-    body: dict[str, Any] = {
-        "mappings": {"_meta": {ROOT: meta(info, made_index=True)}, "properties": properties()},
-    }
-    given = {name: number for name, number in settings.items() if number is not None}
-    return body | ({"settings": {"index": given}} if given else {})

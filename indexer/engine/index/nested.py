@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from indexer.engine.index.mapping import Mappings
 
 _ON = (True, "true")
 # Quoted words and regular expressions hold no names of fields.
@@ -13,11 +15,11 @@ _NAME = re.compile(r"(?:^|[\s(+\-!])((?:\\.|[^\s:\"()\\])+):")
 _EXISTS = re.compile(r"_exists_:\s*((?:\\.|[^\s:\"()\\])+)")
 
 
-def unreached(mappings: Iterable[Mapping[str, Any]], query: str) -> list[str]:
+def unreached(mappings: Mappings, query: str) -> list[str]:
     """The fields that a query string names and that lie in a nested object of one of these mappings, sorted."""
     plain = _QUOTED.sub('""', query)
     names = {re.sub(r"\\(.)", r"\1", found.lstrip("+-!")) for found in (*_NAME.findall(plain), *_EXISTS.findall(plain))}
-    nested = {path for each in mappings for path in _nested(each)}
+    nested = {path for one in mappings.values() for path in _nested(one.raw)}
     return sorted(name for name in names if any(f"{name}.".startswith(f"{path}.") for path in nested))
 
 

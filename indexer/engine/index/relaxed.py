@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import is_stream, path_of, reading_path
-from indexer.engine.index import mapping
 from indexer.engine.index.bodies import ROOT
+from indexer.engine.index.mapping import NOTE, IndexMapping, Mappings, read_mappings
 from indexer.errors import StoreError
 from indexer.text.remarks import remark
 
@@ -37,7 +37,7 @@ class Request(NamedTuple):
 
 
 @contextmanager
-def bulk_load(client: Client, mappings: Mapping[str, Any]) -> Iterator[None]:
+def bulk_load(client: Client, mappings: Mappings) -> Iterator[None]:
     """Turn down the index that new documents go to, of those behind a client's name with these mappings.
 
     It is restored at the end, however that comes; what a kill leaves behind is restored by restore_left() and
@@ -61,9 +61,8 @@ def bulk_load(client: Client, mappings: Mapping[str, Any]) -> Iterator[None]:
 
 def relax(client: Client, index: str) -> dict[str, str | None]:
     """Record an index's settings in its mapping, then reduce them; what was recorded."""
-    described = _described(client, index)
-    settings = described["settings"]
-    former = _note_in(described["mappings"])
+    mapping, settings = _described(client, index)
+    former = _note_in(mapping)
     if not former:
         former = {name: settings.get(name) for name in RELAXED}
         if settings.get(_EXPANDED, "false") != "false":
@@ -73,7 +72,7 @@ def relax(client: Client, index: str) -> dict[str, str | None]:
         # Changes nothing, and asks whether the settings may be changed before anything is recorded.
         same = {"index.number_of_replicas": RELAXED["index.number_of_replicas"]}
         client.request("PUT", f"{path_of(index)}/_settings", same, preserve_existing="true")
-        mapping.require_room(client, index, described["mappings"], {ROOT: _noting(former)["properties"][ROOT]}, index)
+        mapping.require_room(client, _noting(former)["properties"], index)
         client.request("PUT", f"{path_of(index)}/_mapping", _noting(former))
         client.request("PUT", f"{path_of(index)}/_settings", {name: RELAXED[name] for name in former})
         _keep_note(client, index, former)
@@ -94,13 +93,12 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
     A setting that somebody has changed since stays as it is.
     """
     try:
-        described = _described(client, index)
+        mapping, settings = _described(client, index)
     except AnswerError as error:
         if error.status == 404:
             return []
         raise
-    note = _note_in(described["mappings"])
-    settings = described["settings"]
+    note = _note_in(mapping)
     back = {
         name: value
         for name, value in (note or former or {}).items()
@@ -112,32 +110,22 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
         found_requests.append(Request(why, "PUT", f"{path_of(index)}/_settings", back))
     if note is not None:
         why = f"take the note of a bulk load out of the mapping of {index}"
-        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_mapping", _forgetting(described["mappings"])))
+        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_mapping", _noting({})))
     return found_requests
 
 
 def repairs(client: Client) -> list[Request]:
     """The steps that restore every index, behind the name of a client's URL, that a bulk load has left behind."""
-    try:
-        answer = client.request("GET", f"/{reading_path(client.target.name)}/_mapping")
-    except AnswerError as error:
-        if error.status == 404:
-            return []
-        raise
-    return [
-        request
-        for index, described in sorted(answer.items())
-        if _is_noted(described.get("mappings", {}))
-        for request in requests(client, index)
-    ]
+    mappings = read_mappings(client, reading_path(client.target.name))
+    return [request for index in left(mappings) for request in requests(client, index)]
 
 
-def left(mappings: Mapping[str, Any]) -> list[str]:
+def left(mappings: Mappings) -> list[str]:
     """The indices, of those whose mappings these are, that a load has reduced and not restored."""
-    return [index for index, described in mappings.items() if _is_noted(described)]
+    return [index for index, mapping in mappings.items() if _note_in(mapping) is not None]
 
 
-def restore_left(client: Client, mappings: Mapping[str, Any]) -> None:
+def restore_left(client: Client, mappings: Mappings) -> None:
     """Put back what a load has left behind in a store that is about to be written; say so, and what can't be done."""
     shown = client.target.shown
     for index in left(mappings):
@@ -151,13 +139,13 @@ def restore_left(client: Client, mappings: Mapping[str, Any]) -> None:
             )
 
 
-def notices(mappings: Mapping[str, Any], shown: str) -> list[str]:
+def notices(mappings: Mappings, shown: str) -> list[str]:
     """The notices of indices that a bulk load has left reduced, for a store that is only read."""
     why = "has no refreshes and no replicas: a bulk load is under way, or was killed"
     return [f"{shown}: {index} {why}; {_advice(shown)}" for index in left(mappings)]
 
 
-def write_index(client: Client, mappings: Mapping[str, Any]) -> str:
+def write_index(client: Client, mappings: Mappings) -> str:
     """The index that new documents go to, of those behind a client's name."""
     if len(mappings) == 1:
         return next(iter(mappings))
@@ -190,12 +178,12 @@ def _keep_note(client: Client, index: str, former: Mapping[str, str | None]) -> 
         return
     for _ in range(_ROUNDS):
         try:
-            described = _described(client, index)
+            mapping, settings = _described(client, index)
         except AnswerError as error:
             if error.status == 404:
                 return
             raise
-        if _note_in(described["mappings"]) or any(described["settings"].get(name) != RELAXED[name] for name in turned):
+        if _note_in(mapping) or any(settings.get(name) != RELAXED[name] for name in turned):
             return
         client.request("PUT", f"{path_of(index)}/_mapping", _noting(former))
 
@@ -210,53 +198,29 @@ def _surely_restored(client: Client, index: str, former: Mapping[str, str | None
         raise
 
 
-def _described(client: Client, index: str) -> dict[str, Any]:
+def _described(client: Client, index: str) -> tuple[IndexMapping, dict[str, Any]]:
     # Mapping and settings in one answer, so that both are of the same moment.
     answer = client.request("GET", path_of(index), flat_settings="true")
     (described,) = answer.values()
-    return {"settings": described.get("settings", {}), "mappings": described.get("mappings", {})}
+    return IndexMapping(index, described.get("mappings", {})), described.get("settings", {})
 
 
-def _note_in(described: Mapping[str, Any]) -> dict[str, str | None] | None:
-    """The note in a mapping; of it only what a load ever changes."""
-    meta = _field(described).get("meta") or {}
-    note: Any = {name: json.loads(meta[_short(name)]) for name in RELAXED if _short(name) in meta}
-    if not note:
-        # An earlier neardup has it in `_meta`.
-        note = mapping.own_meta(described).get(mapping.NOTE)
-    if not isinstance(note, Mapping):
-        return None
-    return {name: None if note[name] is None else str(note[name]) for name in RELAXED if name in note}
-
-
-def _field(described: Mapping[str, Any]) -> Mapping[str, Any]:
-    inside: Mapping[str, Any] = described.get("properties", {}).get(ROOT, {}).get("properties", {})
-    return inside.get(mapping.NOTE) or {}
+def _note_in(mapping: IndexMapping) -> dict[str, str | None] | None:
+    """The note in a mapping, of it only what a load ever changes; None where there is none."""
+    meta = mapping.fields.get(NOTE, {}).get("meta") or {}
+    note = {name: json.loads(meta[_short(name)]) for name in RELAXED if _short(name) in meta}
+    return {name: None if value is None else str(value) for name, value in note.items()} or None
 
 
 def _noting(note: Mapping[str, str | None]) -> dict[str, Any]:
     """The change of a mapping that puts a note into it; an empty one takes it out."""
     meta = {_short(name): json.dumps(value) for name, value in note.items()}
-    return {"properties": {ROOT: {"properties": {mapping.NOTE: {**_NOTE_TYPE, "meta": meta}}}}}
-
-
-def _forgetting(described: Mapping[str, Any]) -> dict[str, Any]:
-    """The change of a mapping after which it has no note."""
-    body = _noting({}) if _field(described) else {}
-    own = mapping.own_meta(described)
-    if mapping.NOTE in own:
-        rest = {name: value for name, value in own.items() if name != mapping.NOTE}
-        body["_meta"] = mapping.with_meta(described["_meta"], rest)
-    return body
+    return {"properties": {ROOT: {"properties": {NOTE: {**_NOTE_TYPE, "meta": meta}}}}}
 
 
 def _short(name: str) -> str:
     # The engines' limit for a name is 20 characters.
     return name.removeprefix("index.")
-
-
-def _is_noted(described: Mapping[str, Any]) -> bool:
-    return _note_in(described) is not None
 
 
 def _advice(shown: str) -> str:

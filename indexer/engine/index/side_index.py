@@ -14,6 +14,7 @@ from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import multi_get
 from indexer.engine.client.lines import encoded
 from indexer.engine.index.bodies import ROOT
+from indexer.engine.index.mapping import read_mappings
 from indexer.errors import StoreError
 from indexer.model import ClusterRecord, Failure, Ref, size_class
 from indexer.model.chunking import chunks
@@ -80,15 +81,11 @@ class SideIndex(Generic[T]):
     def exists(self) -> bool:
         """True if the index is there; the engine is asked for a missing one only once."""
         if self._exists is None:
-            try:
-                # One of a list may be missing; a pattern that matches nothing is answered by an empty object.
-                answer = self._client.request("GET", f"/{self._path}/_mapping", ignore_unavailable="true")
-                self._exists, self._count = bool(answer), len(answer)
-                self._known = answer.get(self.name, {}).get("mappings", {}).get("properties", self._properties)
-            except AnswerError as error:
-                if error.status != 404:
-                    raise
-                self._exists = False
+            # One of a list may be missing; a pattern that matches nothing is answered by an empty object.
+            mappings = read_mappings(self._client, self._path, ignore_unavailable=True)
+            self._exists, self._count = bool(mappings), len(mappings)
+            own = mappings[self.name].properties if self.name in mappings else {}
+            self._known = own or self._properties
         return self._exists
 
     def settle(self) -> None:

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from indexer.core_sketch import text_digest
+from indexer.engine.index.mapping import IndexMapping, Mappings
 from indexer.errors import StoreError, UsageError
 
 ASIDE = "keep the fingerprints in an index of their own: --to INDEX"
@@ -17,19 +18,19 @@ BOM = b"\xef\xbb\xbf"
 """Stands before the text of fields, so that it outdoes whatever encoding their HTML declares."""
 
 
-def source_paths(mappings: Mapping[str, Mapping[str, Any]], names: Sequence[str], shown: str) -> tuple[str, ...]:
+def source_paths(mappings: Mappings, names: Sequence[str], shown: str) -> tuple[str, ...]:
     """The dotted paths of fields' values in `_source`: multi-fields in their parent, aliases in their target.
 
-    `mappings` are those of every index, by its name. Raises UsageError for a field that no index has, that has fields
-    below it, or that is only filled by copy_to.
+    Raises UsageError for a field that no index has, that has fields below it, or that is only filled by copy_to.
     """
     return tuple(dict.fromkeys(_source_path(mappings, name, shown) for name in names))
 
 
-def _source_path(mappings: Mapping[str, Mapping[str, Any]], name: str, shown: str) -> str:
-    paths = {path for mapping_or_name in mappings.values() if (path := _path_in(mapping_or_name, name))}
+def _source_path(mappings: Mappings, name: str, shown: str) -> str:
+    paths = {path for mapping in mappings.values() if (path := _path_in(mapping.raw, name))}
+    leaves = [leaf for mapping in mappings.values() for leaf in _leaves(mapping.raw)]
     if not paths:
-        known = sorted({mapping_or_name for mapping in mappings.values() for mapping_or_name, _ in _leaves(mapping)})
+        known = sorted({name for name, _ in leaves})
         raise UsageError(
             f"{shown}: no index has a field {name!r} with text; fields: {', '.join(known)[:500] or 'none'}"
         )
@@ -38,8 +39,7 @@ def _source_path(mappings: Mapping[str, Mapping[str, Any]], name: str, shown: st
             f"{shown}: {name!r} stands for different fields ({', '.join(sorted(paths))}); name one of them"
         )
     path = paths.pop()
-    leaves = [(mapping_or_name, field) for mapping in mappings.values() for mapping_or_name, field in _leaves(mapping)]
-    copied = sorted({mapping_or_name for mapping_or_name, field in leaves if path in _listed(field.get("copy_to"))})
+    copied = sorted({name for name, field in leaves if path in _listed(field.get("copy_to"))})
     if copied:
         raise UsageError(f"{shown}: {path!r} is filled by copy_to and not in _source; name {', '.join(copied)} instead")
     return path
@@ -146,12 +146,12 @@ def _named(source: Mapping[str, Any]) -> dict[str, list[Any]]:
     return leaves
 
 
-def lost_by_update(mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+def lost_by_update(mapping: IndexMapping, settings: Mapping[str, Any]) -> str:
     """The reason why an update, which rebuilds a document from `_source`, would lose something; empty if all is kept.
 
     `settings` are the index's own, flat.
     """
-    source = mapping.get("_source", {})
+    source = mapping.raw.get("_source", {})
     if source.get("enabled") in _OFF:
         return "_source is disabled"
     filtered = [f"{kind} {', '.join(_listed(source[kind]))}" for kind in ("includes", "excludes") if source.get(kind)]
@@ -165,9 +165,7 @@ def lost_by_update(mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> s
     return "_source is derived" if settings.get("index.derived_source.enabled") == "true" else ""
 
 
-def require_harmless(
-    mappings: Mapping[str, Mapping[str, Any]], settings: Mapping[str, Mapping[str, Any]], shown: str
-) -> None:
+def require_harmless(mappings: Mappings, settings: Mapping[str, Mapping[str, Any]], shown: str) -> None:
     """Raise StoreError where a partial update, which rebuilds a document from `_source`, would lose something.
 
     `settings` are those of every index, flat, by its name. An index that may not be written is refused too.
@@ -184,10 +182,10 @@ def require_harmless(
                 raise StoreError(f"{shown}: {index} is read-only (index.blocks.{block}); lift that, or {ASIDE}")
 
 
-def require_readable(mappings: Mapping[str, Mapping[str, Any]], paths: Sequence[str], shown: str) -> None:
+def require_readable(mappings: Mappings, paths: Sequence[str], shown: str) -> None:
     """Raise StoreError where `_source` does not hold the values at these paths."""
     for index, mapping in mappings.items():
-        source = mapping.get("_source", {})
+        source = mapping.raw.get("_source", {})
         if source.get("enabled") in _OFF or source.get("mode") == "disabled":
             raise StoreError(f"{shown}: {index} keeps no _source, so the text of {', '.join(paths)} can't be read")
         includes, excludes = _listed(source.get("includes")), _listed(source.get("excludes"))

@@ -9,9 +9,8 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import Action, Outcome, send, unchanged, update
 from indexer.engine.client.gets import place_of
 from indexer.engine.client.names import path_of
-from indexer.engine.index import mapping
 from indexer.engine.index.bodies import ROOT, is_owners, own_part
-from indexer.engine.index.sketches import is_scheme
+from indexer.engine.index.mapping import IndexMapping
 from indexer.engine.index.source_fields import lost_by_update
 
 STRIPPING = {"script": {"lang": "painless", "source": f"ctx._source.remove('{ROOT}')"}}
@@ -68,13 +67,6 @@ class Stripper:
         return update(place, change, conditions)
 
 
-def own_names(described: Mapping[str, Any]) -> frozenset[str]:
-    """The names under `neardup` that are neardup's in an index with this mapping: its fields, and its schemes."""
-    inside = described.get("properties", {}).get(ROOT, {}).get("properties", {})
-    schemes = {name for name, field in inside.items() if is_scheme(field)}
-    return frozenset({*mapping.properties()[ROOT]["properties"], mapping.NOTE}) | schemes
-
-
 def telling_source(names: frozenset[str]) -> dict[str, Any]:
     """The part of `_source` that a search has to ask for, so that its hits show whose the documents are."""
     return {"excludes": sorted(f"{ROOT}.{name}" for name in names - _TELLING)}
@@ -100,16 +92,7 @@ def is_owners_field(source: Mapping[str, Any], names: frozenset[str]) -> bool:
     return is_owners(source) or bool(foreign_names(source, names))
 
 
-def seems_made(described: Mapping[str, Any]) -> bool:
-    """True if neardup made the index with this mapping, and the mapping shows no field of others.
-
-    What it does not show may be there all the same: see `is_own`.
-    """
-    made = mapping.own_meta(described).get("made_index")
-    return bool(made) and set(described.get("properties", {})) <= {ROOT} and not described.get("runtime")
-
-
-def lost(client: Client, index: str, mapping: Mapping[str, Any]) -> str:
+def lost(client: Client, mapping: IndexMapping) -> str:
     """The reason why an update of an index's documents would lose something of its owner's; empty if it would not."""
-    settings = client.request("GET", f"{path_of(index)}/_settings", flat_settings="true")[index]["settings"]
-    return lost_by_update(mapping, settings)
+    settings = client.request("GET", f"{path_of(mapping.index)}/_settings", flat_settings="true")
+    return lost_by_update(mapping, settings[mapping.index]["settings"])

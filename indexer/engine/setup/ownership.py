@@ -10,9 +10,9 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
 from indexer.engine.client.slices import Slices
-from indexer.engine.index import mapping
 from indexer.engine.index.bodies import ROOT
-from indexer.engine.index.stripping import is_own, is_owners_field, lost, own_names, seems_made, telling_source
+from indexer.engine.index.mapping import IndexMapping
+from indexer.engine.index.stripping import is_own, is_owners_field, lost, telling_source
 from indexer.errors import StoreError, UsageError
 
 _SLICES = 4
@@ -20,39 +20,39 @@ _PAGE = 5000
 _FORBIDDEN = 403
 
 
-def is_made(client: Client, index: str, mapping_found: Mapping[str, Any]) -> bool:
-    """True if neardup made an index, whose mapping is `mapping_found`, and every document in it is neardup's.
+def is_made(client: Client, mapping: IndexMapping) -> bool:
+    """True if neardup made the index with this mapping, and every document in it is neardup's.
 
     Reads all documents where the mapping does not already say so. StoreError where the engine does not answer whole.
     """
-    if not seems_made(mapping_found) or lost(client, index, mapping_found):
+    if not mapping.seems_made or lost(client, mapping):
         return False
-    names = own_names(mapping_found)
-    with closing(_hits(client, index, telling_source(names))) as hits:
+    names = mapping.own_names
+    with closing(_hits(client, mapping.index, telling_source(names))) as hits:
         return all(is_own(hit, names) for hit in hits)
 
 
-def require_place(client: Client, index: str, mapping_found: Mapping[str, Any], shown: str) -> None:
+def require_place(client: Client, mapping: IndexMapping, shown: str) -> None:
     """Raise UsageError where an index that neardup has not been set up in has something of its owner's called neardup.
 
     Looks at the mapping, at runtime fields, and at every document: what is not mapped stands in `_source` alone.
     """
-    names = own_names(mapping_found)
-    inside = mapping_found.get("properties", {}).get(ROOT)
+    names, index = mapping.own_names, mapping.index
+    inside = mapping.properties.get(ROOT)
     mapped = set() if inside is None else set(inside.get("properties", {"": {}}))
-    if ROOT in mapping_found.get("_meta", {}) and not mapping.own_meta(mapping_found):
+    if ROOT in mapping.meta and not mapping.entry:
         raise UsageError(f"{shown}: _meta of {index} has an entry {ROOT!r} that belongs to the owner; {_ELSEWHERE}")
     if mapped - names or (inside or {}).get("type") == "nested":
         raise UsageError(f"{shown}: {index} has a field {ROOT!r} that belongs to the owner; {_ELSEWHERE}")
-    runtime = [name for name in mapping_found.get("runtime", {}) if name == ROOT or name.startswith(f"{ROOT}.")]
+    runtime = [name for name in mapping.runtime if name == ROOT or name.startswith(f"{ROOT}.")]
     if runtime:
         raise UsageError(f"{shown}: {index} has a runtime field {runtime[0]!r} that belongs to the owner; {_ELSEWHERE}")
-    if mapping_found.get("subobjects") in (False, "false"):
+    if mapping.raw.get("subobjects") in (False, "false"):
         raise UsageError(
             f"{shown}: {index} has no objects (subobjects: false), and neardup's fields are in one; {_ELSEWHERE}"
         )
     # An index without any mapping never had a document, and OpenSearch can't slice a search in it.
-    if mapping.own_meta(mapping_found) or not mapping_found:
+    if mapping.entry or not mapping.raw:
         return
     with closing(_hits(client, index, {"includes": [ROOT, f"{ROOT}.*"]})) as hits:
         for hit in hits:

@@ -8,10 +8,11 @@ from typing import Any
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
-from indexer.engine.index import mapping
 from indexer.engine.index.bodies import ROOT
+from indexer.engine.index.files import load, meta
+from indexer.engine.index.mapping import TEXTS, IndexMapping, Mappings, read_mappings
 from indexer.engine.index.source_fields import source_paths
-from indexer.engine.index.texts import OWN, TEXTS, TextFields, notes_with, remembered_fields
+from indexer.engine.index.texts import OWN, notes_with
 from indexer.engine.setup.provision import Step, put_new
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
@@ -21,6 +22,7 @@ from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry, simhash
 from indexer.schemes.minhash import KEEP, Minhash
 from indexer.stores import StoreInfo
+from indexer.stores.texts import TextFields
 
 KINDS = ("keys", "simhash")
 DEFAULT_FIELDS = ("body",)
@@ -53,9 +55,8 @@ class Pipelines:
         UsageError where a pipeline of the owner's is in the place, IncompatibleStoreError for a newer neardup's,
         StoreError where the pipelines can't run on this cluster.
         """
-        mappings = self._mappings()
-        known = [mapping.info_of(found_info, f"{self.shown} ({name})") for name, found_info in mappings.items()]
-        infos = [found_info for found_info in known if found_info] or [info]
+        mappings = read_mappings(self.client, path_of(self.name)[1:])
+        infos = list(mappings.infos(self.shown).values()) or [info]
         form = sketch_form(infos)
         paths = self._text_paths(mappings, fields)
         steps = self._notes(mappings, infos[0], TextFields(paths))
@@ -145,10 +146,6 @@ class Pipelines:
                 return None
             raise
 
-    def _mappings(self) -> dict[str, dict[str, Any]]:
-        answer = self._get(f"{path_of(self.name)}/_mapping") or {}
-        return {name: described.get("mappings", {}) for name, described in sorted(answer.items())}
-
     def _settings(self) -> dict[str, dict[str, Any]]:
         answer = self._get(f"{path_of(self.name)}/_settings", flat=True) or {}
         return {name: described.get("settings", {}) for name, described in sorted(answer.items())}
@@ -161,33 +158,33 @@ class Pipelines:
         there: dict[str, Any] | None = answer.get(self.id_of(kind))
         return there
 
-    def _text_paths(self, mappings: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> tuple[str, ...]:
+    def _text_paths(self, mappings: Mappings, fields: Sequence[str]) -> tuple[str, ...]:
         """The paths of the fields that were asked for, else of those that the indices remember."""
-        known = (remembered_fields(described).get(OWN) for described in mappings.values())
+        known = (mapping.text_fields().get(OWN) for mapping in mappings.values())
         first = next((each for each in known if each), TextFields(DEFAULT_FIELDS))
         return self._paths(mappings, fields or first.names)
 
-    def _notes(self, mappings: Mapping[str, Mapping[str, Any]], info: StoreInfo, fields: TextFields) -> list[Step]:
+    def _notes(self, mappings: Mappings, info: StoreInfo, fields: TextFields) -> list[Step]:
         """The steps that let each index remember these fields, unless it does."""
         steps = []
-        for index, described in mappings.items() or [(self.name, {})]:
-            known = remembered_fields(described).get(OWN)
+        for index, mapping in mappings.items() or [(self.name, IndexMapping(self.name, {}))]:
+            known = mapping.text_fields().get(OWN)
             if known and known.names == fields.names:
                 continue
             made = {} if mappings else {"made_index": True}
             own = {
-                **mapping.own_meta(described),
-                **mapping.meta(info, **made),
-                TEXTS: notes_with(described, OWN, fields),
+                **mapping.entry,
+                **meta(info, **made),
+                TEXTS: notes_with(mapping, OWN, fields),
             }
-            body = {"_meta": mapping.with_meta(described.get("_meta", {}), own)}
+            body = {"_meta": mapping.meta_with(own)}
             why = f"note in the mapping of {index} that its texts stand in {', '.join(fields.names)}"
             steps.append(Step(why, "PUT", f"{path_of(index)}/_mapping", body, describes=index, optional=True))
         return steps
 
-    def _paths(self, mappings: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> tuple[str, ...]:
+    def _paths(self, mappings: Mappings, fields: Sequence[str]) -> tuple[str, ...]:
         """The paths of the fields in documents; one that no mapping has yet is taken by its name."""
-        mapped = {name for mapping_of_index in mappings.values() for name in mapping_of_index.get("properties", {})}
+        mapped = {name for mapping in mappings.values() for name in mapping.properties}
         paths: list[str] = []
         for field in fields:
             paths += source_paths(mappings, [field], self.shown) if field.partition(".")[0] in mapped else [field]
@@ -237,7 +234,7 @@ def pipeline(
 
     `form` is what a minhash sketch is made with (see `sketch_form`); without it none is made.
     """
-    body = mapping.load(f"pipelines/neardup-{kind}")
+    body = load(f"pipelines/neardup-{kind}")
     if kind == "simhash":
         params = body["processors"][0]["script"]["params"]
         params |= {"fields": list(fields), "min_tokens": DEFAULT_MIN_TOKENS, "rules": rules(info), "sketch": form}

@@ -12,9 +12,9 @@ from typing import Any
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
-from indexer.engine.index import mapping
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, is_record
-from indexer.engine.index.mapping import mappings_directory
+from indexer.engine.index.files import load, meta, properties
+from indexer.engine.index.mapping import IndexMapping, Mappings, read_mappings
 from indexer.engine.index.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
 from indexer.engine.index.sketches import is_scheme, sketch_properties
 from indexer.engine.index.stripping import STRIPPING, lost
@@ -23,8 +23,6 @@ from indexer.engine.setup.removal import Stripping, delete_made
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores import StoreInfo
-
-__all__ = ["Provision", "Step", "mappings_directory"]
 
 COMPONENT = "neardup"
 _DENIED = 403
@@ -107,7 +105,7 @@ class Provision:
         schemes = _schemes(indices, info)
         names = {scheme.name for scheme in schemes}
         schemes += [scheme for scheme in added if scheme.name not in names]
-        return [step for name, mappings in indices.items() for step in self._existing(name, mappings, info, schemes)]
+        return [step for mapping in indices.values() for step in self._existing(mapping, info, schemes)]
 
     @property
     def exists(self) -> bool:
@@ -117,9 +115,9 @@ class Provision:
     def schemes(self) -> list[str] | None:
         """The names of the secondary schemes that the indices have; None where neardup is set up in none."""
         indices = self._indices()
-        if not any(mapping.own_meta(mappings) for mappings in indices.values()):
+        if not indices.is_set_up:
             return None
-        return sorted({scheme.name for mappings in indices.values() for scheme in mapping.schemes_of(mappings)})
+        return sorted(indices.schemes())
 
     def removal(self) -> list[Step]:
         """The steps that take away everything that set-up and commands added for this name, and nothing else.
@@ -129,12 +127,12 @@ class Provision:
         steps, indices = [], self._indices()
         if indices:
             require_open(self.client, self.name)
-        for name, mappings in indices.items():
-            steps += self._removal_of(name, mappings)
+        for mapping in indices.values():
+            steps += self._removal_of(mapping)
         for suffix, known in SIDES.items():
             side = f"{self.name}-neardup-{suffix}"
-            mappings = self._get(f"{path_of(side)}/_mapping") or {}
-            if side in mappings and set(mappings[side].get("mappings", {}).get("properties", {})) <= known:
+            mappings = read_mappings(self.client, path_of(side)[1:])
+            if side in mappings and set(mappings[side].properties) <= known:
                 steps.append(Step(f"delete the index of {suffix}", "DELETE", path_of(side)))
         return steps + self._templates()
 
@@ -191,11 +189,11 @@ class Provision:
         if not step.describes or step.body is None:
             return step.body
         # The documents may have taken hours since the step was planned.
-        answer = self._get(f"{path_of(step.describes)}/_mapping") or {}
-        old = answer.get(step.describes, {}).get("mappings", {}).get("_meta", {})
-        own, known = step.body["_meta"].get(ROOT), old.get(ROOT)
+        mappings = read_mappings(self.client, path_of(step.describes)[1:])
+        mapping = mappings.get(step.describes) or IndexMapping(step.describes, {})
+        own, known = step.body["_meta"].get(ROOT), mapping.meta.get(ROOT)
         merged = own and {**(known if isinstance(known, Mapping) else {}), **own}
-        return {**step.body, "_meta": mapping.with_meta(old, merged)}
+        return {**step.body, "_meta": mapping.meta_with(merged)}
 
     def documents(self, index: str) -> int:
         """The number of documents in an index."""
@@ -225,15 +223,14 @@ class Provision:
                 return None
             raise
 
-    def _indices(self) -> dict[str, dict[str, Any]]:
-        answer = self._get(f"{path_of(self.name)}/_mapping") or {}
-        return {name: described.get("mappings", {}) for name, described in sorted(answer.items())}
+    def _indices(self) -> Mappings:
+        return read_mappings(self.client, path_of(self.name)[1:])
 
     # Setting up
 
     def _component(self, info: StoreInfo) -> list[Step]:
-        wanted = mapping.load("component-template")
-        wanted["template"]["mappings"]["_meta"] = {ROOT: mapping.meta(info)}
+        wanted = load("component-template")
+        wanted["template"]["mappings"]["_meta"] = {ROOT: meta(info)}
         wanted["version"] = MAPPING_VERSION
         there = self._component_there()
         if there and not _is_own_component(there):
@@ -276,64 +273,62 @@ class Provision:
             raise UsageError(
                 f"{self.shown}: the engine has an index template {self.template!r} that belongs to the owner; rename it"
             )
-        body = mapping.load("index-template")
+        body = load("index-template")
         body |= {"index_patterns": [self.name], "composed_of": list(composed)}
         given = {"number_of_shards": shards, "number_of_replicas": replicas}
         # The component is shared by all stores of the cluster, and says how the first of them was made.
-        body["template"]["mappings"] = {"_meta": {ROOT: mapping.meta(info)}}
+        body["template"]["mappings"] = {"_meta": {ROOT: meta(info)}}
         body["template"]["settings"]["index"] = {name: value for name, value in given.items() if value is not None}
         return put_new("the index template", f"/_index_template{path_of(self.template)}", body, new=not there)
 
     def _new_index(self, info: StoreInfo) -> Step:
         inside = {scheme.name: {"properties": sketch_properties(scheme, doc_values=False)} for scheme in info.schemes}
-        body: dict[str, Any] = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
+        body: dict[str, Any] = {"mappings": {"_meta": {ROOT: meta(info, made_index=True)}}}
         if inside:
-            body["mappings"]["properties"] = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
+            body["mappings"]["properties"] = {ROOT: {**properties()[ROOT], "properties": inside}}
         path = path_of(self.name)
         undo = Step(f"delete the index {self.name} again", "DELETE", path, deletes=self.name)
         return Step(f"make the index {self.name}", "PUT", path, body, undo=undo)
 
-    def _existing(
-        self, name: str, mappings: Mapping[str, Any], info: StoreInfo, schemes: Collection[SchemeInfo]
-    ) -> list[Step]:
+    def _existing(self, mapping: IndexMapping, info: StoreInfo, schemes: Collection[SchemeInfo]) -> list[Step]:
         """The steps that add what one index lacks, also of the schemes that another index behind the name has."""
-        old = mapping.own_meta(mappings)
-        known = mapping.info_of(mappings, f"{self.shown} ({name})")
+        known = mapping.info(self.shown)
         if known:
-            mapping.require_current(mappings, f"{self.shown} ({name})")
-            known.require_comparable(info, f"{self.shown} ({name})")
-        fields = mapping.properties()
+            mapping.require_current(self.shown)
+            known.require_comparable(info, f"{self.shown} ({mapping.index})")
+        fields = properties()
         for scheme in schemes:
-            own = sketch_properties(scheme, doc_values=not old.get("made_index"))
+            own = sketch_properties(scheme, doc_values=not mapping.made)
             fields[ROOT]["properties"][scheme.name] = {"properties": own}
-        have = mappings.get("properties", {}).get(ROOT)
-        described = {scheme.name for scheme in mapping.schemes_of(mappings)}
+        have = mapping.properties.get(ROOT)
+        described = {scheme.name for scheme in mapping.schemes()}
         missing = _missing(fields[ROOT], have or {}, {scheme.name for scheme in schemes} - described)
         if known and not missing:
             return []
-        require_place(self.client, name, mappings, self.shown)
-        mapping.require_room(self.client, name, mappings, fields, self.shown)
-        own = dict(old) | mapping.meta(known or info)
+        require_place(self.client, mapping, self.shown)
+        mapping.require_room(self.client, fields, self.shown)
+        own = dict(mapping.entry) | meta(known or info)
         # A field that is there is left alone: to put it again would take away what is noted with it.
         inside = {ROOT: {**fields[ROOT], "properties": missing}}
-        body = {"_meta": mapping.with_meta(mappings.get("_meta", {}), own), "properties": inside}
-        why = f"add neardup's fields to the mapping of {name}"
-        return [Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)]
+        body = {"_meta": mapping.meta_with(own), "properties": inside}
+        why = f"add neardup's fields to the mapping of {mapping.index}"
+        return [Step(why, "PUT", f"{path_of(mapping.index)}/_mapping", body, describes=mapping.index)]
 
     # Removing
 
-    def _removal_of(self, name: str, mappings: Mapping[str, Any]) -> list[Step]:
-        if not mapping.own_meta(mappings):
+    def _removal_of(self, mapping: IndexMapping) -> list[Step]:
+        name = mapping.index
+        if not mapping.entry:
             return []
-        if is_made(self.client, name, mappings):
+        if is_made(self.client, mapping):
             why = f"delete the index {name}, which neardup made and nobody else filled"
             return [Step(why, "DELETE", path_of(name), deletes=name)]
-        body = {"_meta": mapping.with_meta(mappings.get("_meta", {}), None)}
+        body = {"_meta": mapping.meta_with(None)}
         why = (
             f"forget neardup in _meta of {name} (a mapping can't give up fields: the names stay until the next reindex)"
         )
         forget = Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)
-        if reason := lost(self.client, name, mappings):
+        if reason := lost(self.client, mapping):
             self._require_no_record(name, reason)
             return [forget]
         return [Step(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name), forget]
@@ -353,19 +348,17 @@ def put_new(what: str, path: str, body: Mapping[str, Any], *, new: bool = True) 
     return Step(f"put {what}", "PUT", path, body, undo=undo)
 
 
-def _schemes(indices: Mapping[str, Mapping[str, Any]], info: StoreInfo) -> list[SchemeInfo]:
+def _schemes(indices: Mappings, info: StoreInfo) -> list[SchemeInfo]:
     """The schemes of the indices behind a name; of a new store where neardup has been let into none of them."""
-    if not any(mapping.own_meta(one) for one in indices.values()):
-        return list(info.schemes)
-    return list({scheme.name: scheme for one in indices.values() for scheme in mapping.schemes_of(one)}.values())
+    return list(indices.schemes().values() if indices.is_set_up else info.schemes)
 
 
 def scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
     """The name and the body of the component template with a scheme's fields."""
     inside = {scheme.name: {"properties": sketch_properties(scheme)}}
-    properties = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
+    fields = {ROOT: {**properties()[ROOT], "properties": inside}}
     return f"{COMPONENT}-{scheme.name}", {
-        "template": {"mappings": {"properties": properties}},
+        "template": {"mappings": {"properties": fields}},
         "version": MAPPING_VERSION,
     }
 

@@ -12,7 +12,8 @@ from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
 from indexer.engine.client.slices import Slices
 from indexer.engine.index.bodies import ROOT, is_record, own_part
-from indexer.engine.index.stripping import Stripper, foreign_names, is_own, own_names, telling_source
+from indexer.engine.index.mapping import read_mappings
+from indexer.engine.index.stripping import Stripper, foreign_names, is_own, telling_source
 from indexer.engine.setup.ownership import is_made
 from indexer.errors import StoreError
 from indexer.text.counts import counted
@@ -42,8 +43,7 @@ def delete_made(client: Client, index: str) -> None:
             raise StoreError(
                 f"{client.target.shown}: writes to {index} are not blocked on all shards; nothing was deleted"
             )
-        mappings = client.request("GET", f"{path}/_mapping")[index].get("mappings", {})
-        if not is_made(client, index, mappings):
+        if not is_made(client, read_mappings(client, path[1:])[index]):
             raise StoreError(
                 f"{client.target.shown}: somebody has put something of his own into {index} meanwhile; nothing was "
                 "deleted. Run the same command again: it takes out what is neardup's, and keeps the rest"
@@ -64,8 +64,7 @@ class Stripping:
 
     def __init__(self, client: Client, index: str) -> None:
         self._client, self._index, self._path = client, index, path_of(index)
-        mappings = client.request("GET", f"{self._path}/_mapping")[index].get("mappings", {})
-        self._names = own_names(mappings)
+        self._names = read_mappings(client, self._path[1:])[index].own_names
         self._stripper = Stripper(client, lambda _: self._names)
         self._stripped = self._deleted = self._thinned = self._refused = 0
         self._reason = ""

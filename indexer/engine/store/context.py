@@ -9,8 +9,10 @@ from typing import Any
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import is_stream, reading_path
-from indexer.engine.index import mapping, relaxed
+from indexer.engine.index import relaxed
 from indexer.engine.index.bodies import Bodies
+from indexer.engine.index.files import new_index
+from indexer.engine.index.mapping import IndexMapping, Mappings, named, read_mappings
 from indexer.engine.index.side_index import clusters_index, failures_index
 from indexer.errors import NoStoreError, StoreError
 from indexer.model import Ref
@@ -59,15 +61,13 @@ class Context:
 
     # What the mappings say
 
-    def read_mappings(self) -> dict[str, Any]:
+    def read_mappings(self) -> Mappings:
         """The mapping of every index that the name stands for, as they are now."""
-        try:
-            answer = self.client.request("GET", f"/{self.path}/_mapping")
-        except AnswerError as error:
-            if error.status == 404:
-                return {}
-            raise
-        return {index: described.get("mappings", {}) for index, described in sorted(answer.items())}
+        return read_mappings(self.client, self.path)
+
+    def mapping_of(self, index: str) -> IndexMapping:
+        """The mapping of one of the indices; also of one that came since they were read."""
+        return self.mappings.get(index) or self.read_mappings().get(index) or IndexMapping(index, {})
 
     def read_again(self) -> None:
         """Take note of what the mappings say now, of schemes too."""
@@ -77,13 +77,13 @@ class Context:
     def describe(self, info: StoreInfo) -> None:
         """Take note of what the store is made of now."""
         self.info = info
-        self.bodies = Bodies(info, self.mappings.values())
+        self.bodies = Bodies(info, [mapping.fields for mapping in self.mappings.values()])
 
     def _make(self, info: StoreInfo) -> None:
         if "*" in self.name or "," in self.name:
             raise StoreError(f"{self.shown}: there is no store, and a pattern names none to be made; name one index")
         try:
-            self.client.request("PUT", f"/{self.path}", mapping.new_index(info))
+            self.client.request("PUT", f"/{self.path}", new_index(info))
         except AnswerError as error:
             # Another process may have made it in this moment.
             if error.kind != "resource_already_exists_exception":
@@ -96,8 +96,7 @@ class Context:
                 f"{self.shown}: there is no store; index some documents first, or `neardup setup --store {self.shown}` "
                 "makes one"
             )
-        infos = {index: mapping.info_of(one, f"{self.shown} ({index})") for index, one in self.mappings.items()}
-        known = {index: info for index, info in infos.items() if info}
+        known = self.mappings.infos(self.shown)
         if not known:
             raise StoreError(
                 f"{self.shown}: there is no store; the index is there without neardup's fields: "
@@ -105,7 +104,7 @@ class Context:
             )
         first = next(iter(known.values()))
         for index, info in known.items():
-            mapping.require_current(self.mappings[index], f"{self.shown} ({index})")
+            self.mappings[index].require_current(self.shown)
             first.require_comparable(info, f"{self.shown} ({index})")
         schemes: list[SchemeInfo] = []
         for index, info in known.items():
@@ -142,10 +141,10 @@ class Context:
             if not names.keys() <= self.mappings.keys():
                 self.mappings = self.read_mappings()
                 self.describe(self.info)
-        bare = mapping.lacking(self.mappings, self.shown, schemes)
+        bare = self.mappings.lacking(self.shown, schemes)
         if bare:
             raise StoreError(
-                f"{self.shown}: {mapping.named(bare)} without neardup's fields, so nothing is written through this "
+                f"{self.shown}: {named(bare)} without neardup's fields, so nothing is written through this "
                 f"name; `neardup setup --store {self.shown}` adds them"
             )
 

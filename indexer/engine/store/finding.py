@@ -33,7 +33,7 @@ class FindPart(StorePart):
             reasons = [why["error"] for why in answer.get("explanations", ()) if why.get("error")]
             reason = parser_reason(reasons[0], query) if reasons else "the engine does not say why"
             raise UsageError(f"the filter {query!r} can't be read: {reason}")
-        if names := unreached(context.mappings.values(), query):
+        if names := unreached(context.mappings, query):
             raise UsageError(
                 f"the filter {query!r} can't be used: {', '.join(names)} lies in a nested object, which a query string "
                 "never reaches; filter by another field"

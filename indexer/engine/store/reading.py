@@ -7,7 +7,7 @@ from typing import Any
 
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import version_of
-from indexer.engine.index import mapping, relaxed
+from indexer.engine.index import relaxed
 from indexer.engine.index.bodies import (
     ANNOTATIONS,
     CLUSTER_ID,
@@ -20,6 +20,7 @@ from indexer.engine.index.bodies import (
     is_record,
     own_part,
 )
+from indexer.engine.index.mapping import named
 from indexer.engine.store.lookup import PAGE, RECORDS_PAGE, StorePart, is_unicode
 from indexer.errors import StoreError
 from indexer.model import Record, Ref
@@ -173,13 +174,13 @@ class ReadPart(StorePart):
     def _unread(self) -> list[str]:
         """The notice that documents lie in indices without neardup's fields; empty if none do."""
         context = self.context
-        bare = mapping.lacking(context.mappings, context.shown)
+        bare = context.mappings.lacking(context.shown)
         if not bare:
             return []
         count = context.client.count(context.path, {"terms": {"_index": bare}})
         if not count:
             return []
         return [
-            f"{context.shown}: {mapping.named(bare)} without neardup's fields, so none of the documents there is found "
+            f"{context.shown}: {named(bare)} without neardup's fields, so none of the documents there is found "
             f"({count:,}); `neardup setup --store {context.shown}` adds the fields"
         ]

@@ -10,8 +10,8 @@ from typing import Any
 from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send, unchanged, update
 from indexer.engine.client.gets import place_of
 from indexer.engine.client.names import path_of
-from indexer.engine.index import mapping
 from indexer.engine.index.bodies import ROOT
+from indexer.engine.index.files import properties
 from indexer.engine.index.side_index import SideIndex
 from indexer.engine.index.sketches import FEATURES, forgotten, sketch_properties
 from indexer.engine.index.stripping import lost
@@ -40,21 +40,20 @@ class SchemePart(StorePart):
         """See Store.add_scheme. The fields are added to every index that the store's name stands for."""
         context = self.context
         context.require_writable()
-        if scheme.name in mapping.properties()[ROOT]["properties"]:
+        if scheme.name in properties()[ROOT]["properties"]:
             raise UsageError(f"{scheme.name}: a scheme can't have the name of one of neardup's own fields")
         missing = {
-            index: mapping_found
-            for index, mapping_found in context.read_mappings().items()
-            if (info := mapping.info_of(mapping_found, f"{context.shown} ({index})"))
-            and is_new(info.schemes, scheme, f"{context.shown} ({index})")
+            index: mapping
+            for index, mapping in context.read_mappings().items()
+            if (info := mapping.info(context.shown)) and is_new(info.schemes, scheme, f"{context.shown} ({index})")
         }
         fields = {
-            index: {ROOT: {"properties": {scheme.name: {"properties": sketch_properties(scheme, doc_values=owners)}}}}
-            for index, mapping_found in missing.items()
-            for owners in [not mapping.own_meta(mapping_found).get("made_index")]
+            index: {ROOT: {"properties": {scheme.name: {"properties": own}}}}
+            for index, mapping in missing.items()
+            for own in [sketch_properties(scheme, doc_values=not mapping.made)]
         }
-        for index, mapping_found in missing.items():
-            mapping.require_room(self.client, index, mapping_found, fields[index], context.shown)
+        for index, mapping in missing.items():
+            mapping.require_room(self.client, fields[index], context.shown)
         for index in missing:
             self.client.request("PUT", f"{path_of(index)}/_mapping", {"properties": fields[index]})
         context.read_again()
@@ -63,8 +62,8 @@ class SchemePart(StorePart):
         """See Store.remove_scheme. The names of its fields stay in the mapping: no mapping can give up a field."""
         context = self.context
         context.require_writable()
-        for index, mapping_found in context.read_mappings().items():
-            if any(scheme.name == name for scheme in mapping.schemes_of(mapping_found)):
+        for index, mapping in context.read_mappings().items():
+            if any(scheme.name == name for scheme in mapping.schemes()):
                 self._strip(index, name)
                 self._forget(index, name)
         context.read_again()
@@ -75,7 +74,7 @@ class SchemePart(StorePart):
 
     def _strip(self, index: str, name: str) -> None:
         """Make a scheme's fields null in every document of an index."""
-        if reason := lost(self.client, index, self.context.mappings.get(index, {})):
+        if reason := lost(self.client, self.context.mapping_of(index)):
             raise StoreError(
                 f"{self.context.shown}: {index}: {reason}; removing the sketches would lose what _source leaves out"
             )

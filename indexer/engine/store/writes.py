@@ -31,10 +31,11 @@ from indexer.engine.index.bodies import (
     merged,
     own_part,
 )
+from indexer.engine.index.mapping import Mappings
 from indexer.engine.index.side_index import forget_failures
 from indexer.engine.index.source_fields import differing_fields, source_paths
-from indexer.engine.index.stripping import Stripper, foreign_names, lost, own_names
-from indexer.engine.index.texts import OWN, remembered_fields
+from indexer.engine.index.stripping import Stripper, foreign_names, lost
+from indexer.engine.index.texts import OWN
 from indexer.engine.store.context import Context
 from indexer.engine.store.landings import Landings
 from indexer.engine.store.lookup import Lookup, StorePart
@@ -61,7 +62,7 @@ class WritePart(StorePart):
 
     def __init__(self, context: Context, lookup: Lookup) -> None:
         super().__init__(context, lookup)
-        self._stripper = Stripper(context.client, lambda index: own_names(self._mapping_of(index)))
+        self._stripper = Stripper(context.client, lambda index: context.mapping_of(index).own_names)
         # The indices that were seen to keep all of a document in its source.
         self._losses: dict[str, str] = {}
         # What was written just before may lie in an index behind the alias that no refresh has shown yet.
@@ -342,17 +343,17 @@ class WritePart(StorePart):
         )
         texts: set[str] = set()
         for index in indices:
-            found = self._mapping_of(index)
-            if any(field.get("type") == "join" for field in found.get("properties", {}).values()):
+            found = self.context.mapping_of(index)
+            if any(field.get("type") == "join" for field in found.properties.values()):
                 raise StoreError(
                     f"{self.context.shown}: {index}: documents have others below them; delete in the cluster's own way"
                 )
-            known = remembered_fields(found)
+            known = found.text_fields()
             if known.keys() - {OWN}:
                 where = ", ".join(sorted(known.keys() - {OWN}))
                 raise UsageError(f"{self.context.shown}: it has records alone, of documents in {where}; delete there")
             if OWN in known:
-                texts.update(source_paths({index: found}, known[OWN].names, self.context.shown))
+                texts.update(source_paths(Mappings({index: found}), known[OWN].names, self.context.shown))
         return [self._differing(hits[one], hits[other], texts) for one, other in pairs]
 
     def _differing(
@@ -363,7 +364,7 @@ class WritePart(StorePart):
         named = differing_fields(one["_source"], other["_source"], texts)
         fields = {name for name in named if name.partition(".")[0] != ROOT}
         for hit in (one, other):
-            foreign = foreign_names(hit["_source"], own_names(self._mapping_of(hit["_index"])))
+            foreign = foreign_names(hit["_source"], self.context.mapping_of(hit["_index"]).own_names)
             fields.update(f"{ROOT}.{name}" for name in foreign)
         if one.get("_routing") != other.get("_routing"):
             fields.add("_routing")
@@ -423,12 +424,8 @@ class WritePart(StorePart):
     def _loss(self, index: str) -> str:
         """The reason why a change of this index's documents would lose something of its owner's; empty if none."""
         if index not in self._losses:
-            self._losses[index] = lost(self.client, index, self._mapping_of(index))
+            self._losses[index] = lost(self.client, self.context.mapping_of(index))
         return self._losses[index]
-
-    def _mapping_of(self, index: str) -> Mapping[str, Any]:
-        mapping: Mapping[str, Any] = self.context.mappings.get(index) or self.context.read_mappings().get(index, {})
-        return mapping
 
     def _require_whole(self, indices: Iterable[str], act: str) -> None:
         """Raise StoreError where that would lose what `_source` leaves out of an owner's document."""

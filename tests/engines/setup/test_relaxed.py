@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from indexer.cli import main
-from indexer.engine.index import mapping
+from indexer.engine.index import files
 from indexer.engine.index.relaxed import write_index
 from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError
@@ -20,10 +21,17 @@ from tests.engines.setup.index_settings import DOWN, NOT_SET, OWN_META, loading,
 from tests.stores.made import INFO, put, record
 
 
+def put_note(server: Server, name: str, values: dict[str, str | None]) -> None:
+    """Record values of settings, as a bulk load does."""
+    meta = {setting: json.dumps(value) for setting, value in values.items()}
+    field = {"type": "boolean", "index": False, "doc_values": False, "meta": meta}
+    server.request("PUT", f"/{name}/_mapping", {"properties": {"neardup": {"properties": {"relaxed": field}}}})
+
+
 @pytest.fixture
 def index(server: Server, index_name: str) -> str:
     """An index whose owner says other things in _meta too, and has set no refresh interval."""
-    body = mapping.new_index(store_info("landmarks"))
+    body = files.new_index(store_info("landmarks"))
     body["mappings"]["_meta"] |= OWN_META
     server.request("PUT", f"/{index_name}", body)
     assert settings(server, index_name) == NOT_SET
@@ -118,10 +126,7 @@ def test_a_cluster_that_decides_on_replicas_itself(server: Server, index: str) -
 
 
 def test_a_note_can_not_change_other_settings(server: Server, index: str, capsys: pytest.CaptureFixture[str]) -> None:
-    # Where an earlier version had it.
-    found = meta(server, index)
-    found["neardup"]["relaxed"] = {"index.refresh_interval": "5s", "index.blocks.write": "true"}
-    server.request("PUT", f"/{index}/_mapping", {"_meta": found})
+    put_note(server, index, {"refresh_interval": "5s", "blocks.write": "true"})
     server.request("PUT", f"/{index}/_settings", {"index.refresh_interval": "-1"})
     assert main(["setup", "--repair", "--store", f"{server.url}/{index}"]) == 0
     assert settings(server, index) == NOT_SET | {"index.refresh_interval": "5s"}
@@ -131,9 +136,7 @@ def test_a_note_can_not_change_other_settings(server: Server, index: str, capsys
 
 def test_removal_puts_the_owners_settings_back_first(server: Server, index: str) -> None:
     server.request("PUT", f"/{index}/_mapping", {"properties": {"body": {"type": "text"}}})
-    found = meta(server, index)
-    found["neardup"]["relaxed"] = NOT_SET
-    server.request("PUT", f"/{index}/_mapping", {"_meta": found})
+    put_note(server, index, {name.removeprefix("index."): value for name, value in NOT_SET.items()})
     server.request("PUT", f"/{index}/_settings", DOWN)
     assert main(["setup", "--remove", "--store", f"{server.url}/{index}"]) == 0
     assert (settings(server, index), meta(server, index)) == (NOT_SET, OWN_META)
@@ -160,7 +163,7 @@ def test_behind_a_name_only_the_index_that_is_written_is_turned_down(server: Ser
     ):
         pass
     if isinstance(server, OpenSearch):
-        mappings = {"_meta": {"neardup": mapping.meta(INFO)}, "properties": mapping.properties()}
+        mappings = {"_meta": {"neardup": files.meta(INFO)}, "properties": files.properties()}
         stream = f"{index_name}-ds"
         body = {"index_patterns": [stream], "data_stream": {}, "priority": 900, "template": {"mappings": mappings}}
         server.request("PUT", f"/_index_template/{index_name}", body)

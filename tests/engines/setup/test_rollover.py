@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from indexer.engine.index.mapping import new_index
+from indexer.engine.index.files import new_index
 from indexer.engine.store.landings import Landings
 from indexer.model import Record, Ref
 from indexer.opening import open_store

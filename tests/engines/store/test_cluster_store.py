@@ -250,9 +250,9 @@ class TestAliases:
 
 def mapping_of(name: str) -> dict[str, Any]:
     """An index template of a data stream with neardup's fields."""
-    from indexer.engine.index import mapping
+    from indexer.engine.index import files
 
-    mappings = {"_meta": {"neardup": mapping.meta(INFO)}, "properties": mapping.properties()}
+    mappings = {"_meta": {"neardup": files.meta(INFO)}, "properties": files.properties()}
     return {"index_patterns": [f"{name}-ds"], "data_stream": {}, "priority": 900, "template": {"mappings": mappings}}
 
 

@@ -1,0 +1,61 @@
+"""The mapping files, and the bodies that are made of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from indexer.engine.index.bodies import MAPPING_VERSION, ROOT
+from indexer.errors import NotFoundError
+from indexer.stores.base import StoreInfo
+
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def mappings_directory() -> Path:
+    """The folder of the mapping files: inside the installed package, or at the top of a checkout.
+
+    Raises NotFoundError where neither is there.
+    """
+    for folder in (PACKAGE / "mappings", PACKAGE.parent / "mappings"):
+        if (folder / "component-template.json").is_file():
+            return folder
+    raise NotFoundError(f"the mapping files are neither in {PACKAGE} nor beside it; install the package again")
+
+
+def load(name: str) -> dict[str, Any]:
+    """One of the mapping files."""
+    content: dict[str, Any] = json.loads((mappings_directory() / f"{name}.json").read_text("utf-8"))
+    return content
+
+
+def properties() -> dict[str, Any]:
+    """The fields that neardup adds to a mapping."""
+    fields: dict[str, Any] = load("component-template")["template"]["mappings"]["properties"]
+    return fields
+
+
+def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
+    """The entry under `neardup` in a mapping's `_meta`."""
+    return {
+        "mapping_version": MAPPING_VERSION,
+        "scheme": info.scheme,
+        "tables": info.layout.tables,
+        "key_bits": info.layout.bits,
+        "content": info.content,
+        "extractor": info.extractor,
+        "unicode": info.unicode,
+        "version": info.version,
+        **more,
+    }
+
+
+def new_index(info: StoreInfo, shards: int | None = None, replicas: int | None = None) -> dict[str, Any]:
+    """The body that makes an index of neardup's own."""
+    settings = {"number_of_shards": shards, "number_of_replicas": replicas}
+    body: dict[str, Any] = {
+        "mappings": {"_meta": {ROOT: meta(info, made_index=True)}, "properties": properties()},
+    }
+    given = {name: number for name, number in settings.items() if number is not None}
+    return body | ({"settings": {"index": given}} if given else {})
