@@ -1,14 +1,16 @@
-"""Opening a store by its path or URL."""
+"""Opening a store by its path or URL, and what can be said of that place before."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from indexer.errors import UsageError
+from indexer.model.paths import store_file
 from indexer.stores.base import Store, StoreInfo
+from indexer.stores.findings import Finding
 from indexer.stores.schemes import with_schemes
 from indexer.text.hiding import may_be_credential, shown_name
 
@@ -44,6 +46,27 @@ def open_store(
             "index as https://host:9200/INDEX"
         )
     return with_schemes(opener(name, create, read_only, wait, any_thread), create)
+
+
+def examine_place(url: str | os.PathLike[str]) -> Iterator[Finding]:
+    """The findings on the place that a URL names, which need no store to be there; Store.examine() gives the others.
+
+    Raises StoreError, and UsageError where the URL names no kind of store.
+    """
+    name = os.fspath(url)
+    if store_file(name):
+        import sqlite3
+
+        yield Finding("engine", "ok", f"SQLite {sqlite3.sqlite_version}")
+        return
+    from indexer.engine.client.connection import connect
+    from indexer.engine.store.examination import of_engine
+
+    client = connect(name)
+    try:
+        yield from of_engine(client)
+    finally:
+        client.close()
 
 
 def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: float, any_thread: bool) -> Store:

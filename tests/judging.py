@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
+from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Selection, Sources
 from indexer.matching.measures.exact import jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, nodes_of
 from indexer.matching.pairing import node_pairs
 from indexer.matching.rule import MatchRule
-from indexer.model import SIMHASH_DOC, Ref
+from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC, Ref
 from indexer.model.ragged import Ragged
 from indexer.stores.sketches import Found
 

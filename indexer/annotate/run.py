@@ -27,12 +27,13 @@ from indexer.engine.index.source_fields import (
 from indexer.errors import StoreError
 from indexer.extract.base import Extracted, Failed, Item, Options
 from indexer.ingest.indexing import store_info
-from indexer.ingest.outcomes import Counts, Extraction, record_of, sketching, source_digest
+from indexer.ingest.outcomes import Counts, Extraction, record_of, sketching
 from indexer.ingest.sketching import Sketched
 from indexer.matching.kept import schemes_of_new
 from indexer.model import Failure, Ref
 from indexer.model.times import now
 from indexer.stores import StoreInfo
+from indexer.stores.digests import source_digest
 from indexer.stores.schemes import require_exactly
 
 _CHANGED = 409

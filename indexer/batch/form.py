@@ -12,8 +12,8 @@ from indexer.batch.arrow import arrow, parquet
 from indexer.core import UNICODE_VERSION
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.extract.base import EXTRACTOR_VERSION, Limits, Options
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, store_info
-from indexer.model import SIMHASH_DOC
+from indexer.ingest.indexing import store_info
+from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import StoreInfo

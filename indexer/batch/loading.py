@@ -16,8 +16,6 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice
 from indexer.clustering.clusters import batched
 from indexer.clustering.memory import finished, in_progress
-from indexer.engine.documents.destinations import Destination
-from indexer.engine.documents.given import Landed
 from indexer.errors import IncompatibleStoreError
 from indexer.ingest.outcomes import Counts
 from indexer.model import CLUSTER_ID_LENGTH, Failure, Record, Ref, name_of, own_cluster_id
@@ -26,6 +24,7 @@ from indexer.model.refs import RefTable, ref_order
 from indexer.model.times import now
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
+from indexer.stores.loading import Landed, RecordDestination
 
 _ID = f"S{CLUSTER_ID_LENGTH}"
 _SHOWN = 5
@@ -62,7 +61,7 @@ class Loaded(Counts):
 
 def load(
     batch: Batch,
-    into: Destination,
+    into: RecordDestination,
     *,
     places: Places | None = None,
     dry_run: bool = False,
@@ -91,7 +90,7 @@ def load(
 
 
 class _Run:
-    def __init__(self, batch: Batch, into: Destination, places: Places, summary: Loaded) -> None:
+    def __init__(self, batch: Batch, into: RecordDestination, places: Places, summary: Loaded) -> None:
         self._batch, self._into, self._places, self.summary = batch, into, places, summary
         store = into.store
         self._notes = {} if store is None or store.created else store.clustering_notes()

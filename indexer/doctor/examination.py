@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 
 from indexer import __version__
@@ -12,9 +11,8 @@ from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.extract.base import EXTRACTOR_VERSION
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import DEFAULT_SHARE, PREFERRED, default_rule, verified_rule
-from indexer.model.paths import store_file
 from indexer.model.times import to_the_second
-from indexer.opening import open_store
+from indexer.opening import examine_place, open_store
 from indexer.schemes import simhash
 from indexer.stores import Store
 from indexer.stores.findings import Finding
@@ -32,23 +30,9 @@ def examine(name: str, *, texts: bool = False) -> Iterator[Finding]:
         "ok",
         f"neardup {__version__}, Unicode {simhash.UNICODE_VERSION}, extraction rules {EXTRACTOR_VERSION}",
     )
-    if not store_file(name):
-        from indexer.engine.client.connection import connect
-        from indexer.engine.examination import of_cluster, of_mappings
-        from indexer.engine.store.store import SearchStore
-
-        client = connect(name)
-        try:
-            yield from of_cluster(client)
-        finally:
-            client.close()
-        with open_store(name, read_only=True) as store:
-            assert isinstance(store, SearchStore)  # noqa: S101 a store that is no file is one
-            yield from of_mappings(store)
-            yield from _of_store(store, texts=texts)
-        return
-    yield Finding("engine", "ok", f"SQLite {sqlite3.sqlite_version}")
+    yield from examine_place(name)
     with open_store(name, read_only=True) as store:
+        yield from store.examine()
         yield from _of_store(store, texts=texts)
 
 

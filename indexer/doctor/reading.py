@@ -9,11 +9,12 @@ from typing import cast, get_args
 from indexer.errors import NeardupError
 from indexer.extract.base import Content, Extractor, Failed, Format, Limits, Options
 from indexer.ingest.from_store import CHANGED, stored_inputs
-from indexer.ingest.outcomes import read_one, source_digest
+from indexer.ingest.outcomes import read_one
 from indexer.ingest.sources import Input, Selection
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.stores.base import Store
+from indexer.stores.digests import source_digest
 from indexer.stores.findings import Finding
 from indexer.text.counts import counted
 

@@ -7,29 +7,23 @@ import hashlib
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.engine.client.names import path_of
-from indexer.engine.index.mapping import Mappings, read_mappings
-from indexer.engine.index.source_fields import BOM, require_readable, source_paths, text_at
-from indexer.engine.index.texts import Noted
-from indexer.errors import NotFoundError, UsageError
+from indexer.errors import NotFoundError
 from indexer.extract.base import Content, Extractor, Format, Options
 from indexer.ingest.naming import container_of, possible_ids
-from indexer.ingest.outcomes import content_id, source_digest
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
-from indexer.model import Record, Ref, name_of
+from indexer.model import Record, name_of
+from indexer.model.chunking import chunks_by_size
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
-from indexer.stores.texts import TextFields
-
-if TYPE_CHECKING:
-    from indexer.engine.store.store import SearchStore
+from indexer.stores.digests import content_id, source_digest
+from indexer.stores.texts import StoredText, TextFields, document_of
 
 CHANGED = "changed"
 IN_FIELDS = "in-fields"
@@ -42,7 +36,8 @@ REASONS: Mapping[str, str] = {
     "neardup annotate",
 }
 
-# What is asked of an engine at once.
+_GONE = ("unreadable", "the document is gone")
+# Records whose texts are read at once.
 _PAGE = 250
 _PAGE_BYTES = 8 << 20
 
@@ -58,24 +53,37 @@ def stored_inputs(
     about twenty bytes for each part, and a page of documents. Raises UsageError for fields that no index has,
     StoreError.
     """
-    from indexer.engine.store.store import SearchStore
-
-    cluster = store if isinstance(store, SearchStore) else None
-    if fields and not cluster:
-        raise UsageError("only a store in a search engine has fields; leave out --field")
-    index = IndexTexts(cluster, fields) if cluster else None
     parts: dict[str, _Parts] = {}
-    for record in records:
-        if index and index.has(record):
-            yield from (read for _, read in index.take(record))
+    for record, text in with_texts(store, records, fields):
+        if text:
+            yield input_of(store, record, text)
         elif container := record.container or container_of(record.source):
             parts.setdefault(container, _Parts()).add(record)
         else:
             yield file_of(record)
-    if index:
-        yield from (read for _, read in index.read())
     for container, wanted in parts.items():
         yield from _read_parts(store, container, wanted, chosen)
+
+
+def with_texts(
+    store: Store, records: Iterable[Record], fields: TextFields | None = None
+) -> Iterator[tuple[Record, StoredText | None]]:
+    """Records with their texts where these stand in documents (see Store.texts), read in pages."""
+    for page in chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES):
+        yield from zip(page, store.texts(page, fields), strict=True)
+
+
+def input_of(store: Store, record: Record, text: StoredText) -> Input | Rejected:
+    """The text of a record's document, if it is what was fingerprinted; else the reason why there is none."""
+    name, source = record.ref.id, record.source
+    if text.missing:
+        reason, detail = (IN_FIELDS, REASONS[IN_FIELDS]) if text.missing == "fields" else _GONE
+        return Rejected(name, source, reason, detail)
+    kind: Format = "html" if text.html else "text"
+    options = Options(content=cast(Content, store.info.content), format=kind)
+    if text.data is None or source_digest(text.exact, store.info, options) != record.source_digest:
+        return Rejected(name, source, CHANGED, REASONS[CHANGED])
+    return Input(name, source, "", text.data, kind)
 
 
 def file_of(record: Record) -> Input | Rejected:
@@ -93,8 +101,8 @@ def origin_of_text(record: Record) -> str:
 
     A file that is there, an object of an object store, which is not looked at, or INDEX/ID of an owner's document.
     """
-    if owned := _owned(record):
-        return name_of(owned)
+    if document := document_of(record):
+        return name_of(document)
     path = record.container or container_of(record.source) or record.source
     there = os.path.isabs(path) and os.path.lexists(path_of_printable(path))
     return path if there or is_remote(path) else ""
@@ -187,90 +195,3 @@ def _has(values: npt.NDArray[np.uint64], value: int) -> bool:
     """True if a value is among sorted ones."""
     place = int(np.searchsorted(values, np.uint64(value)))
     return place < values.size and int(values[place]) == value
-
-
-# Fields of an index
-
-
-def _owned(record: Record) -> Ref | None:
-    """The document of another index that a record in an index of neardup's is of."""
-    about = record.metadata
-    if set(about) != {"index", "id", "routing"} or not isinstance(about["routing"], str | None):
-        return None
-    return Ref(str(about["id"]), str(about["index"]), about["routing"])
-
-
-class IndexTexts:
-    """Reads documents of an owner's in pages, from the fields that are named or that the index remembers."""
-
-    def __init__(self, store: SearchStore, fields: TextFields | None = None) -> None:
-        self._store, self._named = store, fields
-        self._noted = Noted(store.client, store.context.mappings)
-        self._paths: dict[tuple[str, TextFields], tuple[str, ...]] = {}
-        self._waiting: list[tuple[Record, Ref, TextFields]] = []
-        self._size = 0
-
-    def has(self, record: Record) -> bool:
-        """True if a record is of an owner's document, which `neardup annotate` read."""
-        return self._place(record) is not None
-
-    def _place(self, record: Record) -> tuple[Ref, TextFields | None] | None:
-        """The owner's document of a record, and its text fields as far as they are known; None for other records."""
-        if owned := _owned(record):
-            return owned, self._named or self._noted.other(owned.index)
-        place = dataclasses.replace(record.ref, index=record.ref.index or self._store.context.name)
-        fields = self._named or self._noted.own(place.index)
-        # What is said of a source may say anything, so that it never is taken for a file of this machine.
-        return (place, fields) if not record.source or (fields and fields.source) else None
-
-    def take(self, record: Record) -> Iterator[tuple[Record, Input | Rejected]]:
-        """Add a record to the page; gives the documents of the page once it is full."""
-        where = self._place(record)
-        place, fields = where or (record.ref, None)
-        if not fields:
-            yield record, Rejected(record.ref.id, record.source, IN_FIELDS, REASONS[IN_FIELDS])
-            return
-        self._waiting.append((record, place, fields))
-        self._size += record.size
-        if len(self._waiting) >= _PAGE or self._size >= _PAGE_BYTES:
-            yield from self.read()
-
-    def read(self) -> Iterator[tuple[Record, Input | Rejected]]:
-        """The documents of the records that wait."""
-        from indexer.engine.client.gets import multi_get
-
-        waiting, self._waiting, self._size = self._waiting, [], 0
-        if not waiting:
-            return
-        asked = [
-            {"_index": place.index, "_id": place.id, "_source": list(self._paths_in(place.index, fields))}
-            | ({"routing": place.routing} if place.routing is not None else {})
-            for _, place, fields in waiting
-        ]
-        for (record, place, fields), hit in zip(waiting, multi_get(self._store.client, asked), strict=True):
-            yield record, self._input(record, place, fields, hit)
-
-    def _input(self, record: Record, place: Ref, fields: TextFields, hit: Mapping[str, Any]) -> Input | Rejected:
-        name = record.ref.id
-        if not hit.get("found"):
-            return Rejected(name, record.source, "unreadable", "the document is gone")
-        exact, data = text_at(hit.get("_source") or {}, self._paths_in(place.index, fields))
-        kind: Format = "html" if fields.html else "text"
-        options = Options(content=cast(Content, self._store.info.content), format=kind)
-        if data is None or source_digest(exact, self._store.info, options) != record.source_digest:
-            return Rejected(name, record.source, CHANGED, REASONS[CHANGED])
-        return Input(name, record.source, "", BOM + data, kind)
-
-    def _paths_in(self, index: str, fields: TextFields) -> tuple[str, ...]:
-        """The paths of the fields in `_source` of an index; none of one that is gone, which has no documents either."""
-        if (index, fields) not in self._paths:
-            mappings, shown = self._mappings_of(index), self._store.shown
-            paths = source_paths(mappings, fields.names, shown) if mappings else ()
-            require_readable(mappings, paths, shown)
-            self._paths[index, fields] = paths
-        return self._paths[index, fields]
-
-    def _mappings_of(self, index: str) -> Mappings:
-        if index in self._store.context.mappings:
-            return self._store.context.mappings
-        return read_mappings(self._store.client, path_of(index)[1:])

@@ -15,29 +15,19 @@ from typing import TYPE_CHECKING, Any
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, Format, Item, Limits, Options
 from indexer.ingest.failures import DUPLICATE, KnownFailures
-from indexer.ingest.outcomes import (
-    Arrivals,
-    Counts,
-    Repeats,
-    content_id,
-    is_short,
-    read_one,
-    record_of,
-    source_digest,
-)
+from indexer.ingest.outcomes import Arrivals, Counts, Repeats, is_short, read_one, record_of
 from indexer.ingest.run import Destination, Run, Writing
 from indexer.ingest.sources import Input, Rejected
-from indexer.model import Failure, Record, Ref
+from indexer.model import DEFAULT_MIN_TOKENS, Failure, Record, Ref
 from indexer.model.paths import path_of_printable
 from indexer.model.times import now
 from indexer.stores.base import PutResult
+from indexer.stores.digests import content_id, source_digest
 
 if TYPE_CHECKING:
     from indexer.ingest.sketching import Sketched
     from indexer.schemes.base import Scheme
     from indexer.stores import Store, StoreInfo
-
-DEFAULT_MIN_TOKENS = 20
 
 # Reasons of failure beside those of `indexer.extract.REASONS`.
 REASONS: Mapping[str, str] = {

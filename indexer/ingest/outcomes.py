@@ -5,8 +5,6 @@ Indexing, annotating, the statistics of a corpus and evaluations all read their 
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +22,6 @@ from indexer.model.times import now
 
 if TYPE_CHECKING:
     from indexer.schemes.base import Scheme
-    from indexer.stores.base import StoreInfo
 
 Other = TypeVar("Other")
 
@@ -232,32 +229,6 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
 def is_short(fingerprint: Fingerprint | None, min_tokens: int) -> bool:
     """True if a fingerprint was made from too few tokens to mean much."""
     return fingerprint is not None and fingerprint.tokens < min_tokens
-
-
-# Of a digest in hexadecimal: half of SHA-256.
-_DIGITS = 32
-
-
-def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
-    """Half of the SHA-256, in hexadecimal, of everything that a stored fingerprint and title depend on.
-
-    That is the document's bytes, the scheme, the extraction rules, and what else decides how the bytes are read: the
-    content mode, the engine and format asked for, the suffix of the name, and a title given from outside.
-    """
-    digest = hashlib.sha256(digest_rules(info, options, name=name, title=title).encode("utf-8", "replace"))
-    digest.update(data)
-    return digest.hexdigest()[:_DIGITS]
-
-
-def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
-    """The text that stands before a document's bytes in its source digest."""
-    kind = options.format or os.path.splitext(name.lower().removesuffix(".gz"))[1]
-    return f"{info.scheme}\0{info.unicode}\0{info.extractor}\0{info.content}\0{options.extractor}\0{kind}\0{title}\0\0"
-
-
-def content_id(data: bytes) -> str:
-    """The id of a document that is named by its content: half of SHA-256, which still fits on a line."""
-    return hashlib.sha256(data).hexdigest()[:_DIGITS]
 
 
 class Repeated(Protocol):

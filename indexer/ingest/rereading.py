@@ -7,7 +7,7 @@ from typing import cast
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import REASONS, Content, Limits, Options
-from indexer.ingest.from_store import CHANGED, IN_FIELDS, IndexTexts, file_of
+from indexer.ingest.from_store import CHANGED, IN_FIELDS, file_of, input_of, with_texts
 from indexer.ingest.naming import container_of
 from indexer.ingest.parts_again import StoredParts
 from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
@@ -27,10 +27,7 @@ class Texts:
     """
 
     def __init__(self, store: Store) -> None:
-        from indexer.engine.store.store import SearchStore
-
         self._store = store
-        self._index = IndexTexts(store) if isinstance(store, SearchStore) else None
         self._parts: dict[str, StoredParts | UnreadableError] = {}
 
     def of(self, record: Record) -> str:
@@ -50,15 +47,13 @@ class Texts:
 
     def _found(self, records: Iterable[Record]) -> Iterator[tuple[Record, Input | Rejected]]:
         parts: dict[str, list[Record]] = {}
-        for record in records:
-            if self._index and self._index.has(record):
-                yield from self._index.take(record)
+        for record, text in with_texts(self._store, records):
+            if text:
+                yield record, input_of(self._store, record, text)
             elif container := record.container or container_of(record.source):
                 parts.setdefault(container, []).append(record)
             else:
                 yield record, file_of(record)
-        if self._index:
-            yield from self._index.read()
         for container, wanted in parts.items():
             yield from self._of_parts(container, wanted)
 

@@ -261,7 +261,7 @@ def load(
     asked, and `following` with the counts that are kept up to date while what it gives is entered. Raises StoreError,
     UsageError and IncompatibleStoreError.
     """
-    from indexer.engine.documents.destinations import Opening, Stored, opened
+    from indexer.batch.destinations import Opening, opened
 
     batch = Batch.of(folder, loading.clusters, stale=loading.stale)
     counts, begin, contended = Loaded(), time.monotonic(), 0
@@ -276,7 +276,7 @@ def load(
         allow_version_change=loading.allow_version_change,
     )
     with opened(store, batch.form.info, how) as target:
-        if flag and isinstance(target.destination, Stored):
+        if flag and not target.is_owners:
             raise UsageError(f"--{flag} is for somebody else's index; {shown_name(store)} is neardup's own")
         into = target.destination.store
         if into is not None:

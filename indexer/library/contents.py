@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from indexer.errors import UsageError
 from indexer.extract.base import Options
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs
+from indexer.ingest.indexing import Settings, Summary, default_jobs
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
@@ -23,6 +23,7 @@ from indexer.library.outcomes import Indexed
 from indexer.library.records import Described, Erased, Failure
 from indexer.library.rows import Rows
 from indexer.matching.rule import MatchRule
+from indexer.model import DEFAULT_MIN_TOKENS
 from indexer.model.chunking import chunks
 from indexer.stores import Stats
 

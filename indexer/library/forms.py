@@ -121,7 +121,7 @@ def similar_of(answered: Answered | Unanswered, rule: MatchRule, plan: RulePlan 
 
 def _note(answered: Answered) -> str:
     """A sentence about what is not in the rows of an answer."""
-    from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+    from indexer.model import DEFAULT_MIN_TOKENS
 
     question, answer = answered
     shown = len(answer.matches)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Limits, Options
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
+from indexer.ingest.indexing import default_jobs
 from indexer.ingest.path_lists import list_of_paths
 from indexer.ingest.readers import Columns
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import LEFT_OUT, IdFrom, Selection
+from indexer.model import DEFAULT_MIN_TOKENS
 from indexer.model.times import Refresh
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from itertools import islice
 
 from indexer import core_sketch
 from indexer.errors import UsageError
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
 from indexer.ingest.naming import possible_ids
-from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
+from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
 from indexer.model.paths import printable_path
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc

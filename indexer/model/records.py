@@ -27,6 +27,8 @@ _ROUTING = "?routing="
 
 CLOSE_DISTANCE = 1
 LOOSE_DISTANCE = 6
+DEFAULT_MIN_TOKENS = 20
+"""Documents of fewer words are short, unless a store is made with another number."""
 DEFAULT_DISTANCE = 3
 
 

@@ -16,7 +16,9 @@ from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, n
 from indexer.model.paths import MovableFolder
 from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
+from indexer.stores.findings import Finding
 from indexer.stores.sketches import SketchStore
+from indexer.stores.texts import StoredText, TextFields
 from indexer.text.counts import counted
 
 
@@ -56,6 +58,17 @@ class StoreInfo:
                 f"{store}: its fingerprints can't be compared with the ones asked for: {'; '.join(differences)}. "
                 f"Use the store's own settings (it was made by neardup {self.version}), or index into a new store"
             )
+
+    def require_same_schemes(self, there: Iterable[SchemeInfo], shown: str) -> None:
+        """IncompatibleStoreError unless a store has, beside simhash-doc, exactly these schemes."""
+        own, wanted = {scheme.name: scheme for scheme in there}, {scheme.name: scheme for scheme in self.schemes}
+        if own == wanted:
+            return
+        said = (", ".join(sorted(scheme.id for scheme in each.values())) or "none" for each in (own, wanted))
+        raise IncompatibleStoreError(
+            f"{shown}: keeps sketches of {next(said)} beside simhash-doc, and what is loaded has those of {next(said)}"
+            ": sketch again with the store's (neardup batch sketch --schemes), into a new folder, or use a new store"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +231,20 @@ class Store(SketchStore, ABC):
     def passes(self, ref: Ref) -> bool:  # noqa: ARG002 nothing is narrowed here
         """True if narrow() leaves this document in."""
         return True
+
+    def texts(self, records: Sequence[Record], fields: TextFields | None = None) -> list[StoredText | None]:
+        """The texts of these records that stand in documents, in this order; None for one that came from elsewhere.
+
+        They are read from the `fields` that are named, else from those that the store remembers. Raises UsageError for
+        fields that there are not, also where a store has none at all.
+        """
+        if fields:
+            raise UsageError("only a store in a search engine has fields; leave out --field")
+        return [None] * len(records)
+
+    def examine(self) -> Iterator[Finding]:
+        """What is wrong with the place that the store is kept in, or soon will be; nothing is changed."""
+        return iter(())
 
     @abstractmethod
     def scan(self, *, sketches: bool = True) -> Iterator[Record]:

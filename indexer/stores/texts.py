@@ -1,8 +1,12 @@
-"""The fields of documents that hold their texts."""
+"""Texts that stand in the documents of a store itself, or of the index that it stands beside: fields and values."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
+
+from indexer.model import Record, Ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +28,30 @@ class TextFields:
     def options(self) -> str:
         """The options of the command that name these fields."""
         return " ".join([*(f"--field {name}" for name in self.names), *(["--html"] if self.html else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """The text of a document as it stands in its fields now; HTML where `html` says so, `data` is None without text.
+
+    `exact` are the bytes that its source digest is made of. Where nothing can be read `missing` says what is missing:
+    the document, or the names of its fields.
+    """
+
+    exact: bytes = b""
+    data: bytes | None = None
+    html: bool = False
+    missing: Literal["", "document", "fields"] = ""
+
+
+def metadata_of(place: Ref) -> dict[str, Any]:
+    """The metadata of a record that is kept in another index than the document at this place, whose record it is."""
+    return {"index": place.index, "id": place.id, "routing": place.routing}
+
+
+def document_of(record: Record) -> Ref | None:
+    """The document of another index whose record this is; None for a record of its own index, or of a file."""
+    about: Mapping[str, Any] = record.metadata
+    if set(about) != {"index", "id", "routing"} or not isinstance(about["routing"], str | None):
+        return None
+    return Ref(str(about["id"]), str(about["index"]), about["routing"])

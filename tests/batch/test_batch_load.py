@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.destinations import Opening, opened
 from indexer.batch.form import Form
 from indexer.batch.loading import Loaded, load
 from indexer.batch.reading import rule_of
@@ -18,8 +19,6 @@ from indexer.batch.rows import Batch
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
 from indexer.clustering.memory import require_remembered
-from indexer.engine.documents.destinations import Opening, Stored, opened
-from indexer.engine.documents.given import Landed
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
@@ -28,6 +27,7 @@ from indexer.model import Record, Ref
 from indexer.opening import open_store
 from indexer.report.counting import figures
 from indexer.schemes import registry
+from indexer.stores.loading import Landed, LoadedStore
 from tests.batch.batched import MINHASH, seen_of, sketched
 from tests.cli.written import html, prose
 from tests.planted import collection, named
@@ -293,7 +293,7 @@ def test_unfinished_or_old_clusters_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "s.neardup").exists()
 
 
-class Stopping(Stored):
+class Stopping(LoadedStore):
     """A store that is interrupted after so many steps."""
 
     left = 0

@@ -23,9 +23,9 @@ from selectolax.lexbor import LexborHTMLParser
 from indexer import core
 from indexer.extract.markup.html import extract_html
 from indexer.hamming.components import Components
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
 from indexer.matching.measures.exact import SHINGLE, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.rule import default_rule
+from indexer.model import DEFAULT_MIN_TOKENS
 from tests.judging import BANDS, SETS, SHARES, Judged, near_pairs, texts_of
 
 NEAR = 0.6

@@ -16,10 +16,11 @@ from indexer.evaluation.documents import named_inputs, read_texts
 from indexer.extract.base import Failed, Limits, Options
 from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
-from indexer.ingest.outcomes import content_id, read
+from indexer.ingest.outcomes import read
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.opening import open_store
 from indexer.stores import Store
+from indexer.stores.digests import content_id
 
 LIMIT = 1_000_000
 

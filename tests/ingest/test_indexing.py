@@ -19,11 +19,11 @@ from indexer.errors import IncompatibleStoreError
 from indexer.extract.base import Limits, Options
 from indexer.ingest import indexing, run
 from indexer.ingest.indexing import Settings, Summary, index, store_info
-from indexer.ingest.outcomes import source_digest
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Ref
 from indexer.opening import open_store
 from indexer.stores import PutResult, Store
+from indexer.stores.digests import source_digest
 from indexer.stores.sqlite.rows import Row
 from indexer.stores.sqlite.store import SqliteStore
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, store_info
+from indexer.ingest.indexing import store_info
 from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.matching.lists import read_store
 from indexer.matching.lookups import Match
 from indexer.matching.question import Question, stored_as
 from indexer.matching.rule import LEAN_RULE, default_rule, parse_rule
 from indexer.matching.shorthand import Wanted, rule_asked, rule_of
-from indexer.model import Ref, parse_fingerprint
+from indexer.model import DEFAULT_MIN_TOKENS, Ref, parse_fingerprint
 from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.stores import Store

@@ -18,14 +18,11 @@ LAYERS = [
     {"core_markup", "core_sketch", "hamming", "passages", "text"},
     {"schemes", "extract", "relations"},
     {"stores"},
-    {"engine.client"},
-    {"engine.index"},
-    {"engine.store"},
+    {"engine"},
     {"opening"},
     {"ingest"},
-    {"matching", "engine.setup"},
-    {"engine", "clustering"},
-    {"annotate"},
+    {"matching"},
+    {"annotate", "clustering"},
     {"batch", "doctor", "evaluation", "report"},
     {"library", "testing"},
     {"cli"},
@@ -33,9 +30,9 @@ LAYERS = [
 ]
 # The same inside folders of several packages.
 STORE_LAYERS = [
-    {"sketches"},
+    {"findings", "sketches", "texts"},
     {"base"},
-    {"findings", "schemes", "sqlite", "texts"},
+    {"digests", "loading", "schemes", "sqlite"},
     {"__init__"},
 ]
 ENGINE_LAYERS = [
@@ -44,9 +41,12 @@ ENGINE_LAYERS = [
     {"setup", "store.landings"},
     {"store.context"},
     {"store.lookup"},
-    {"store.beside", "store.finding", "store.probing", "store.reading", "store.schemes", "store.writes"},
+    {
+        *("store.beside", "store.examination", "store.finding", "store.probing", "store.reading", "store.schemes"),
+        *("store.texts", "store.writes"),
+    },
     {"store.store"},
-    {"documents", "examination"},
+    {"documents"},
     {"__init__", "index.__init__", "store.__init__"},
 ]
 SCHEME_LAYERS = [

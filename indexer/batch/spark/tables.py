@@ -21,8 +21,8 @@ from indexer.batch.spark.session import functions, mapped, partitions_of, plain_
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.errors import UsageError
 from indexer.extract.base import Limits
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
 from indexer.matching.kept import schemes_of_new
+from indexer.model import DEFAULT_MIN_TOKENS
 
 _FORM = "form"
 _NOTE = "neardup"

@@ -12,7 +12,7 @@ from indexer.engine.index.source_fields import require_readable, source_paths, v
 from indexer.engine.index.texts import OWN, remember
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Limits
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+from indexer.model import DEFAULT_MIN_TOKENS
 from indexer.model.times import Refresh
 from indexer.schemes.base import Scheme
 from indexer.stores.texts import TextFields

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, in_flight, rounds, unchanged
@@ -16,30 +16,21 @@ from indexer.engine.documents.sinks import Done, Known, in_place
 from indexer.engine.index.bodies import OWNERS_FIELD, ROOT, check_id, unpacked_digest
 from indexer.engine.index.source_fields import ASIDE
 from indexer.engine.store.store import SearchStore
-from indexer.errors import IncompatibleStoreError, StoreError
+from indexer.errors import StoreError
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.times import Refresh
 from indexer.stores import StoreInfo
+from indexer.stores.base import Store
+from indexer.stores.loading import Landed, LoadedStore
 
 _CHANGED = 409
 _FORBIDDEN = 403
 # More places than that no id has.
 _PLACES = 10_000
 
-Status = Literal["created", "replaced", "unchanged", "missing", "failed"]
 
-
-@dataclass(frozen=True, slots=True)
-class Landed:
-    """The outcome for a record: the `status` of its document, and the `reason` if it failed."""
-
-    record: Record
-    status: Status
-    reason: str = ""
-
-
-class Owned:
+class OwnedIndex:
     """An index, alias or data stream of an owner's, whose documents are given records and stay what they are.
 
     Raises StoreError where there is none, or where a change would harm its documents, and IncompatibleStoreError where
@@ -57,7 +48,7 @@ class Owned:
         self._single = list(mappings) == [client.target.name]
         require_unharmed(client, self._path, mappings, allow_version_change=allow_version_change)
         if mappings.is_set_up:
-            require_same_schemes(mappings.schemes().values(), info, self.shown)
+            info.require_same_schemes(mappings.schemes().values(), self.shown)
         if not self._single:
             show(client, self._path, required=not dry_run)
         self._sink = in_place(client, info, (), single=self._single, dry_run=dry_run, refresh=refresh)
@@ -172,13 +163,23 @@ def is_known(known: Known, record: Record) -> bool:
     return known.complete and same == (record.source_digest, record.text_digest, record.source, record.title)
 
 
-def require_same_schemes(there: Any, info: StoreInfo, shown: str) -> None:
-    """IncompatibleStoreError unless a store has exactly the schemes, beside simhash-doc, that records are made with."""
-    own, wanted = {scheme.name: scheme for scheme in there}, {scheme.name: scheme for scheme in info.schemes}
-    if own == wanted:
-        return
-    said = (", ".join(sorted(scheme.id for scheme in each.values())) or "none" for each in (own, wanted))
-    raise IncompatibleStoreError(
-        f"{shown}: keeps sketches of {next(said)} beside simhash-doc, and what is loaded has those of {next(said)}: "
-        "sketch again with the store's (neardup batch sketch --schemes), into a new folder, or use a new store"
-    )
+class CompletedIndex:
+    """The documents of an owner's index, and new ones for what it lacks."""
+
+    def __init__(self, owned: OwnedIndex) -> None:
+        self._owned = owned
+
+    @property
+    def store(self) -> Store | None:
+        """See RecordDestination."""
+        return self._owned.store
+
+    def put(self, records: Sequence[Record]) -> list[Landed]:
+        """See RecordDestination."""
+        landed = self._owned.put(records)
+        made = iter(LoadedStore(self.store).put([one.record for one in landed if one.status == "missing"]))
+        return [next(made) if one.status == "missing" else one for one in landed]
+
+    def finish(self) -> None:
+        """See RecordDestination."""
+        self._owned.finish()

@@ -30,6 +30,7 @@ from indexer.schemes.keys.layout import SchemeInfo
 from indexer.schemes.registry import split
 from indexer.stores import PutStatus, StoreInfo
 from indexer.stores.schemes import corpus_of, wanted_schemes, with_schemes
+from indexer.stores.texts import document_of, metadata_of
 from indexer.text.corpus import Corpus
 
 _REFUSED = 400
@@ -314,9 +315,7 @@ class Sidecar(Sink):
         ]
 
     def _record(self, done: Done) -> Record:
-        place = done.place
-        origin = {"index": place.index, "id": place.id, "routing": place.routing}
-        return dataclasses.replace(done.record, metadata=origin)
+        return dataclasses.replace(done.record, metadata=metadata_of(done.place))
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
         """See Sink.put_failures."""
@@ -347,11 +346,7 @@ class Sidecar(Sink):
         return [one for one, hit in zip(places, hits, strict=True) if _is_gone(hit, one[1])]
 
     def _origins(self, store: SearchStore) -> Iterator[list[tuple[Ref, Ref]]]:
-        origins = (
-            (record.ref, Ref(record.metadata["id"], record.metadata["index"], record.metadata["routing"]))
-            for record in store.scan(sketches=False)
-            if set(record.metadata) == {"index", "id", "routing"}
-        )
+        origins = ((record.ref, document) for record in store.scan(sketches=False) if (document := document_of(record)))
         yield from chunks(origins, BATCH_RECORDS)
 
 

@@ -14,11 +14,13 @@ from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.index import relaxed
 from indexer.engine.store.beside import SidePart
 from indexer.engine.store.context import Context
+from indexer.engine.store.examination import ExaminePart
 from indexer.engine.store.finding import FindPart
 from indexer.engine.store.lookup import Lookup
 from indexer.engine.store.probing import ProbePart
 from indexer.engine.store.reading import ReadPart
 from indexer.engine.store.schemes import SchemePart
+from indexer.engine.store.texts import TextPart
 from indexer.engine.store.writes import WritePart
 from indexer.errors import STOPPED
 from indexer.model import Ref
@@ -26,7 +28,7 @@ from indexer.model.times import Refresh
 from indexer.stores.base import Capabilities, Store, StoreInfo
 
 
-class SearchStore(ReadPart, FindPart, ProbePart, WritePart, SidePart, SchemePart, Store):
+class SearchStore(ReadPart, TextPart, FindPart, ProbePart, WritePart, SidePart, SchemePart, ExaminePart, Store):
     """A store in an index, an alias, a data stream, or (to be read) several indices by a pattern.
 
     An identity's index is empty where the URL names the index itself, else it is the index that holds the document.

@@ -1,4 +1,4 @@
-"""The checks of a cluster alone: versions, privileges, mappings, and settings that a load has left behind."""
+"""The examination of an engine and of an index: versions, privileges, mappings, settings that a load left behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from indexer.engine.index.mapping import named
 from indexer.engine.index.side_index import side_name
 from indexer.engine.setup.pipelines import Pipelines
 from indexer.engine.setup.provision import Provision
-from indexer.engine.store.store import SearchStore
+from indexer.engine.store.lookup import StorePart
 from indexer.errors import StoreError, UsageError
 from indexer.stores.findings import Finding
 from indexer.text.counts import counted
@@ -25,7 +25,7 @@ _READING = ("read", "view_index_metadata")
 _WRITING = ("write", "create_index", "maintenance")
 
 
-def of_cluster(client: Client) -> Iterator[Finding]:
+def of_engine(client: Client) -> Iterator[Finding]:
     """The findings that need no store to be there; raises StoreError."""
     package = _CLIENTS[client.engine]
     answered = _version(client)
@@ -78,50 +78,53 @@ def _privileges(client: Client) -> Finding:
     return Finding("privileges", "ok", f"the {client.access.kind} may read and {more}")
 
 
-def of_mappings(store: SearchStore) -> Iterator[Finding]:
-    """The findings on an open store: gaps in its mappings, documents without a fingerprint, what a load left behind."""
-    context = store.context
-    yield _mapping(store)
-    yield _pipelines(store)
-    without = context.client.count(context.path, {"bool": {"must_not": [is_record()]}})
-    if without:
-        says = f"{counted(without, 'document')} of the index without a fingerprint, which nothing finds"
-        yield Finding("documents", "warning", says, "run neardup annotate")
-    else:
-        yield Finding("documents", "ok", "all have been fingerprinted")
-    left = relaxed.left(context.mappings)
-    if left:
-        says = f"{', '.join(left)} without refreshes and replicas: a bulk load is under way, or was killed"
-        yield Finding("settings", "error", says, "unless one is under way, run neardup setup --repair")
-    else:
-        yield Finding("settings", "ok", "no bulk load has left any behind")
+class ExaminePart(StorePart):
+    """The part of a store that examines the index."""
 
+    def examine(self) -> Iterator[Finding]:
+        """See Store.examine: gaps in mappings, documents without a fingerprint, what a bulk load left behind."""
+        context = self.context
+        context.require_open()
+        yield self._mapped()
+        yield self._piped()
+        without = context.client.count(context.path, {"bool": {"must_not": [is_record()]}})
+        if without:
+            says = f"{counted(without, 'document')} of the index without a fingerprint, which nothing finds"
+            yield Finding("documents", "warning", says, "run neardup annotate")
+        else:
+            yield Finding("documents", "ok", "all have been fingerprinted")
+        left = relaxed.left(context.mappings)
+        if left:
+            says = f"{', '.join(left)} without refreshes and replicas: a bulk load is under way, or was killed"
+            yield Finding("settings", "error", says, "unless one is under way, run neardup setup --repair")
+        else:
+            yield Finding("settings", "ok", "no bulk load has left any behind")
 
-def _pipelines(store: SearchStore) -> Finding:
-    """The finding on whether documents written through neardup's pipelines arrive."""
-    answer = _allowed(Pipelines(store.context.client).examine)
-    if answer is None:
-        return Finding("pipelines", "ok", "this user is not told which there are")
-    names, trouble = answer
-    if trouble:
-        advice = "give a node the role ingest and allow scripts, or run neardup setup --remove --pipelines"
-        return Finding("pipelines", "error", trouble, advice)
-    says = f"a trial write through {' and '.join(names)} arrives" if names else "none were set up"
-    return Finding("pipelines", "ok", says)
+    def _piped(self) -> Finding:
+        """The finding on whether documents written through neardup's pipelines arrive."""
+        answer = _allowed(Pipelines(self.client).examine)
+        if answer is None:
+            return Finding("pipelines", "ok", "this user is not told which there are")
+        names, trouble = answer
+        if trouble:
+            advice = "give a node the role ingest and allow scripts, or run neardup setup --remove --pipelines"
+            return Finding("pipelines", "error", trouble, advice)
+        says = f"a trial write through {' and '.join(names)} arrives" if names else "none were set up"
+        return Finding("pipelines", "ok", says)
 
-
-def _mapping(store: SearchStore) -> Finding:
-    context, advice = store.context, "run neardup setup"
-    bare = context.mappings.lacking(context.shown, context.info.schemes)
-    if bare:
-        says = f"{named(bare)} without neardup's fields, so that nothing is found or written there"
-        return Finding("mapping", "error", says, advice)
-    if "*" in context.name or "," in context.name:
-        return Finding("mapping", "ok", f"{counted(len(context.mappings), 'index', 'indices')} with neardup's fields")
-    try:
-        steps = Provision(context.client).fields(context.info)
-    except UsageError as error:
-        return Finding("mapping", "error", str(error))
-    if steps:
-        return Finding("mapping", "error", "; ".join(f"to do: {step.why}" for step in steps), advice)
-    return Finding("mapping", "ok", f"version {MAPPING_VERSION}, with all of neardup's fields")
+    def _mapped(self) -> Finding:
+        context, advice = self.context, "run neardup setup"
+        bare = context.mappings.lacking(context.shown, context.info.schemes)
+        if bare:
+            says = f"{named(bare)} without neardup's fields, so that nothing is found or written there"
+            return Finding("mapping", "error", says, advice)
+        if "*" in context.name or "," in context.name:
+            says = f"{counted(len(context.mappings), 'index', 'indices')} with neardup's fields"
+            return Finding("mapping", "ok", says)
+        try:
+            steps = Provision(self.client).fields(context.info)
+        except UsageError as error:
+            return Finding("mapping", "error", str(error))
+        if steps:
+            return Finding("mapping", "error", "; ".join(f"to do: {step.why}" for step in steps), advice)
+        return Finding("mapping", "ok", f"version {MAPPING_VERSION}, with all of neardup's fields")

@@ -1,0 +1,127 @@
+"""The texts of records in a search engine: from the fields of their documents, here or in the owner's index."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
+from indexer.engine.client.gets import item_at, multi_get
+from indexer.engine.client.names import path_of, reading_path
+from indexer.engine.index.mapping import Mappings, read_mappings
+from indexer.engine.index.source_fields import BOM, require_readable, source_paths, text_at
+from indexer.engine.index.texts import OWN, is_denied
+from indexer.engine.store.context import Context
+from indexer.engine.store.lookup import StorePart
+from indexer.errors import StoreError
+from indexer.model import Record, Ref
+from indexer.stores.texts import StoredText, TextFields, document_of
+
+
+class TextPart(StorePart):
+    """The part of a store that reads texts."""
+
+    def texts(self, records: Sequence[Record], fields: TextFields | None = None) -> list[StoredText | None]:
+        """See Store.texts."""
+        self.context.require_open()
+        return _Texts(self.client, self.context, fields).read(records)
+
+
+class _Texts:
+    """Reads documents, from the fields that are named or that the index remembers."""
+
+    def __init__(self, client: Client, context: Context, named: TextFields | None) -> None:
+        self._client, self._context, self._named = client, context, named
+        self._remembered = RememberedFields(client, context.mappings)
+        self._paths: dict[tuple[str, TextFields], tuple[str, ...]] = {}
+
+    def read(self, records: Sequence[Record]) -> list[StoredText | None]:
+        """The text of each record; None for one that came from no document."""
+        texts: list[StoredText | None] = [None] * len(records)
+        asked: list[tuple[int, TextFields, Ref]] = []
+        for number, record in enumerate(records):
+            place, fields = self._place(record)
+            if fields and place:
+                asked.append((number, fields, place))
+            elif place:
+                texts[number] = StoredText(missing="fields")
+        items = [{**item_at(place), "_source": list(self._paths_in(place, fields))} for _, fields, place in asked]
+        hits = multi_get(self._client, items) if items else []
+        for (number, fields, place), hit in zip(asked, hits, strict=True):
+            texts[number] = self._text(fields, place, hit)
+        return texts
+
+    def _place(self, record: Record) -> tuple[Ref | None, TextFields | None]:
+        """The document that a record is of, None where it is of none, and its text fields as far as they are known."""
+        if document := document_of(record):
+            return document, self._named or self._remembered.other(document.index)
+        place = dataclasses.replace(record.ref, index=record.ref.index or self._context.name)
+        fields = self._named or self._remembered.own(place.index)
+        # What is said of a source may say anything, so that it never is taken for a file of this machine.
+        return (place, fields) if not record.source or (fields and fields.source) else (None, None)
+
+    def _text(self, fields: TextFields, place: Ref, hit: Mapping[str, Any]) -> StoredText:
+        if not hit.get("found"):
+            return StoredText(missing="document")
+        exact, data = text_at(hit.get("_source") or {}, self._paths_in(place, fields))
+        return StoredText(exact, None if data is None else BOM + data, fields.html)
+
+    def _paths_in(self, place: Ref, fields: TextFields) -> tuple[str, ...]:
+        """The paths of the fields in `_source` of an index; none of one that is gone, which has no documents either."""
+        if (place.index, fields) not in self._paths:
+            mappings, shown = self._mappings_of(place.index), self._context.shown
+            paths = source_paths(mappings, fields.names, shown) if mappings else ()
+            require_readable(mappings, paths, shown)
+            self._paths[place.index, fields] = paths
+        return self._paths[place.index, fields]
+
+    def _mappings_of(self, index: str) -> Mappings:
+        known = self._context.mappings
+        return known if index in known else read_mappings(self._client, path_of(index)[1:])
+
+
+class RememberedFields:
+    """The text fields that the indices behind a store's name remember, for their own documents and those of others."""
+
+    def __init__(self, client: Client, mappings: Mappings) -> None:
+        self._client = client
+        self._own: dict[str, TextFields] = {}
+        self._others: dict[str, TextFields] = {}
+        for index, mapping in mappings.items():
+            for name, fields in mapping.text_fields().items():
+                if name == OWN:
+                    self._own[index] = fields
+                else:
+                    self._others[name] = fields
+        self._behind: dict[str, frozenset[str]] = {}
+
+    def own(self, index: str) -> TextFields | None:
+        """The text fields of an index behind the name; one that came by a rollover has those of all others."""
+        return self._own.get(index) or _only(self._own.values())
+
+    def other(self, index: str) -> TextFields | None:
+        """The text fields of an index that the store stands beside."""
+        return _only(self._others.values()) or next(
+            (fields for name, fields in self._others.items() if index in self._indices(name)), None
+        )
+
+    def _indices(self, name: str) -> frozenset[str]:
+        """The indices that a name means, itself too."""
+        if name not in self._behind:
+            try:
+                answer = self._client.request("GET", f"/{reading_path(name)}/_settings/index.uuid")
+            except StoreError as error:
+                gone = isinstance(error, AnswerError) and error.status == 404
+                if not gone and not is_denied(error):
+                    raise
+                answer = {}
+            self._behind[name] = frozenset({name, *answer})
+        return self._behind[name]
+
+
+def _only(fields: Iterable[TextFields]) -> TextFields | None:
+    """The fields on which all agree; None if there are none, or different ones."""
+    names = set(fields)
+    return names.pop() if len(names) == 1 else None
