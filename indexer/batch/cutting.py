@@ -18,8 +18,8 @@ from indexer.batch.copying import Output, codec_of, target_path, write_groups, w
 from indexer.batch.filtering import parts_to_write
 from indexer.batch.sketches.parts import Part, parts_of
 from indexer.errors import StoreError, UsageError
-from indexer.ingest.readers.base import MARK, Columns, value_at
-from indexer.ingest.readers.compression import BROKEN, packed, plain
+from indexer.ingest.readers.base import MARK, ColumnNames, value_at
+from indexer.ingest.readers.compression import BROKEN, decompressed, packed
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.sources import Rejected, Selection, Sources
@@ -53,7 +53,7 @@ class Cutting:
     words: int = 50
     least_left: int = 1
     time_field: str = ""
-    columns: Columns = field(default_factory=Columns)
+    columns: ColumnNames = field(default_factory=ColumnNames)
 
 
 @dataclass(slots=True)
@@ -224,7 +224,7 @@ def _of_lines(part: Part, asked: Cutting) -> Iterator[_Row]:
     named, limit, number = printable_path(part.path), Selection().line_limit, 0
     try:
         with part.opened() as stream:
-            lines = plain(stream, part.path)
+            lines = decompressed(stream, part.path)
             while line := lines.readline(limit + 1):
                 number += 1
                 if len(line) > limit:

@@ -14,7 +14,7 @@ import pytest
 
 from indexer.batch.cutting import Cutting, cut_file, cut_passages, without
 from indexer.errors import UsageError
-from indexer.ingest.readers.base import Columns
+from indexer.ingest.readers.base import ColumnNames
 from indexer.passages.cutting import Span
 from indexer.text.words import words_of
 from tests.cli.written import prose
@@ -119,7 +119,7 @@ def test_lines_without_a_text_stay_as_they_are(tmp_path: Path) -> None:
     again = json.dumps({"body": {"text": f"{text} more"}})
     lines = [json.dumps({"body": {"text": text}, "x": 1}), "", "{broken", '{"body": 3}', again]
     (tmp_path / "in.jsonl").write_text("\n".join(lines))
-    asked = Cutting(LEAST, columns=Columns(text="body.text"))
+    asked = Cutting(LEAST, columns=ColumnNames(text="body.text"))
     done = cut_passages([str(tmp_path / "in.jsonl")], asked, str(tmp_path / "out"))
     assert (done.cut_documents, done.cut_words) == (1, 60)
     left = (tmp_path / "out" / "in.jsonl").read_text().splitlines()

@@ -36,10 +36,11 @@ PARTS = {
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
     "quality": "what match rules call near, and how much of it is, on real documents",
     "parts": "parts of real documents, as they stand or with misread letters: which rule finds them",
-    "repeats": "whether names of furniture, or learning what a collection repeats, make more right what is called near",
+    "scans": "pages printed to images and read again, among 100,000 others, by their words and by their letters",
+    "repeats": "whether names of boilerplate, or learning what repeats, make more right what is called near",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
-NEED_DATA = ("schemes", "sketches", "cluster", "extract", "parts", "price", "quality", "questions", "repeats")
+NEED_DATA = ("schemes", "sketches", "cluster", "extract", "parts", "price", "quality", "questions", "repeats", "scans")
 TAKE_OPTIONS = (
     "at_once",
     "batch",
@@ -52,6 +53,7 @@ TAKE_OPTIONS = (
     "price",
     "repeats",
     "rivals",
+    "scans",
     "spark",
     "store",
 )

@@ -52,9 +52,9 @@ class Cut:
     def asked(self, rows: Rows) -> Cutting:
         """The same for `indexer.batch.cutting.cut_passages`."""
         from indexer.batch.cutting import Cutting
-        from indexer.ingest.readers import Columns
+        from indexer.ingest.readers import ColumnNames
 
-        columns = Columns(rows.text_field or "", rows.id_field or "")
+        columns = ColumnNames(rows.text_field or "", rows.id_field or "")
         return Cutting(self.words, self.least_left, rows.time_field or "", columns)
 
 
