@@ -27,7 +27,7 @@ from indexer.engine.index.source_fields import (
 from indexer.errors import StoreError
 from indexer.extract.base import Extracted, Failed, Item, Options
 from indexer.ingest.indexing import store_info
-from indexer.ingest.outcomes import Counts, Extraction, record_of, sketching
+from indexer.ingest.outcomes import ExtractionWorkers, RunCounts, record_of, sketching
 from indexer.ingest.sketching import Sketched
 from indexer.matching.kept import schemes_of_new
 from indexer.model import Failure, Ref
@@ -43,7 +43,7 @@ _BATCH_SECONDS = 1.0
 
 
 @dataclass(slots=True)
-class Annotated(Counts):
+class Annotated(RunCounts):
     """The outcomes for the documents of a run; each that was read is in exactly one of the first five counts.
 
     `annotated` were given a fingerprint (in a dry run: would be), `unchanged` have the right one, `without` have none
@@ -197,13 +197,13 @@ class _Run:
             self.summary.gone += len(hits) - len(present)
             yield present
 
-    def _pass(self, workers: Extraction[Sketched], pages: Iterable[list[dict[str, Any]]]) -> None:
+    def _pass(self, workers: ExtractionWorkers[Sketched], pages: Iterable[list[dict[str, Any]]]) -> None:
         records = self._records(workers, pages)
         for written in in_flight(self._sink.write, _timely(records), lambda done: done.place):
             self._settle(written)
         self._write_failures()
 
-    def _records(self, workers: Extraction[Sketched], pages: Iterable[list[dict[str, Any]]]) -> Iterator[Done]:
+    def _records(self, workers: ExtractionWorkers[Sketched], pages: Iterable[list[dict[str, Any]]]) -> Iterator[Done]:
         for outcome in workers.outcomes(self._items(pages)):
             if isinstance(outcome, Extracted):
                 yield self._done(outcome)

@@ -22,8 +22,8 @@ from indexer.errors import StoreError, UsageError
 from indexer.extract.base import Extracted, Limits
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.outcomes import texts
-from indexer.ingest.readers.base import Asked
-from indexer.ingest.readers.compression import BROKEN, packed, plain
+from indexer.ingest.readers.base import ReaderOptions
+from indexer.ingest.readers.compression import BROKEN, decompressed, packed
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.sources import Sources
@@ -219,7 +219,7 @@ def _copy_lines(part: Part, decided: Any, footer: dict[str, Any], output: Output
     [file] = part.files
     left = iter(() if output.tag else _gone(decided))
     following, number, begins = next(left, 0), 1, True
-    tags, asked = _Tags(decided), Asked(0)
+    tags, asked = _Tags(decided), ReaderOptions(0)
     # In pieces, as a line may be larger than the memory; only what was read as a document is looked at whole.
     piece_size = footer["read"]["line_limit"] if output.tag else _PIECE
     with (
@@ -228,7 +228,7 @@ def _copy_lines(part: Part, decided: Any, footer: dict[str, Any], output: Output
         packed(target, file.path) as out,
     ):
         try:
-            lines = plain(stream, file.path, asked)
+            lines = decompressed(stream, file.path, asked)
             while piece := lines.readline(piece_size):
                 is_whole = begins and (len(piece) < piece_size or piece.endswith(b"\n"))
                 if number != following:

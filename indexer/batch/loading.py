@@ -17,7 +17,7 @@ from indexer.clustering.choosing import Choice
 from indexer.clustering.clusters import batched
 from indexer.clustering.memory import finished, in_progress
 from indexer.errors import IncompatibleStoreError
-from indexer.ingest.outcomes import Counts
+from indexer.ingest.outcomes import RunCounts
 from indexer.model import CLUSTER_ID_LENGTH, Failure, Record, Ref, name_of, own_cluster_id
 from indexer.model.chunking import chunks
 from indexer.model.refs import RefTable, ref_order
@@ -31,7 +31,7 @@ _SHOWN = 5
 
 
 @dataclass(slots=True)
-class Loaded(Counts):
+class Loaded(RunCounts):
     """Counts of what became of the documents of a batch, `total` of them; each is in one of the next five counts.
 
     `created` are new in the store, `replaced` were given another record, `unchanged` had the same one, `missing` are

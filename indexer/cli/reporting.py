@@ -24,7 +24,7 @@ from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.ingest.rereading import Texts
+    from indexer.ingest.rereading import StoredTexts
     from indexer.stores import Store
     from indexer.text.differences import Difference, Piece
 
@@ -184,7 +184,7 @@ compared), and pieces, each with kind (same, changed or skipped), left, right an
 @json_option
 def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: Extraction, json: bool) -> None:
     """Show which words of A were removed and which of B were added."""
-    from indexer.ingest.rereading import Texts
+    from indexer.ingest.rereading import StoredTexts
     from indexer.text.differences import shortened, word_difference
 
     if a == b == STDIN:
@@ -192,7 +192,7 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: E
     arguments.require_some_stored((a, b))
     arguments.require_some_file((a, b))
     with opened(store, read_only=True) if arguments.any_stored((a, b), store) else nullcontext() as source:
-        texts = Texts(source) if source else None
+        texts = StoredTexts(source) if source else None
         left, right = (_text(name, source, texts, extraction) for name in (a, b))
     difference = word_difference(left, right, limit=max_words)
     pieces = list(shortened(difference.pieces, context))
@@ -206,7 +206,7 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: E
     _show(difference, pieces)
 
 
-def _text(name: str, source: Store | None, texts: Texts | None, extraction: Extraction) -> str:
+def _text(name: str, source: Store | None, texts: StoredTexts | None, extraction: Extraction) -> str:
     from indexer.extract import extract
 
     try:

@@ -17,7 +17,7 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.extract.base import Content
-    from indexer.ingest.gathering import Gathered
+    from indexer.ingest.gathering import GatheredCorpora
     from indexer.schemes.base import Scheme
     from indexer.stores import Store
     from indexer.text.corpus import Corpus
@@ -265,7 +265,7 @@ def corpus(
         fields([("corpus", f"{name}, {counted(specification.hashes.size, 'term')}, {size(len(data))}")])
 
 
-def _why(gathered: Gathered) -> str:
+def _why(gathered: GatheredCorpora) -> str:
     """The reasons of what could not be read, to be added to a sentence."""
     reasons = "; ".join(f"{explained(reason)} ({count:,})" for reason, count in gathered.failed.most_common())
     return f": {reasons}" if reasons else ""

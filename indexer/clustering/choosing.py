@@ -18,7 +18,7 @@ from indexer.matching.nodes import Nodes, distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions, Similarities, Sketches
-from indexer.schemes.joins.by_keys import Postings
+from indexer.schemes.joins.by_keys import KeyPostings
 
 # Pairs that are looked at in one step, unless one node meets more.
 _BLOCK = 1 << 18
@@ -330,7 +330,7 @@ class _Greedy:
         """Members meet in the keys that they share with others of their component."""
         count = self._members.size
         sketches, there = self._with_sketch(finder, ~self._alone)
-        postings = Postings.shared(sketches.keys, finder.scheme.layout)
+        postings = KeyPostings.shared(sketches.keys, finder.scheme.layout)
         owners = there[postings.owners]
         fresh = np.ones(owners.size, dtype=np.bool_)
         # The owners of a key come in their order, so those of one component one after the other.

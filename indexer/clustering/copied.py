@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from indexer.errors import ExtractionError
-from indexer.ingest.rereading import Texts
+from indexer.ingest.rereading import StoredTexts
 from indexer.model import Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
@@ -100,7 +100,7 @@ class StorePassages:
     def read(self, progress: Callable[[int, int | None], None] | None = None) -> None:
         """Read the documents, telling how many are done and how many there are."""
         wanted = self._wanted()
-        texts, done = Texts(self._store), 0
+        texts, done = StoredTexts(self._store), 0
         with self._texts.open("wb") as file:
             for page in chunks(wanted, _AT_ONCE):
                 if progress:

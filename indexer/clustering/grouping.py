@@ -18,7 +18,7 @@ from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Hashes, Nodes, distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.schemes.base import Positions, Scheme, Sketches
-from indexer.schemes.joins.by_keys import Postings
+from indexer.schemes.joins.by_keys import KeyPostings
 
 # Pairs that are looked at in one step.
 _BLOCK = 1 << 18
@@ -168,7 +168,7 @@ def connect(
     if by_keys:
         agreeing = scheme.plan(finder.similarity).agreeing
         keys = sketches.keys if among is None else sketches.keys.only(among(sketches.keys.values))
-        postings = Postings.shared(keys, scheme.layout)
+        postings = KeyPostings.shared(keys, scheme.layout)
         found = _meeting(components, sketches, where, postings, agreeing, scheme, nodes.digests[where, 0], buckets)
     else:
         found = _joined(components, sketches, where, finder, threads)
@@ -219,7 +219,7 @@ def _meeting(
     components: Components,
     sketches: Sketches,
     where: Positions,
-    postings: Postings,
+    postings: KeyPostings,
     agreeing: int,
     scheme: Scheme,
     digests: Hashes,

@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from indexer.errors import ExtractionError
-from indexer.ingest.rereading import Texts
+from indexer.ingest.rereading import StoredTexts
 from indexer.model import Record, name_of
 from indexer.model.chunking import chunks
 from indexer.relations.alignment import MOST_WORDS
@@ -230,7 +230,7 @@ def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
     """The relations of a store's documents, by their texts as they are read again."""
     return Relations(
         permitted,
-        Texts(store).read,
+        StoredTexts(store).read,
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
         digest=lambda record: record.text_digest,

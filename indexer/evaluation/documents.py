@@ -16,7 +16,7 @@ from indexer import own_files
 from indexer.errors import UsageError
 from indexer.evaluation.judging import Truth
 from indexer.extract.base import Content, Failed, Item, Limits, Options
-from indexer.ingest.outcomes import Counts, read, texts
+from indexer.ingest.outcomes import RunCounts, read, texts
 from indexer.ingest.readers import reader_of
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.model import Record
@@ -30,7 +30,7 @@ _LARGEST_GROUP = 2000
 
 
 @dataclass(slots=True)
-class Texts(Counts):
+class Texts(RunCounts):
     """The documents of an evaluation: `ids[i]` names `texts[i]`; the others are counted as failed."""
 
     ids: list[str] = field(default_factory=list)

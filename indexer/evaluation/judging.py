@@ -153,12 +153,12 @@ def evaluate(
     tell("exact Jaccard coefficients")
     judge = Judge(shingle_sets(texts, SHINGLE), truth, alike=alike, right=right)
     results = []
-    sketched: dict[str, _Sketches] = {}
+    sketched: dict[str, _TimedSketches] = {}
     for rule in rules:
         tell(rule.name)
         for scheme in rule.schemes.values():
             if scheme.id not in sketched:
-                sketched[scheme.id] = _Sketches.made(scheme, texts)
+                sketched[scheme.id] = _TimedSketches.made(scheme, texts)
         results.append(_measured(rule, sketched, judge))
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     named = truth.name if truth else f"Jaccard from {alike:g}; right from {right:g}"
@@ -166,12 +166,12 @@ def evaluate(
 
 
 @dataclass(frozen=True, slots=True)
-class _Sketches:
+class _TimedSketches:
     sketches: list[Sketch | None]
     seconds: float
 
     @classmethod
-    def made(cls, by: Scheme, texts: Sequence[str]) -> _Sketches:
+    def made(cls, by: Scheme, texts: Sequence[str]) -> _TimedSketches:
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         begin = time.perf_counter()
         return cls(by.sketch_many(encoded).listed(by.id), time.perf_counter() - begin)
@@ -225,7 +225,7 @@ def _known(exact: ExactPairs) -> dict[Pair, float]:
     return dict(zip(pairs, exact.jaccard.tolist(), strict=True))
 
 
-def _measured(rule: MatchRule, sketched: dict[str, _Sketches], judge: Judge) -> Result:
+def _measured(rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge) -> Result:
     made = {name: sketched[scheme.id] for name, scheme in rule.schemes.items()}
     begin = time.perf_counter()
     near = candidates(rule, {name: scheme.sketches for name, scheme in made.items()})

@@ -59,7 +59,7 @@ _OF_MAIL = frozenset((b"message-id", b"mime-version", b"received", b"return-path
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
-class Unpacked(NamedTuple):
+class Decompressed(NamedTuple):
     """Bytes ready to be read, the name without a compression's suffix, and a note if they came out damaged."""
 
     data: bytes
@@ -67,7 +67,7 @@ class Unpacked(NamedTuple):
     note: str = ""
 
 
-def unpack(data: bytes, name: str, limits: Limits) -> Unpacked:
+def unpack(data: bytes, name: str, limits: Limits) -> Decompressed:
     """Undo gzip (RFC 1952), one layer, as far as it goes.
 
     Raises ExtractionError "too-large" where the input or what it decompresses to is over the limit.
@@ -75,12 +75,12 @@ def unpack(data: bytes, name: str, limits: Limits) -> Unpacked:
     if len(data) > limits.input_bytes:
         raise too_large("the input", len(data), limits)
     if not data.startswith(_GZIP):
-        return Unpacked(data, name)
+        return Decompressed(data, name)
     plain_name = name[:-3] if name.lower().endswith(".gz") else name
     content, note = _inflated(data, limits)
     if note and not content:
         raise ExtractionError("malformed", note)
-    return Unpacked(content, plain_name, note)
+    return Decompressed(content, plain_name, note)
 
 
 def _inflated(data: bytes, limits: Limits) -> tuple[bytes, str]:

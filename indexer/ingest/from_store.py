@@ -53,12 +53,12 @@ def stored_inputs(
     about twenty bytes for each part, and a page of documents. Raises UsageError for fields that no index has,
     StoreError.
     """
-    parts: dict[str, _Parts] = {}
+    parts: dict[str, _RecordsOfFile] = {}
     for record, text in with_texts(store, records, fields):
         if text:
             yield input_of(store, record, text)
         elif container := record.container or container_of(record.source):
-            parts.setdefault(container, _Parts()).add(record)
+            parts.setdefault(container, _RecordsOfFile()).add(record)
         else:
             yield file_of(record)
     for container, wanted in parts.items():
@@ -111,7 +111,7 @@ def origin_of_text(record: Record) -> str:
 # Parts of files
 
 
-class _Parts:
+class _RecordsOfFile:
     """Records of one file with many documents: what each is found by, and their ids, which rule out most others."""
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ class _Parts:
         return np.unique(np.frombuffer(self._ids, dtype=np.uint64))
 
 
-def _read_parts(store: Store, container: str, parts: _Parts, chosen: Selection) -> Iterator[Input | Rejected]:
+def _read_parts(store: Store, container: str, parts: _RecordsOfFile, chosen: Selection) -> Iterator[Input | Rejected]:
     """The indexed documents of a file with many, each once, and a reason for each that is missing."""
     wanted, ids = np.unique(np.frombuffer(parts.marks, dtype=np.uint64)), parts.ids()
     found = np.zeros(wanted.size, dtype=bool)

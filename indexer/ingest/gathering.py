@@ -9,7 +9,7 @@ import numpy as np
 
 from indexer.errors import UsageError
 from indexer.extract.base import Failed, Limits, Options
-from indexer.ingest.outcomes import Counts, Extraction, read
+from indexer.ingest.outcomes import ExtractionWorkers, RunCounts, read
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Document
 from indexer.stores.base import Store
@@ -18,7 +18,7 @@ from indexer.text.features import Features, Recipe
 
 
 @dataclass(slots=True)
-class Gathered(Counts):
+class GatheredCorpora(RunCounts):
     """The corpora, in the order of their recipes, how many documents were counted, and how many gave no text."""
 
     corpora: list[Corpus] = field(default_factory=list)
@@ -27,15 +27,15 @@ class Gathered(Counts):
 
 def gather_corpora(
     inputs: Iterable[Input | Rejected], recipes: Sequence[Recipe], options: Options, limits: Limits, jobs: int = 1
-) -> Gathered:
+) -> GatheredCorpora:
     """Count the features of documents by each recipe; a document that can't be read is counted as failed.
 
     Memory: what the counting needs (see `indexer.text.corpus.CorpusBuilder`), and a few documents.
     """
     builders = [CorpusBuilder(recipe) for recipe in recipes]
-    gathered = Gathered()
+    gathered = GatheredCorpora()
     task, made = "indexer.ingest.gathering:features_of", (tuple(recipes),)
-    extraction: Extraction[list[bytes]] = Extraction(jobs, options, limits, task=task, given=made)
+    extraction: ExtractionWorkers[list[bytes]] = ExtractionWorkers(jobs, options, limits, task=task, given=made)
     with extraction as workers:
         for outcome in workers.outcomes(read(inputs, limits.input_bytes)):
             if isinstance(outcome, Failed):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, Format, Item, Limits, Options
 from indexer.ingest.failures import DUPLICATE, KnownFailures
-from indexer.ingest.outcomes import Arrivals, Counts, Repeats, is_short, read_one, record_of
-from indexer.ingest.run import Destination, Run, Writing
+from indexer.ingest.outcomes import DuplicateFilter, LeftOutRepeats, RunCounts, is_short, read_one, record_of
+from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import DEFAULT_MIN_TOKENS, Failure, Record, Ref
 from indexer.model.paths import path_of_printable
@@ -65,7 +65,7 @@ Refused = Callable[[Input, Record, str], None]
 
 
 @dataclass(slots=True)
-class Summary(Counts):
+class IndexingSummary(RunCounts):
     """The counts of a run by what became of documents; every input is in exactly one of the first five or `duplicates`.
 
     `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were passed over,
@@ -114,12 +114,12 @@ def index(
     store: Store,
     settings: Settings | None = None,
     *,
-    summary: Summary | None = None,
+    summary: IndexingSummary | None = None,
     stop: threading.Event | None = None,
-    arrivals: Arrivals[Any] | None = None,
+    arrivals: DuplicateFilter[Any] | None = None,
     refused: Refused | None = None,
     has_read: Callable[[str], bool] | None = None,
-) -> Summary:
+) -> IndexingSummary:
     """Bring documents into a store and say what became of them. Doing the same again goes on where it ended.
 
     A document whose id and source digest are stored is passed over, one whose digest is stored under another id is
@@ -131,8 +131,8 @@ def index(
     interrupted (KeyboardInterrupt, or `stop` set, which raises it) what is done is written first. Raises StoreError,
     and IncompatibleStoreError where the store's content mode, scheme or rules are others.
     """
-    counts = summary if summary is not None else Summary()
-    indexing = _Indexing(store, settings or Settings(), counts, stop, arrivals, refused)
+    counts = summary if summary is not None else IndexingSummary()
+    indexing = _StoreRun(store, settings or Settings(), counts, stop, arrivals, refused)
     indexing.index(inputs)
     if has_read:
         indexing.known.forget_read(has_read)
@@ -140,7 +140,7 @@ def index(
 
 
 @dataclass(slots=True, eq=False)
-class Pending:
+class PendingInput:
     """A document on its way into a store: its input, its identity and its source digest; `at` is the time of reading.
 
     Workers end in any order; that time tells which document came first.
@@ -152,24 +152,24 @@ class Pending:
     at: str
 
 
-_Read = Item[Pending]
+_Read = Item[PendingInput]
 _Unread = Failed[Input | Rejected]
 
 
-class _Indexing(Destination[Pending, PutResult]):
+class _StoreRun(RunDestination[PendingInput, PutResult]):
     """A run whose destination is a store."""
 
     def __init__(
         self,
         store: Store,
         settings: Settings,
-        summary: Summary,
+        summary: IndexingSummary,
         stop: threading.Event | None,
-        arrivals: Arrivals[Any] | None,
+        arrivals: DuplicateFilter[Any] | None,
         refused: Refused | None,
     ) -> None:
         self._arrivals, self._refused = arrivals, refused
-        self._repeats: Repeats[Pending] = Repeats(arrivals)
+        self._repeats: LeftOutRepeats[PendingInput] = LeftOutRepeats(arrivals)
         self.compares = arrivals is not None
         self.store, self.settings, self.summary = store, settings, summary
         self.options = settings.options
@@ -178,13 +178,13 @@ class _Indexing(Destination[Pending, PutResult]):
             store.add_scheme(scheme.info)
         self.known = KnownFailures(store)
         # The newest document of each id that is on its way, so that the last of several with one id wins.
-        self._newest: dict[Ref, Pending] = {}
+        self._newest: dict[Ref, PendingInput] = {}
         # Equal documents wait here for the one that is being extracted.
-        self._waiting: dict[str, list[Pending]] = {}
+        self._waiting: dict[str, list[PendingInput]] = {}
         # Also those of the batch that is being written.
         self._unwritten: dict[str, Record] = {}
         self._kinds: dict[Format | None, Options] = {}
-        self._run = Run(self, self.options, settings.limits, settings.jobs, settings.schemes, stop)
+        self._run = IngestRun(self, self.options, settings.limits, settings.jobs, settings.schemes, stop)
 
     def index(self, inputs: Iterable[Input | Rejected]) -> None:
         """Bring the inputs into the store."""
@@ -237,7 +237,9 @@ class _Indexing(Destination[Pending, PutResult]):
         digest = source_digest(
             data, self.store.info, self._options_for(read.format), name=read.name, title=source.title
         )
-        return Item(Pending(source, Ref(source.id or content_id(data)), digest, now()), data, read.name, read.format)
+        return Item(
+            PendingInput(source, Ref(source.id or content_id(data)), digest, now()), data, read.name, read.format
+        )
 
     def _options_for(self, kind: Format | None) -> Options:
         if kind not in self._kinds:
@@ -266,7 +268,7 @@ class _Indexing(Destination[Pending, PutResult]):
                 wanted.append(item)
         return wanted
 
-    def _settled(self, pending: Pending, old: Record | None, newest: Pending | None) -> bool:
+    def _settled(self, pending: PendingInput, old: Record | None, newest: PendingInput | None) -> bool:
         """True if nothing has to be stored for a document, given the record or the document with its id."""
         given = pending.given
         known_digest = old.source_digest if old else newest.digest if newest else ""
@@ -291,13 +293,13 @@ class _Indexing(Destination[Pending, PutResult]):
             return True
         return False
 
-    def _reused(self, pending: Pending, twin: Record) -> list[tuple[Pending, Record]]:
+    def _reused(self, pending: PendingInput, twin: Record) -> list[tuple[PendingInput, Record]]:
         """The record of a document that needs no extraction, to be written."""
         self.summary.reused += 1
         record = dataclasses.replace(self._adopt(pending, twin), indexed_at=pending.at, first_indexed_at="")
         return [(pending, record)] if self._accept(pending, record) else []
 
-    def _adopt(self, pending: Pending, record: Record) -> Record:
+    def _adopt(self, pending: PendingInput, record: Record) -> Record:
         """The record of a document that equals the one of `record`, byte for byte."""
         return dataclasses.replace(
             record,
@@ -314,8 +316,8 @@ class _Indexing(Destination[Pending, PutResult]):
 
     # What becomes of them
 
-    def sketched(self, outcome: Extracted[Pending, Sketched]) -> Iterable[tuple[Pending, Record]]:
-        """See Destination.sketched; also the records of the documents that waited for this one."""
+    def sketched(self, outcome: Extracted[PendingInput, Sketched]) -> Iterable[tuple[PendingInput, Record]]:
+        """See RunDestination.sketched; also the records of the documents that waited for this one."""
         pending = outcome.key
         given = pending.given
         record = record_of(
@@ -334,16 +336,16 @@ class _Indexing(Destination[Pending, PutResult]):
         for one in self._waiting.pop(pending.digest, []):
             yield from self._reused(one, record)
 
-    def failed(self, outcome: Failed[Pending] | _Unread) -> None:
-        """See Destination.failed."""
+    def failed(self, outcome: Failed[PendingInput] | _Unread) -> None:
+        """See RunDestination.failed."""
         known = outcome.key
-        if not isinstance(known, Pending):
+        if not isinstance(known, PendingInput):
             self._fail(Ref(known.id or known.source), known.source, outcome.reason, outcome.detail)
             return
         for one in (known, *self._waiting.pop(known.digest, [])):
             self._fail_pending(one, outcome.reason, outcome.detail)
 
-    def _accept(self, pending: Pending, record: Record) -> bool:
+    def _accept(self, pending: PendingInput, record: Record) -> bool:
         """True if a document is to be written: no newer one has its id."""
         if self._newest.get(pending.ref) is not pending:
             self.summary.replaced += 1
@@ -351,7 +353,7 @@ class _Indexing(Destination[Pending, PutResult]):
         self._unwritten[pending.digest] = record
         return True
 
-    def _fail_pending(self, pending: Pending, reason: str, detail: str) -> None:
+    def _fail_pending(self, pending: PendingInput, reason: str, detail: str) -> None:
         newest = self._newest.get(pending.ref)
         if newest is pending:
             del self._newest[pending.ref]
@@ -371,16 +373,16 @@ class _Indexing(Destination[Pending, PutResult]):
         self.known.note(failure)
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
-        """See Destination.put_failures."""
+        """See RunDestination.put_failures."""
         self.store.put_failures(failures)
 
-    def begin_write(self, batch: Sequence[tuple[Pending, Record]]) -> Writing[Pending, PutResult]:
-        """See Destination.begin_write; what repeats other documents is left out where that was asked for."""
+    def begin_write(self, batch: Sequence[tuple[PendingInput, Record]]) -> WriteInProgress[PendingInput, PutResult]:
+        """See RunDestination.begin_write; what repeats other documents is left out where that was asked for."""
         kept = self._repeats.sift(batch)
-        return Writing(kept, self.store.begin_put([record for _, record in kept]))
+        return WriteInProgress(kept, self.store.begin_put([record for _, record in kept]))
 
-    def written(self, records: Sequence[tuple[Pending, Record]], results: Sequence[PutResult]) -> None:
-        """See Destination.written."""
+    def written(self, records: Sequence[tuple[PendingInput, Record]], results: Sequence[PutResult]) -> None:
+        """See RunDestination.written."""
         self._leave_out({result.ref: result.status.value == "failed" for result in results})
         stored, refused = [], []
         for (pending, record), result in zip(records, results, strict=True):
@@ -395,7 +397,7 @@ class _Indexing(Destination[Pending, PutResult]):
         for one in refused:
             self._refuse(*one)
 
-    def _end(self, pending: Pending, record: Record) -> None:
+    def _end(self, pending: PendingInput, record: Record) -> None:
         """Forget a document that no longer waits to be written."""
         if self._newest.get(pending.ref) is pending:
             del self._newest[pending.ref]
@@ -412,7 +414,7 @@ class _Indexing(Destination[Pending, PutResult]):
             failures.append(Failure(record.ref, source, DUPLICATE, said, record.indexed_at, pending.digest))
         self.store.put_failures(failures)
         self.summary.duplicates += len(failures)
-        first: list[tuple[Pending, Record]] = []
+        first: list[tuple[PendingInput, Record]] = []
         for documents in again:
             for place, (pending, record) in enumerate(documents, 1):
                 if self._accept(pending, record):
@@ -422,14 +424,14 @@ class _Indexing(Destination[Pending, PutResult]):
                 self._end(pending, record)
         self._run.records[:0] = first
 
-    def _refuse(self, pending: Pending, record: Record, result: PutResult) -> None:
+    def _refuse(self, pending: PendingInput, record: Record, result: PutResult) -> None:
         if self._refused:
             self._refused(pending.given, record, result.reason)
         # Without a digest the next run tries it again.
         digest = "" if result.passing else pending.digest
         self._fail(pending.ref, pending.given.source, "refused", result.reason, digest)
 
-    def _count(self, pending: Pending, record: Record, result: PutResult) -> None:
+    def _count(self, pending: PendingInput, record: Record, result: PutResult) -> None:
         self.known.stored(pending.ref)
         self.known.forget(pending.given)
         self.summary.indexed += result.status.value == "created"

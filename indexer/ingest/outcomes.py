@@ -5,6 +5,8 @@ Indexing, annotating, the statistics of a corpus and evaluations all read their 
 
 from __future__ import annotations
 
+import html
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Made, Options
-from indexer.extract.markup.links import canonical_url
 from indexer.ingest.direct import Direct
 from indexer.ingest.sketching import Sketched, fingerprint_of, sketch_document
 from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
@@ -26,8 +27,18 @@ if TYPE_CHECKING:
 Other = TypeVar("Other")
 
 
+# Where pages say which URL is their own, of those that are not made to take time.
+_HEAD = 1 << 15
+_NO_LINKS = re.compile(rb"<!--.*?(?:-->|\Z)|<script\b.*?(?:</script|\Z)", re.DOTALL | re.IGNORECASE)
+_BODY = re.compile(rb"<body[\s>]", re.IGNORECASE)
+_LINK = re.compile(rb"<link\s[^>]{0,2000}>", re.IGNORECASE)
+_VALUE = rb"""\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"""
+_RELATION = re.compile(rb"(?<![\w-])rel" + _VALUE, re.IGNORECASE)
+_TARGET = re.compile(rb"(?<![\w-])href" + _VALUE, re.IGNORECASE)
+
+
 @dataclass(slots=True)
-class Counts:
+class RunCounts:
     """The counts that every run has in common.
 
     `unchanged` were passed over, `failed` counts by reason; of the documents that were taken `empty` have no text and
@@ -75,7 +86,24 @@ def read_one(source: Input | Rejected, limit: int) -> Item[Input] | Failed[Input
     return Item(source, data, source.path or source.name, source.format)
 
 
-class Extraction(Generic[Made]):
+def canonical_url(page: bytes) -> str:
+    """The URL that the head of an HTML page declares canonical (RFC 6596), as it is there; empty for none, or two."""
+    if b"anonical" not in page[:_HEAD]:
+        return ""
+    head = _BODY.split(_NO_LINKS.sub(b"", page[:_HEAD]), 1)[0]
+    found = set()
+    for link in _LINK.findall(head):
+        relation, target = _RELATION.search(link), _TARGET.search(link)
+        if relation and target and b"canonical" in _value(relation).lower().split():
+            found.add(html.unescape(_value(target).decode("utf-8", "replace")).strip())
+    return found.pop() if len(found) == 1 else ""
+
+
+def _value(attribute: re.Match[bytes]) -> bytes:
+    return next(filter(None, attribute.groups()), b"")
+
+
+class ExtractionWorkers(Generic[Made]):
     """Worker processes that turn documents into outcomes; a context manager, which ends them.
 
     `task`, `given` and `keep_text` are as for `indexer.extract.WorkerPool`; `direct` takes what needs no worker. Raises
@@ -173,19 +201,19 @@ class AtHand:
         return extract(item.data, name=item.name, options=options, limits=self._limits)
 
 
-def sketching(jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> Extraction[Sketched]:
+def sketching(jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> ExtractionWorkers[Sketched]:
     """Workers that make fingerprints, and sketches by schemes, and keep the texts to themselves.
 
     Short plain texts at hand are fingerprinted in this process, by as many threads, where the C core alone does it.
     """
     direct = Direct(jobs, options, limits, schemes) if Direct.serves(schemes) else None
     task = "indexer.ingest.sketching:sketch_document"
-    return Extraction(jobs, options, limits, task=task, given=(schemes,), direct=direct)
+    return ExtractionWorkers(jobs, options, limits, task=task, given=(schemes,), direct=direct)
 
 
-def texts(jobs: int, options: Options, limits: Limits) -> Extraction[None]:
+def texts(jobs: int, options: Options, limits: Limits) -> ExtractionWorkers[None]:
     """Workers that give texts."""
-    return Extraction(jobs, options, limits, keep_text=True)
+    return ExtractionWorkers(jobs, options, limits, keep_text=True)
 
 
 def record_of(  # noqa: PLR0913 - they are fields of the record
@@ -231,7 +259,7 @@ def is_short(fingerprint: Fingerprint | None, min_tokens: int) -> bool:
     return fingerprint is not None and fingerprint.tokens < min_tokens
 
 
-class Repeated(Protocol):
+class Original(Protocol):
     """The document that another one is left out for, because it repeats it."""
 
     @property
@@ -239,10 +267,10 @@ class Repeated(Protocol):
         """Its identity."""
 
 
-Near = TypeVar("Near", bound=Repeated)
+Near = TypeVar("Near", bound=Original)
 
 
-class Arrivals(Protocol[Near]):
+class DuplicateFilter(Protocol[Near]):
     """Looks at documents as they come (see `indexer.clustering.arrivals.Arrivals`)."""
 
     def examine(self, records: Sequence[Record]) -> Sequence[Near | None]:
@@ -255,16 +283,16 @@ class Arrivals(Protocol[Near]):
         """Note that examined documents are stored now."""
 
 
-class Repeats(Generic[Key]):
+class LeftOutRepeats(Generic[Key]):
     """The documents left out of batches because they repeat stored ones; each is the caller's own and its record.
 
     `sift` is called with a batch before it is stored, `settle` when it is known what became of it; what that gives to
     be examined again is passed to `sift` once more, the first of each list before the others.
     """
 
-    def __init__(self, arrivals: Arrivals[Any] | None) -> None:
+    def __init__(self, arrivals: DuplicateFilter[Any] | None) -> None:
         self._arrivals = arrivals
-        self._left_out: list[tuple[tuple[Key, Record], Repeated]] = []
+        self._left_out: list[tuple[tuple[Key, Record], Original]] = []
         self._behind: dict[Ref, list[tuple[Key, Record]]] = {}
 
     def sift(self, documents: Sequence[tuple[Key, Record]]) -> list[tuple[Key, Record]]:

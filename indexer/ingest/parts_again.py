@@ -10,7 +10,7 @@ import numpy as np
 from indexer.errors import NotFoundError
 from indexer.ingest.from_store import id_hash, ids_of, mark_of, marks_of
 from indexer.ingest.readers import JSON_LINES, reader_of
-from indexer.ingest.readers.compression import buffered, plain
+from indexer.ingest.readers.compression import buffered, decompressed
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import (
@@ -80,7 +80,7 @@ class StoredParts:
             return False
         with open_regular(self._path) as raw:
             stream = buffered(raw)
-            return plain(stream, self._path) is stream
+            return decompressed(stream, self._path) is stream
 
     def _by_offsets(self) -> Iterator[tuple[int, Input]]:
         with open_regular(self._path) as raw:

@@ -19,7 +19,7 @@ _LIMITS = Limits(seconds=20.0, input_bytes=20_000_000)
 _UNREADABLE = "unreadable"
 
 
-class Texts:
+class StoredTexts:
     """Reads the texts of a store's documents: files, parts of files that hold many, fields of an index.
 
     A text is given where it is what was fingerprinted. Memory: a page of documents, and 32 bytes for each document
@@ -106,4 +106,4 @@ def stored_text(store: Store, record: Record) -> str:
 
     Raises ExtractionError where it is gone, unreadable, or no longer what was indexed: its fingerprint shows it.
     """
-    return Texts(store).of(record)
+    return StoredTexts(store).of(record)

@@ -27,14 +27,14 @@ _BATCH_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Writing(Generic[Key, Result]):
+class WriteInProgress(Generic[Key, Result]):
     """Records that are being written; `results` waits for their results, one each, in order."""
 
     records: Sequence[tuple[Key, Record]]
     results: Callable[[], Sequence[Result]]
 
 
-class Destination(ABC, Generic[Key, Result]):
+class RunDestination(ABC, Generic[Key, Result]):
     """The end of a run: it says what to write of each document, writes it, and takes note of what became of it.
 
     A document is known by its `Key`, which came with its item. All methods are called by one thread.
@@ -52,7 +52,7 @@ class Destination(ABC, Generic[Key, Result]):
         """Take note of a document that gave nothing, also of one that was none before it became an item."""
 
     @abstractmethod
-    def begin_write(self, batch: Sequence[tuple[Key, Record]]) -> Writing[Key, Result]:
+    def begin_write(self, batch: Sequence[tuple[Key, Record]]) -> WriteInProgress[Key, Result]:
         """Begin to write records, all or what is not to be left out."""
 
     @abstractmethod
@@ -64,7 +64,7 @@ class Destination(ABC, Generic[Key, Result]):
         """Record documents that failed."""
 
 
-class Run(Generic[Key, Result]):
+class IngestRun(Generic[Key, Result]):
     """Brings items to a destination: what is ready is written in batches, while workers extract what comes after it.
 
     `records` and `failures` wait to be written; the destination may add to them. With 0 `jobs` no process is started.
@@ -73,7 +73,7 @@ class Run(Generic[Key, Result]):
 
     def __init__(
         self,
-        destination: Destination[Key, Result],
+        destination: RunDestination[Key, Result],
         options: Options,
         limits: Limits,
         jobs: int,
@@ -85,7 +85,7 @@ class Run(Generic[Key, Result]):
         self._destination, self._stop = destination, stop or threading.Event()
         given = options, limits, schemes
         self._workers = sketching(jobs, *given) if jobs else AtHand(*given)
-        self._writing: Writing[Key, Result] | None = None
+        self._writing: WriteInProgress[Key, Result] | None = None
         self._written_at, self._took = time.monotonic(), 0.0
 
     def bring(self, *passes: Iterable[Item[Key] | Failed[Any]]) -> None:

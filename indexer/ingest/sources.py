@@ -18,10 +18,18 @@ from typing import Any, BinaryIO, Literal
 from indexer import own_files
 from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.base import Format
-from indexer.ingest.kinds import is_document, matches
-from indexer.ingest.naming import absolute, container_of, id_of_path, stem
-from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, Reader, reader_by_head, reader_of
-from indexer.ingest.readers.compression import BROKEN, plain
+from indexer.ingest.naming import absolute, container_of, id_of_path, is_document, matches, stem
+from indexer.ingest.readers import (
+    JSON_LINES,
+    BadEntry,
+    ColumnNames,
+    FileEntry,
+    FileReader,
+    ReaderOptions,
+    reader_by_head,
+    reader_of,
+)
+from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.remote import is_remote, remote_files
 from indexer.model.paths import path_of_printable, printable_path
@@ -97,7 +105,7 @@ class Selection:
     id_from: IdFrom = "path"
     base: str = ""
     line_limit: int = 200_000_000
-    columns: Columns = field(default_factory=Columns)
+    columns: ColumnNames = field(default_factory=ColumnNames)
     known: KnownColumns = field(default_factory=KnownColumns)
 
 
@@ -331,7 +339,7 @@ class Sources:
         if reader is not None:
             yield from self._entries(_File(path, os.path.normpath(path), named=True), stream, reader)
 
-    def _many(self, file: _File, reader: Reader) -> Iterator[Input | Rejected]:
+    def _many(self, file: _File, reader: FileReader) -> Iterator[Input | Rejected]:
         unread: list[str] = []
         try:
             with _stream(file) as stream:
@@ -372,7 +380,7 @@ class Sources:
         return not member or (not excluded and self._is_wanted(name, inner.relative))
 
     def _entries(
-        self, file: _File, stream: BinaryIO, reader: Reader, unread: list[str] | None = None
+        self, file: _File, stream: BinaryIO, reader: FileReader, unread: list[str] | None = None
     ) -> Iterator[Input | Rejected]:
         """The documents of a file; the parts of it that can't be read are added to `unread`."""
         chosen, is_stdin = self.selection, stream is sys.stdin.buffer
@@ -382,12 +390,12 @@ class Sources:
             self.left_out += not is_taken
             return is_taken
 
-        def columns_of(member: str) -> Columns:
+        def columns_of(member: str) -> ColumnNames:
             return chosen.known.of(file.inside(member).place, chosen.columns)
 
         whole, last_source = file.path if is_stdin else file.place, ""
         named: tuple[_File | None, str] = None, ""
-        asked = Asked(chosen.line_limit, columns_of(""), wanted, columns_of)
+        asked = ReaderOptions(chosen.line_limit, columns_of(""), wanted, columns_of)
         for entry in reader.entries(stream, file.path, asked):
             inner = file.inside(entry.member)
             source = whole if inner is file else inner.path if is_stdin else inner.place
@@ -409,7 +417,7 @@ class Sources:
             yield _input(entry, own, source, "" if is_stdin else whole, by_place)
 
 
-def _input(entry: Entry, identity: str, source: str, container: str, place: str) -> Input:
+def _input(entry: FileEntry, identity: str, source: str, container: str, place: str) -> Input:
     name, within = entry.name or os.path.basename(entry.member), container if entry.url else ""
     about = entry.title, entry.metadata, entry.again, name, within, entry.number, place if place != identity else ""
     return Input(identity, entry.url or source, "", entry.data, entry.format, *about)
@@ -419,13 +427,13 @@ def _stream(file: _File) -> BinaryIO:
     return file.opened() if file.opened else open_regular(file.path)
 
 
-def _reader_inside(file: _File) -> Reader | None:
+def _reader_inside(file: _File) -> FileReader | None:
     """The reader of a file that was named, where its name says nothing and its first bytes do."""
     if not file.named:
         return None
     try:
         with _stream(file) as stream:
-            return reader_by_head(plain(stream).read(_HEAD))
+            return reader_by_head(decompressed(stream).read(_HEAD))
     except (UnreadableError, UsageError, *BROKEN):
         return None
 

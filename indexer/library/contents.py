@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from indexer.errors import UsageError
 from indexer.extract.base import Options
-from indexer.ingest.indexing import Settings, Summary, default_jobs
+from indexer.ingest.indexing import IndexingSummary, Settings, default_jobs
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
@@ -170,7 +170,7 @@ class Contents(Held):
         progress: Progress | None = None,
         total: int | None = None,
     ) -> Indexed:
-        summary = Summary()
+        summary = IndexingSummary()
         arriving = Arriving(cluster=cluster, skip_duplicates=skip)
 
         def read_items() -> Iterator[Input | Rejected]:

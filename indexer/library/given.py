@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from indexer.errors import UsageError
-from indexer.ingest.readers.base import MARK, Columns, entry_of, value_at
+from indexer.ingest.readers.base import MARK, ColumnNames, entry_of, value_at
 from indexer.ingest.sources import Input, Rejected
 
 _ROWS_AT_ONCE = 1000
@@ -16,7 +16,7 @@ _ROWS_AT_ONCE = 1000
 FIELDS = ("id", "text", "html", "title")
 
 
-def columns_of(fields: Mapping[str, str] | None) -> Columns:
+def columns_of(fields: Mapping[str, str] | None) -> ColumnNames:
     """The names that `fields`, such as {"text": "body"}, give for the id, the text (or HTML) and the title.
 
     Raises UsageError for anything else of these.
@@ -27,10 +27,12 @@ def columns_of(fields: Mapping[str, str] | None) -> Columns:
     if "text" in named and "html" in named:
         raise UsageError("fields: name the text or the HTML, not both")
     html = named.pop("html", "")
-    return Columns(text=named.get("text", html), id=named.get("id", ""), title=named.get("title", ""), html=bool(html))
+    return ColumnNames(
+        text=named.get("text", html), id=named.get("id", ""), title=named.get("title", ""), html=bool(html)
+    )
 
 
-def documents(given: Any, columns: Columns) -> Iterator[Input | Rejected]:
+def documents(given: Any, columns: ColumnNames) -> Iterator[Input | Rejected]:
     """The documents of whatever was given, one at a time; one that can't be read is rejected with its number, from 1.
 
     Raises UsageError for what is no documents at all.
@@ -41,7 +43,7 @@ def documents(given: Any, columns: Columns) -> Iterator[Input | Rejected]:
         elif isinstance(one, str):
             yield document("", one)
         elif isinstance(one, tuple) and len(one) == 2:
-            yield _of_row(number, {"id": one[0], "text": one[1]}, Columns())
+            yield _of_row(number, {"id": one[0], "text": one[1]}, ColumnNames())
         else:
             raise UsageError(
                 f"document {number}: a document is a text, a pair of id and text, or a dict with "
@@ -139,7 +141,7 @@ def _rows(batch: Any) -> Iterator[Any]:
         yield from batch.slice(start, _ROWS_AT_ONCE).to_pylist()
 
 
-def _of_row(number: int, given: Mapping[str, Any], columns: Columns) -> Input | Rejected:
+def _of_row(number: int, given: Mapping[str, Any], columns: ColumnNames) -> Input | Rejected:
     known = value_at(given, columns.id or "id")
     try:
         entry = entry_of(number, _about(given), columns)

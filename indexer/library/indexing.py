@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from indexer import own_files
 from indexer.errors import NoStoreError, UsageError
 from indexer.ingest.dead_letters import PATTERN, DeadLetters, Refused, letters_path
-from indexer.ingest.indexing import Settings, Summary, store_info
+from indexer.ingest.indexing import IndexingSummary, Settings, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import STDIN, Sources
@@ -59,7 +59,7 @@ class Indexing:
             raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
         if walk.paths_from == STDIN and STDIN in paths:
             raise UsageError("standard input can't be the list of paths and JSON lines at once")
-        self.summary, self.opened = Summary(), False
+        self.summary, self.opened = IndexingSummary(), False
         self._store, self._paths, self._walk = store, paths, replace(walk, exclude=(*walk.exclude, PATTERN))
         self._making, self._extraction, self._known = making, extraction, KnownColumns()
         self._letters, self._own, self._tell = letters_path(dead_letters, paths), ExitStack(), tell
@@ -203,7 +203,7 @@ def arrivals(
 
 def indexed(
     store: str,
-    summary: Summary,
+    summary: IndexingSummary,
     coming: Arrivals | None = None,
     *,
     left_out: int = 0,

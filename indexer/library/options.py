@@ -10,7 +10,7 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Limits, Options
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.path_lists import list_of_paths
-from indexer.ingest.readers import Columns
+from indexer.ingest.readers import ColumnNames
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import LEFT_OUT, IdFrom, Selection
 from indexer.model import DEFAULT_MIN_TOKENS
@@ -75,10 +75,10 @@ class NamedColumns:
     id_field: str | None = None
     title_field: str | None = None
 
-    def columns(self, extraction: Extraction) -> Columns:
+    def columns(self, extraction: Extraction) -> ColumnNames:
         """The same for a reader; the text is HTML where that is the kind of the documents."""
         is_html = extraction.format == "html"
-        return Columns(self.text_field or "", self.id_field or "", self.title_field or "", html=is_html)
+        return ColumnNames(self.text_field or "", self.id_field or "", self.title_field or "", html=is_html)
 
 
 @dataclass(frozen=True, slots=True)

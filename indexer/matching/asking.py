@@ -11,7 +11,7 @@ from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageEr
 from indexer.extract.base import REASONS, Extracted, Failed, Item, Limits, Options
 from indexer.extract.document import read_document
 from indexer.ingest.naming import possible_ids
-from indexer.ingest.outcomes import Extraction, texts
+from indexer.ingest.outcomes import ExtractionWorkers, texts
 from indexer.ingest.sources import Input, Rejected
 from indexer.matching.lookups import Answer, Asking, check_of, plans, require_limit
 from indexer.matching.question import Question, stored_as_each
@@ -172,7 +172,7 @@ def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
     return given.source, possible_ids(given.path, folder) if given.path else [given.id] if given.id else ()
 
 
-def _documents(group: Sequence[Given], workers: Extraction[None], how: Reading) -> list[Document | Unanswered]:
+def _documents(group: Sequence[Given], workers: ExtractionWorkers[None], how: Reading) -> list[Document | Unanswered]:
     """The result of each document of a group, in order."""
     documents: dict[int, Document | Unanswered] = {}
     wanted: list[Item[int]] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indexer.errors import ExtractionError, UsageError
-from indexer.ingest.rereading import Texts
+from indexer.ingest.rereading import StoredTexts
 from indexer.matching.measures import exact
 from indexer.matching.measures.reading import aligned_similarity, least_words, preferred
 from indexer.matching.question import Question
@@ -49,7 +49,7 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     bits = left.distance(right) if left and right else None
     measure = rule.measure
     if isinstance(measure, Reading):
-        texts = Texts(store) if store else None
+        texts = StoredTexts(store) if store else None
         one, other = (_read(measure, question, texts) for question in (one, other))
         value = _by_texts(measure, one, other, of_letters=rule.of_letters)
     else:
@@ -62,7 +62,7 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     return Compared(rule, near, max(value, 0.0), bits, shares, estimated, identical)
 
 
-def _read(reading: Reading, question: Question, texts: Texts | None) -> Question:
+def _read(reading: Reading, question: Question, texts: StoredTexts | None) -> Question:
     """A question with its text."""
     if question.text is not None:
         return question

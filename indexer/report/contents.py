@@ -14,7 +14,7 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.memory import Remembered, remembered
 from indexer.clustering.stored import Cluster
 from indexer.errors import NeardupError, UsageError
-from indexer.ingest.rereading import Texts
+from indexer.ingest.rereading import StoredTexts
 from indexer.matching.rule import default_rule
 from indexer.model import Record
 from indexer.report.counting import Figures, Share, figures
@@ -93,7 +93,7 @@ def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of
     made = made or Remembered(default_rule(store), None, CanonicalRule(), "")
     numbers, largest = figures(store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)
     info = store.info
-    texts = Texts(store)
+    texts = StoredTexts(store)
     return Report(
         store=name,
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -1,4 +1,4 @@
-"""Whether names of furniture, or learning what a collection repeats, make more right what is called near.
+"""Whether names of boilerplate, or learning what a collection repeats, make more right what is called near.
 
 Run as `python -m tests.benchmarks repeats [--folder FOLDER]...`: the real documents, and folders of unpacked
 documentation packages. The truth is exact coefficients of the pages' own texts: without the menus, headers and footers

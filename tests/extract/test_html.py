@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from indexer.core_markup import scanned
 from indexer.extract.base import Content, Extractor, Options
 from indexer.extract.document import Limits, read_document
-from indexer.extract.markup import furniture, html
+from indexer.extract.markup import boilerplate, html
 from indexer.model import Document
 
 EXTRACTORS: list[Extractor] = ["fast", "reference"]
@@ -137,7 +137,7 @@ def test_what_belongs_to_the_text_stays(kept: str, extractor: Extractor) -> None
         "<div class='bd-toc table-of-contents'>Contents <a href=a>gone and on</a></div>",
     ],
 )
-def test_what_is_named_as_furniture_is_left_out_unless_asked_for(gone: str, extractor: Extractor) -> None:
+def test_what_is_named_as_boilerplate_is_left_out_unless_asked_for(gone: str, extractor: Extractor) -> None:
     page = f"<p>a</p>{gone}<p>b"
     assert read(page, extractor).text == "a b"
     assert "gone" in read(page, extractor, "full").text
@@ -147,7 +147,7 @@ def test_what_is_named_as_furniture_is_left_out_unless_asked_for(gone: str, extr
 @pytest.mark.parametrize(
     "kept",
     [
-        # What the names of furniture are part of.
+        # What the names of boilerplate are part of.
         "<div class=grid-for-nav>kept</div>",
         "<div class=footnotes>kept</div>",
         "<p class=menuitem>kept</p>",
@@ -172,7 +172,7 @@ def test_what_is_named_as_furniture_is_left_out_unless_asked_for(gone: str, extr
         "<a class=nav href=a>kept</a>",
     ],
 )
-def test_a_name_alone_makes_no_furniture(kept: str, extractor: Extractor) -> None:
+def test_a_name_alone_makes_no_boilerplate(kept: str, extractor: Extractor) -> None:
     assert "kept" in read(f"<p>a</p>{kept}<p>b", extractor).text
 
 
@@ -182,14 +182,14 @@ def test_more_names_than_anyone_gives_are_all_looked_at(extractor: Extractor) ->
     assert read(page, extractor).text == "a"
 
 
-@given(st.one_of(*(st.from_regex(pattern, fullmatch=True) for pattern, _ in furniture._NAMES)))
-def test_every_name_of_furniture_is_found(name: str) -> None:
+@given(st.one_of(*(st.from_regex(pattern, fullmatch=True) for pattern, _ in boilerplate._NAMES)))
+def test_every_name_of_boilerplate_is_found(name: str) -> None:
     for page, selector in (
         (f"<div class=x><p id='{name}'>", f"#{name}"),
         (f'<DIV CLASS = "a\n{name}">', f".{name}"),
         (f"<div title='id=x'class={name}>", f".{name}"),
     ):
-        assert furniture._named(scanned(page.encode(), html._NAMES)) == [selector]
+        assert boilerplate._named(scanned(page.encode(), html._NAMES)) == [selector]
 
 
 NAMES = st.sampled_from(["footer", "nav-bar", "menu", "sidebar", "tabs", "copyright", "text", "main-2", "MENU"])
@@ -246,7 +246,7 @@ LINKS = "<p>kept</p><a href=a>as a page</a> <a href=b>of links</a>"
         "<body><form id=aspnetForm><div class=page-footer>@</div></form>",
     ],
 )
-def test_what_holds_the_whole_page_is_no_furniture(page: str, content: Content, extractor: Extractor) -> None:
+def test_what_holds_the_whole_page_is_no_boilerplate(page: str, content: Content, extractor: Extractor) -> None:
     document = read(page.replace("@", f"<nav>menu</nav>{LINKS}"), extractor, content)
     assert document.text == ("menu " if content == "full" else "") + "kept as a page of links"
     assert document.notes == ()

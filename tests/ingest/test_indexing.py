@@ -18,7 +18,7 @@ from indexer.clustering.clusters import cluster
 from indexer.errors import IncompatibleStoreError
 from indexer.extract.base import Limits, Options
 from indexer.ingest import indexing, run
-from indexer.ingest.indexing import Settings, Summary, index, store_info
+from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Ref
 from indexer.opening import open_store
@@ -88,7 +88,7 @@ def breaking_off(items: Iterable[Input], error: BaseException) -> Iterator[Input
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), BrokenError()])
 def test_what_is_done_is_written_when_the_run_breaks_off(store: Store, error: BaseException) -> None:
-    summary = Summary()
+    summary = IndexingSummary()
     with pytest.raises(type(error)):
         index(breaking_off(texts(300), error), store, summary=summary)
     assert summary.indexed == store.stats().documents > 0
@@ -105,7 +105,7 @@ def test_a_run_can_be_told_to_stop(store: Store) -> None:
                 stop.set()
             yield item
 
-    summary = Summary()
+    summary = IndexingSummary()
     with pytest.raises(KeyboardInterrupt):
         index(stopping(), store, summary=summary, stop=stop)
     assert 0 < summary.indexed < 1000

@@ -13,15 +13,15 @@ import pytest
 import indexer
 from indexer.errors import StoreError
 from indexer.ingest.from_store import stored_inputs
-from indexer.ingest.indexing import Settings, Summary, index, store_info
-from indexer.ingest.readers import Columns
+from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
+from indexer.ingest.readers import ColumnNames
 from indexer.ingest.readers.named_columns import COLUMNS, KnownColumns, remembered
-from indexer.ingest.rereading import Texts
+from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sources import Input, Selection, Sources
 from indexer.opening import open_store
 from indexer.stores import Store
 
-BODY = Columns(text="body", id="key")
+BODY = ColumnNames(text="body", id="key")
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> str:
     return str(path)
 
 
-def put(store: Store, *names: str, columns: Columns | None = None) -> Summary:
+def put(store: Store, *names: str, columns: ColumnNames | None = None) -> IndexingSummary:
     with remembered(store) as known:
-        chosen = Selection(columns=columns or Columns(), known=known)
+        chosen = Selection(columns=columns or ColumnNames(), known=known)
         return index(Sources(names, chosen), store, Settings(jobs=1))
 
 
@@ -49,22 +49,22 @@ def test_columns_that_were_named_once_are_known_again(store: Store, tmp_path: Pa
         archive.write(named, "in/named.jsonl")
     assert put(store, named, columns=BODY).indexed == 3
     assert put(store, usual).indexed == 1
-    archived = Columns(text="body", id="key", title="body")
+    archived = ColumnNames(text="body", id="key", title="body")
     assert put(store, str(tmp_path / "all.zip"), columns=archived).indexed == 0
     # Of the archive's two files one has no such columns, and they are no part of what is remembered of it.
     again = put(store, named, usual, str(tmp_path / "all.zip"))
     assert (again.failed, again.unchanged + again.replaced) == ({}, 8)
     known = KnownColumns(store)
-    assert known.of(named, Columns()) == BODY
-    assert known.of(usual, Columns()) == Columns()
-    assert known.of(f"{tmp_path}/all.zip/in/named.jsonl", Columns()) == archived
-    assert known.of(named, Columns(text="text", html=True)) == Columns("text", "key", html=True)
+    assert known.of(named, ColumnNames()) == BODY
+    assert known.of(usual, ColumnNames()) == ColumnNames()
+    assert known.of(f"{tmp_path}/all.zip/in/named.jsonl", ColumnNames()) == archived
+    assert known.of(named, ColumnNames(text="text", html=True)) == ColumnNames("text", "key", html=True)
 
 
 def test_texts_by_named_columns_are_read_again(store: Store, tmp_path: Path) -> None:
     named = lines(tmp_path / "named.jsonl", [{"key": f"k{n}", "body": f"words of {n}"} for n in range(3)])
     put(store, named, columns=BODY)
-    assert {record.ref.id: text for record, text in Texts(store).read(store.scan())} == {
+    assert {record.ref.id: text for record, text in StoredTexts(store).read(store.scan())} == {
         f"k{n}": f"words of {n}" for n in range(3)
     }
     found = list(stored_inputs(store, store.scan(), Selection()))
@@ -75,10 +75,10 @@ def test_texts_by_named_columns_are_read_again(store: Store, tmp_path: Path) -> 
 
 def test_a_name_by_which_nothing_was_read_is_not_remembered(store: Store, tmp_path: Path) -> None:
     named = lines(tmp_path / "named.jsonl", [{"key": "k", "body": "words"}])
-    assert put(store, named, columns=Columns(text="boddy")).failures == 1
+    assert put(store, named, columns=ColumnNames(text="boddy")).failures == 1
     assert store.get_resource(COLUMNS) is None
     put(store, named, columns=BODY)
-    assert put(store, named, columns=Columns(text="boddy")).failures == 1
+    assert put(store, named, columns=ColumnNames(text="boddy")).failures == 1
     assert put(store, named).failures == 0
 
 
@@ -97,7 +97,7 @@ def test_a_store_that_remembers_nothing_is_told_of(tmp_path: Path) -> None:
         assert known.keep(store) is False
     with open_store(tmp_path / "c.neardup") as store:
         assert known.keep(store) is True
-        assert KnownColumns(store).of("/a.jsonl", Columns()) == BODY
+        assert KnownColumns(store).of("/a.jsonl", ColumnNames()) == BODY
 
 
 def test_a_collection_remembers_the_fields_of_files(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_documents_with_an_address_of_their_own_are_read_again(store: Store, tmp
         "urn:uuid:1": others[1],
         "z": others[2],
     }
-    found = {record.ref.id: text for record, text in Texts(store).read(records)}
+    found = {record.ref.id: text for record, text in StoredTexts(store).read(records)}
     assert found == {
         **{name: f"the words of {name}" for name in "abcdz"},
         "https://example.org/1": "the words of an item in a feed",

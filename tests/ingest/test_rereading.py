@@ -13,7 +13,7 @@ import pytest
 from indexer.errors import ExtractionError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.readers import jsonlines
-from indexer.ingest.rereading import Texts, stored_text
+from indexer.ingest.rereading import StoredTexts, stored_text
 from indexer.ingest.sources import Selection, Sources
 from indexer.opening import open_store
 from indexer.stores import Store
@@ -51,7 +51,7 @@ def test_lines_are_found_where_they_stand(store: Store, tmp_path: Path, suffix: 
     (tmp_path / "plain.txt").write_text("a file of its own")
     put(store, write(tmp_path / f"all.{suffix}", LINES), str(tmp_path / "plain.txt"), id_from=id_from)
     records = list(store.scan())
-    found = {record.ref.id: text for record, text in Texts(store).read(records)}
+    found = {record.ref.id: text for record, text in StoredTexts(store).read(records)}
     assert found == {record.ref.id: stored_text(store, record) for record in records}
     if id_from == "path":
         assert found == {**TEXTS, str(tmp_path / "plain.txt"): "a file of its own"}
@@ -70,7 +70,7 @@ def test_a_file_is_read_once_for_many_texts(store: Store, tmp_path: Path, monkey
         return document(number, line, columns)
 
     monkeypatch.setattr(jsonlines, "_document", counted)
-    texts = Texts(store)
+    texts = StoredTexts(store)
     for record in store.scan():
         assert texts.of(record) == f"the words of number {record.ref.id[1:]}"
     # Once all of it, and then each line by itself.
@@ -82,16 +82,16 @@ def test_what_has_changed_is_told(store: Store, tmp_path: Path, suffix: str) -> 
     path = tmp_path / f"all.{suffix}"
     put(store, write(path, LINES))
     records = {record.ref.id: record for record in store.scan()}
-    texts = Texts(store)
+    texts = StoredTexts(store)
     assert texts.of(records["c"]) == TEXTS["c"]
     # The file is another one while it is in use, and for who opens it anew.
     write(path, [{"id": "x", "text": "in front of them"}, *LINES[1:]])
-    for each in (texts, Texts(store)):
+    for each in (texts, StoredTexts(store)):
         for _, text in each.read([records["b"], records["c"]]):
             assert isinstance(text, str) or "no longer holds" in str(text)
-    assert Texts(store).of(records["b"]) == TEXTS["b"]
+    assert StoredTexts(store).of(records["b"]) == TEXTS["b"]
     path.unlink()
-    for each in (texts, Texts(store)):
+    for each in (texts, StoredTexts(store)):
         [(_, gone)] = each.read([records["c"]])
         assert isinstance(gone, ExtractionError)
         assert gone.reason == "unreadable"
@@ -101,6 +101,6 @@ def test_a_file_that_breaks_off_has_what_stands_before(store: Store, tmp_path: P
     path = tmp_path / "all.jsonl.gz"
     put(store, write(path, LINES))
     path.write_bytes(path.read_bytes()[:-30])
-    found = [text for _, text in Texts(store).read(store.scan())]
+    found = [text for _, text in StoredTexts(store).read(store.scan())]
     assert len(found) == 4
     assert all(isinstance(text, ExtractionError) or text in TEXTS.values() for text in found)

@@ -23,7 +23,7 @@ from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings as Indexing
 from indexer.ingest.indexing import index, store_info
 from indexer.ingest.path_lists import list_of_paths
-from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Entry
+from indexer.ingest.readers import JSON_LINES, BadEntry, FileEntry, ReaderOptions
 from indexer.ingest.sources import (
     Input,
     Rejected,
@@ -303,8 +303,8 @@ def test_counting_ahead(tmp_path: Path) -> None:
     assert Sources(["-"]).count() is None
 
 
-def read_lines(data: bytes, limit: int = 10_000) -> list[Entry | BadEntry]:
-    return list(JSON_LINES.entries(io.BytesIO(data), "", Asked(limit)))
+def read_lines(data: bytes, limit: int = 10_000) -> list[FileEntry | BadEntry]:
+    return list(JSON_LINES.entries(io.BytesIO(data), "", ReaderOptions(limit)))
 
 
 def test_json_lines() -> None:
@@ -324,15 +324,15 @@ def test_json_lines() -> None:
         b'{"id": "d", "text": "half \\ud800 pair"}',
     ]
     one, two, three, four = read_lines(b"\n".join(lines))
-    assert isinstance(one, Entry)
+    assert isinstance(one, FileEntry)
     assert (one.number, one.id, one.format, one.title, one.url) == (1, "7", "html", "T", "https://example.org/")
     assert one.data.decode("utf-8-sig") == "<p>hé</p>"
     assert one.metadata == {"lang": "fr", "n": [1, {"a": None}]}
-    assert isinstance(two, Entry)
+    assert isinstance(two, FileEntry)
     assert (two.number, two.data, two.format, two.url, two.metadata) == (3, b"words", "text", "here", {})
-    assert isinstance(three, Entry)
+    assert isinstance(three, FileEntry)
     assert three.format == "html"
-    assert isinstance(four, Entry)
+    assert isinstance(four, FileEntry)
     assert four.data.decode() == "half \N{REPLACEMENT CHARACTER} pair"
 
 
@@ -359,7 +359,7 @@ def test_bad_lines_cost_only_themselves(line: bytes, words: str) -> None:
     assert isinstance(bad, BadEntry)
     assert (bad.number, bad.reason) == (1, "malformed")
     assert words in bad.detail
-    assert isinstance(good, Entry)
+    assert isinstance(good, FileEntry)
     assert (good.number, good.id) == (2, "after")
 
 
@@ -368,9 +368,9 @@ def test_a_line_over_the_limit_is_skipped() -> None:
     bad, line = read_lines(b"x" * 1_000_000 + b"\n" + good, limit=100)
     assert isinstance(bad, BadEntry)
     assert (bad.number, bad.reason) == (1, "too-large")
-    assert isinstance(line, Entry)
+    assert isinstance(line, FileEntry)
     # Exactly at the limit is still within it, at the end of the stream too.
-    assert all(isinstance(each, Entry) for each in read_lines(good + good.strip(), limit=len(good) - 1))
+    assert all(isinstance(each, FileEntry) for each in read_lines(good + good.strip(), limit=len(good) - 1))
 
 
 def test_broken_compression_ends_the_file_only(tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ def test_broken_compression_ends_the_file_only(tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     for name in ("", "a.gz", "a.zst", "a.bz2", "a.xz"):
-        list(JSON_LINES.entries(io.BytesIO(data), name, Asked(50)))
+        list(JSON_LINES.entries(io.BytesIO(data), name, ReaderOptions(50)))
 
 
 json_values = st.recursive(
@@ -406,5 +406,5 @@ def test_json_lines_come_back_as_written(identity: str, text: str, more: dict[st
     metadata = {key: value for key, value in more.items() if key not in own}
     line = json.dumps({"id": identity, "text": text, **metadata}, ensure_ascii=ascii_only)
     [read] = read_lines(line.encode())
-    assert isinstance(read, Entry)
+    assert isinstance(read, FileEntry)
     assert (read.id, read.data.decode(), read.metadata) == (identity, text, metadata)

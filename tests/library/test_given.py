@@ -14,7 +14,7 @@ import pytest
 
 import indexer
 from indexer.errors import UsageError
-from indexer.ingest.readers.base import Columns
+from indexer.ingest.readers.base import ColumnNames
 from indexer.library.given import documents, plain
 from tests.cli.written import prose
 
@@ -149,7 +149,7 @@ def test_rows_are_read_one_at_a_time() -> None:
             read += 1
             yield {"id": str(number), "text": "x"}
 
-    found = documents(rows(), Columns())
+    found = documents(rows(), ColumnNames())
     next(found)
     assert read == 1
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from indexer.errors import UsageError
 from indexer.model.ragged import Ragged
-from indexer.schemes.joins.by_keys import Postings
+from indexer.schemes.joins.by_keys import KeyPostings
 from indexer.schemes.keys.layout import KeyLayout
 
 rows_of_bytes = st.lists(st.binary(max_size=9), max_size=12)
@@ -56,7 +56,7 @@ def test_many_rows_of_different_lengths_are_taken_in_parts() -> None:
 @given(st.lists(st.lists(st.integers(0, 11), max_size=5), max_size=9))
 def test_shared_keys_are_those_that_two_rows_hold(rows: list[list[int]]) -> None:
     # Three tables of keys of two bits; a row may have several keys of one table, and one of them twice.
-    found = Postings.shared(Ragged.of_integers(rows), KeyLayout(tables=3, bits=2))
+    found = KeyPostings.shared(Ragged.of_integers(rows), KeyLayout(tables=3, bits=2))
     holders = {key: [place for place, row in enumerate(rows) if key in row] for key in range(12)}
     wanted = [(key, place) for key, places in holders.items() if len(places) > 1 for place in places]
     assert list(zip(found.keys.tolist(), found.owners.tolist(), strict=True)) == wanted

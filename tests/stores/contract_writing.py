@@ -12,7 +12,7 @@ from indexer.clustering.arrivals import Arrivals, Near, rule_for
 from indexer.clustering.copies import Copies
 from indexer.core_sketch import text_digest
 from indexer.errors import UsageError
-from indexer.ingest.indexing import Settings, Summary, index, store_info
+from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
 from indexer.ingest.sources import Input
 from indexer.matching.rule import parse_rule
 from indexer.model import Failure, Record, Ref, own_cluster_id
@@ -30,7 +30,7 @@ def given(name: str, text: str = TEXT, **fields: Any) -> Input:
     return Input(name, "somewhere", data=text.encode(), format="text", metadata=metadata)
 
 
-def skipping(store: Store, *inputs: Input) -> tuple[Summary, dict[str, str]]:
+def skipping(store: Store, *inputs: Input) -> tuple[IndexingSummary, dict[str, str]]:
     """What became of documents of which near-duplicates are left out, and what is said of those not stored."""
     arrivals = Arrivals(store, rule_for(store), skip=True)
     summary = index(inputs, store, Settings(jobs=0), arrivals=arrivals)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from indexer.batch.arrow import NO_TEXT, arrow, column_of, column_of_strings, compute, flags_of, repeated, scalar
-from indexer.ingest.readers.base import Asked, BadEntry, Columns, json_text
+from indexer.ingest.readers.base import BadEntry, ColumnNames, ReaderOptions, json_text
 from indexer.ingest.readers.tables import plain_value, row_entry
 from indexer.model import REASON_KEY
 
@@ -43,7 +43,7 @@ class Taken:
     bad: list[BadEntry] = field(default_factory=list)
 
 
-def reads_columns(schema: Any, columns: Columns) -> bool:
+def reads_columns(schema: Any, columns: ColumnNames) -> bool:
     """True if rows of these columns become documents without a look at each: plain strings, and one place for each."""
     names = schema.names
     if columns.html or len(set(names)) < len(names) or REASON_KEY in names or {"url", "source"} <= set(names):
@@ -62,7 +62,7 @@ def reads_columns(schema: Any, columns: Columns) -> bool:
     )
 
 
-def documents_of(batch: Any, first: int, place: Place, asked: Asked, time_field: str = "") -> Taken:
+def documents_of(batch: Any, first: int, place: Place, asked: ReaderOptions, time_field: str = "") -> Taken:
     """The documents of rows that `reads_columns` allows; the first of them is row number `first`."""
     columns, names = asked.columns, batch.schema.names
     numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)

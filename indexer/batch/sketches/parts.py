@@ -11,8 +11,8 @@ from typing import Any
 
 from indexer.batch.sketches.inputs import seen_from, state_of
 from indexer.ingest.naming import absolute, id_of_path
-from indexer.ingest.readers import Columns, Reader, reader_by_head, reader_of
-from indexer.ingest.readers.compression import BROKEN, plain
+from indexer.ingest.readers import ColumnNames, FileReader, reader_by_head, reader_of
+from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Selection, Sources, UnreadableError, open_regular
 from indexer.model.paths import printable_path
@@ -34,7 +34,7 @@ class Part:
 
     name: str
     files: tuple[Any, ...]
-    reader: Reader | None = None
+    reader: FileReader | None = None
     seen: str = ""
 
     @property
@@ -67,7 +67,7 @@ def selection_of(footer: Mapping[str, Any]) -> Selection:
     """The selection by which the part that a footer notes was read."""
     how = dict(footer["read"])
     names = {name: tuple(how.pop(name)) for name in ("include", "exclude")}
-    return Selection(**{**how, **names, "columns": Columns(**how.pop("columns"))})
+    return Selection(**{**how, **names, "columns": ColumnNames(**how.pop("columns"))})
 
 
 def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[Part]:
@@ -113,12 +113,12 @@ def _name(path: str, base: str) -> str:
     return f"{last}-{digest}"
 
 
-def _reader_inside(file: Any) -> Reader | None:
+def _reader_inside(file: Any) -> FileReader | None:
     """The reader of a named file whose name says nothing and whose first bytes do."""
     if not file.named:
         return None
     try:
         with file.opened() if file.opened else open_regular(file.path) as stream:
-            return reader_by_head(plain(stream).read(_HEAD))
+            return reader_by_head(decompressed(stream).read(_HEAD))
     except (UnreadableError, *BROKEN):
         return None

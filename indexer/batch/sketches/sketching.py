@@ -22,8 +22,8 @@ from indexer.batch.sketches.parts import Part, task_of
 from indexer.errors import StoreError
 from indexer.extract.base import Item
 from indexer.ingest.naming import id_of_path
-from indexer.ingest.outcomes import Counts, Extraction, read, sketching
-from indexer.ingest.readers.base import Asked, BadEntry
+from indexer.ingest.outcomes import ExtractionWorkers, RunCounts, read, sketching
+from indexer.ingest.readers.base import BadEntry, ReaderOptions
 from indexer.ingest.readers.tables import Parquet, parquet_file
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Sources, UnreadableError
@@ -39,7 +39,7 @@ _MOST_AHEAD = 1 << 14
 
 
 @dataclass(slots=True)
-class Summary(Counts):
+class Summary(RunCounts):
     """Counts of the parts and documents of a run, by what became of them.
 
     `parts` were sketched now, `done_before` stood there; of their `documents` some are `empty`, `short` or failed.
@@ -101,7 +101,7 @@ class _Workers:
     def __init__(self, making: Making) -> None:
         self.making = making
         self._open = ExitStack()
-        self._started: Extraction[Any] | None = None
+        self._started: ExtractionWorkers[Any] | None = None
 
     def __enter__(self) -> _Workers:
         return self
@@ -208,7 +208,7 @@ def _count(batch: Any, counts: Summary) -> None:
 def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -> Iterator[Any]:
     """The sketches of a part, batch after batch."""
     if isinstance(part.reader, Parquet) and serves(making.form) and sources.selection.id_from == "path":
-        asked = Asked(sources.selection.line_limit, sources.selection.columns)
+        asked = ReaderOptions(sources.selection.line_limit, sources.selection.columns)
         with suppress(UnreadableError), part.opened() as stream:
             columns = _schema(stream, part.path)
             if columns is not None and reads_columns(columns, asked.columns):
@@ -233,7 +233,7 @@ def _place(part: Part, sources: Sources) -> Place:
     return Place(id_of_path(path, sources.selection.base), printable_path(os.path.abspath(path)))
 
 
-def _by_columns(stream: Any, place: Place, reader: Parquet, asked: Asked, making: Making) -> Iterator[Any]:
+def _by_columns(stream: Any, place: Place, reader: Parquet, asked: ReaderOptions, making: Making) -> Iterator[Any]:
     """The sketches of rows that need no look at each, made by threads, in the order of the rows."""
 
     def task(batch: Any, first: int) -> list[Any]:

@@ -1,4 +1,4 @@
-"""HTML: what a reader of the page sees, without the furniture that HTML itself marks as such.
+"""HTML: what a reader of the page sees, without the boilerplate that HTML itself marks as such.
 
 The words of block elements are kept apart by a space that the core writes before their tags into the source, where it
 looks for the names of elements; a space there never changes the tree that the parser builds. Whether an element is left
@@ -20,7 +20,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from indexer.core_markup import Names, Scan, scanned
 from indexer.extract.base import EXTRACTOR_VERSION, Content, require_main_content
-from indexer.extract.markup import furniture
+from indexer.extract.markup import boilerplate
 from indexer.extract.text import cleaned, collapsed, decode
 from indexer.model import Document
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 # What browsers put on lines or in cells of their own (HTML Standard, section 15.3, Flow content), images, and form
 # controls. Every other element, known or not, is inline and does not end a word.
-_BLOCKS = furniture.words(
+_BLOCKS = boilerplate.words(
     "address article aside audio blockquote body br button canvas caption center col colgroup dd details dialog dir "
     "div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html "
     "iframe img input legend li listing main map menu meta nav noscript object ol optgroup option p plaintext pre "
     "script search section select style summary svg table tbody td template textarea tfoot th thead title tr ul "
     "video xmp"
 )
-_NAMES = Names(_BLOCKS, furniture.ELEMENTS, furniture.BEGINNINGS)
+_NAMES = Names(_BLOCKS, boilerplate.ELEMENTS, boilerplate.BEGINNINGS)
 
 # The parser's cost grows with the square of the depth; browsers stop at 512 too.
 _MAX_DEPTH = 512
@@ -187,12 +187,12 @@ def _read_fast(page: Scan, content: Content, unwrapped: bool = False) -> tuple[s
 def _pruned(page: Scan, content: Content, unwrapped: bool = False) -> tuple[LexborHTMLParser, str]:
     """A page without what is no part of its text, and its title; `unwrapped`: first without what holds all of it."""
     tree = LexborHTMLParser(page.page, options=LexborDocumentOptions.WO_EVENTS)
-    while unwrapped and tree.body is not None and (wrapper := furniture.wrapper(_FastElement(tree.body))):
+    while unwrapped and tree.body is not None and (wrapper := boilerplate.wrapper(_FastElement(tree.body))):
         wrapper.unwrap()
-    found = tree.css(furniture.selector(page, content))
+    found = tree.css(boilerplate.selector(page, content))
     named = next((node for node in found if node.tag == "title"), None) or tree.css_first("h1")
     title = named.text() if named is not None else ""
-    furniture.remove(map(_FastElement, found), page, content)
+    boilerplate.remove(map(_FastElement, found), page, content)
     return tree, cleaned(title)
 
 
@@ -242,11 +242,11 @@ def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> tu
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         tree = BeautifulSoup(page.page, "lxml", from_encoding="utf-8")
-    while unwrapped and tree.body is not None and (wrapper := furniture.wrapper(_ReferenceElement(tree.body))):
+    while unwrapped and tree.body is not None and (wrapper := boilerplate.wrapper(_ReferenceElement(tree.body))):
         wrapper.unwrap()
     named = tree.find("title") or tree.find("h1")
     title = named.get_text() if named else ""
-    furniture.remove(map(_ReferenceElement, tree.select(furniture.selector(page, content))), page, content)
+    boilerplate.remove(map(_ReferenceElement, tree.select(boilerplate.selector(page, content))), page, content)
     return collapsed("".join(tree.find_all(string=_is_text))), cleaned(title)
 
 

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from indexer.extract.base import EXTRACTOR_VERSION
-from indexer.extract.markup.furniture import words
+from indexer.extract.markup.boilerplate import words
 from indexer.extract.text import decode, printable
 from indexer.model import Document
 

@@ -39,7 +39,7 @@ _TITLES = frozenset(("title", "article-title", "book-title"))
 def extract_xml(data: bytes, extractor: str) -> Document:
     """The document of an XML file; `extractor` is "fast" or "reference"."""
     source = in_utf8(data)
-    builder = _Builder()
+    builder = _TextBuilder()
     notes: tuple[str, ...] = ()
     if extractor == "fast":
         parse_fast(source, builder)
@@ -70,7 +70,7 @@ class Builder(Protocol):
         """A piece of text."""
 
 
-class _Builder:
+class _TextBuilder:
     """Takes the events of a parser and keeps the text that counts."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from indexer.extract.base import Content, Format, Limits
 from indexer.extract.packages.epub import extract_epub
 from indexer.extract.packages.office import extract_docx, extract_odt
-from indexer.extract.packages.parts import Parts
+from indexer.extract.packages.parts import PackageParts
 from indexer.model import Document
 
 # EPUB (OCF 3.3, section 4.3) and ODF (1.3, part 2) put this name, uncompressed, first.
@@ -20,7 +20,7 @@ _TYPES: Mapping[bytes, Format] = {
 }
 _NAMES: Mapping[str, Format] = {"word/document.xml": "docx", "META-INF/container.xml": "epub"}
 
-_EXTRACTORS: Mapping[Format, Callable[[Parts, Content, str], Document]] = {
+_EXTRACTORS: Mapping[Format, Callable[[PackageParts, Content, str], Document]] = {
     "epub": extract_epub,
     "docx": extract_docx,
     "odt": extract_odt,
@@ -45,5 +45,5 @@ def extract_package(kind: Format, data: bytes, content: Content, extractor: str,
 
     Raises ExtractionError.
     """
-    with Parts(data, limits) as parts:
+    with PackageParts(data, limits) as parts:
         return _EXTRACTORS[kind](parts, content, extractor)

@@ -10,7 +10,7 @@ from indexer.errors import ExtractionError
 from indexer.extract.base import Content
 from indexer.extract.markup.html import extract_html
 from indexer.extract.markup.xml import in_utf8, parse_fast, parse_reference
-from indexer.extract.packages.parts import Parts
+from indexer.extract.packages.parts import PackageParts
 from indexer.extract.text import cleaned
 from indexer.model import Document
 
@@ -19,7 +19,7 @@ _PAGES = frozenset(("application/xhtml+xml", "text/html", "application/x-dtbook+
 _MOST_PAGES = 100_000
 
 
-def extract_epub(parts: Parts, content: Content, extractor: str) -> Document:
+def extract_epub(parts: PackageParts, content: Content, extractor: str) -> Document:
     """The document of an EPUB file. ExtractionError "encrypted" where its pages are."""
     package_path = _parsed(parts, _CONTAINER, extractor).package
     package = _parsed(parts, package_path, extractor)
@@ -38,7 +38,7 @@ def extract_epub(parts: Parts, content: Content, extractor: str) -> Document:
     return Document(cleaned(" ".join(texts)), title, extractor=f"{named} (EPUB)".strip())
 
 
-def _parsed(parts: Parts, name: str, extractor: str) -> _Package:
+def _parsed(parts: PackageParts, name: str, extractor: str) -> _Package:
     found = _Package()
     (parse_fast if extractor == "fast" else parse_reference)(in_utf8(parts.read(name)), found)
     return found

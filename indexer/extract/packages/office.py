@@ -1,4 +1,4 @@
-"""DOCX (ECMA-376) and ODT (OpenDocument 1.3): the words of the body, its tables and notes, without page furniture.
+"""DOCX (ECMA-376) and ODT (OpenDocument 1.3): the words of the body, its tables and notes, without page boilerplate.
 
 Left out are headers and footers, what was deleted in tracked changes, comments, field codes, and generated tables of
 contents.
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Content
 from indexer.extract.markup.xml import in_utf8, parse_fast, parse_reference
-from indexer.extract.packages.parts import Parts
+from indexer.extract.packages.parts import PackageParts
 from indexer.extract.text import cleaned
 from indexer.model import Document
 
@@ -20,7 +20,7 @@ def _names(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-class _Words:
+class _OfficeText:
     """Takes the events of a parser: the text within some elements, spaces around others, nothing of a third kind."""
 
     def __init__(self, within: str, spaces: str, out: str = "") -> None:
@@ -54,22 +54,22 @@ class _Words:
             self.parts.append(text)
 
 
-def extract_docx(parts: Parts, _content: Content, extractor: str) -> Document:
+def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Document:
     """The document of a DOCX file."""
     # What stands in a Fallback stands before it in another form.
     found = [
-        _words(parts.read(name), extractor, _Words("t", "p br cr tab tc", "del moveFrom Fallback"))
+        _words(parts.read(name), extractor, _OfficeText("t", "p br cr tab tc", "del moveFrom Fallback"))
         for name in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
         if name in parts or name == "word/document.xml"
     ]
     return _extracted("DOCX", extractor, " ".join(found), _title(parts, "docProps/core.xml", extractor))
 
 
-def extract_odt(parts: Parts, _content: Content, extractor: str) -> Document:
+def extract_odt(parts: PackageParts, _content: Content, extractor: str) -> Document:
     """The document of an ODT file. ExtractionError "encrypted" for one with a password."""
     if "META-INF/manifest.xml" in parts and b"encryption-data" in parts.read("META-INF/manifest.xml"):
         raise ExtractionError("encrypted", "the document has a password")
-    words = _Words(
+    words = _OfficeText(
         "p h", "p h s tab line-break table-cell",
         "tracked-changes annotation note-citation table-of-content illustration-index table-index",
     )  # fmt: skip
@@ -77,11 +77,11 @@ def extract_odt(parts: Parts, _content: Content, extractor: str) -> Document:
     return _extracted("ODT", extractor, text, _title(parts, "meta.xml", extractor))
 
 
-def _title(parts: Parts, name: str, extractor: str) -> str:
-    return _words(parts.read(name), extractor, _Words("title", "")) if name in parts else ""
+def _title(parts: PackageParts, name: str, extractor: str) -> str:
+    return _words(parts.read(name), extractor, _OfficeText("title", "")) if name in parts else ""
 
 
-def _words(data: bytes, extractor: str, words: _Words) -> str:
+def _words(data: bytes, extractor: str, words: _OfficeText) -> str:
     (parse_fast if extractor == "fast" else parse_reference)(in_utf8(data), words)
     return cleaned("".join(words.parts))
 

@@ -14,7 +14,7 @@ from indexer.extract.base import Limits, too_large
 _ENCRYPTED = 0x1
 
 
-class Parts:
+class PackageParts:
     """Reads parts of a ZIP file; a context manager. Nothing is ever written, so a part's path leads nowhere."""
 
     def __init__(self, data: bytes, limits: Limits) -> None:

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from indexer.ingest.readers.archives import Tar, Wacz, Zip
-from indexer.ingest.readers.base import Asked, BadEntry, Columns, Entry, Reader
+from indexer.ingest.readers.base import BadEntry, ColumnNames, FileEntry, FileReader, ReaderOptions
 from indexer.ingest.readers.compression import without_suffix
 from indexer.ingest.readers.feeds import Feed
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import Csv, Parquet
 from indexer.ingest.readers.warc import Warc
 
-__all__ = ["JSON_LINES", "READERS", "Asked", "BadEntry", "Columns", "Entry", "Reader", "reader_by_head", "reader_of"]
+__all__ = [
+    "JSON_LINES",
+    "READERS",
+    "BadEntry",
+    "ColumnNames",
+    "FileEntry",
+    "FileReader",
+    "ReaderOptions",
+    "reader_by_head",
+    "reader_of",
+]
 
 JSON_LINES = JsonLines()
-READERS: tuple[Reader, ...] = (JSON_LINES, Csv(), Parquet(), Warc(), Wacz(), Zip(), Tar(), Feed())
+READERS: tuple[FileReader, ...] = (JSON_LINES, Csv(), Parquet(), Warc(), Wacz(), Zip(), Tar(), Feed())
 
 
-def reader_of(name: str) -> Reader | None:
+def reader_of(name: str) -> FileReader | None:
     """The reader of files with this name, compressed or not; None for a file that is one document."""
     ending = without_suffix(name).lower()
     return next((reader for reader in READERS if ending.endswith(reader.suffixes)), None)
 
 
-def reader_by_head(head: bytes) -> Reader | None:
+def reader_by_head(head: bytes) -> FileReader | None:
     """The reader of files with these first bytes, decompressed; None where they tell none."""
     by_magic = ((reader, *reader.magic) for reader in READERS if reader.magic)
     return next((reader for reader, place, magic in by_magic if head.startswith(magic, place)), None)

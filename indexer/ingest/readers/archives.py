@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 from indexer.errors import NeardupError
-from indexer.ingest.readers.base import Asked, BadEntry, Entry, Reader, Unpacked
-from indexer.ingest.readers.compression import buffered, plain
+from indexer.ingest.readers.base import BadEntry, FileEntry, FileReader, ReaderOptions, Unpacked
+from indexer.ingest.readers.compression import buffered, decompressed
 from indexer.ingest.readers.warc import Warc
 from indexer.text.counts import counted
 
@@ -29,13 +29,13 @@ _WITH_HOLES, _GOES_ON, _GOES_ON_AFTER = slice(483, 495), 482, 504
 _SKIPPED = 1 << 16
 
 
-class Zip(Reader):
+class Zip(FileReader):
     """ZIP archives; documents that are ZIP files themselves (EPUB, DOCX, ...) have names and readers of their own."""
 
     suffixes = (".zip",)
     is_folder = True
 
-    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:  # noqa: ARG002
+    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:  # noqa: ARG002
         """The documents of the members, in the archive's order."""
         try:
             # An archive in an archive, which can't be read from its end.
@@ -61,7 +61,7 @@ class Wacz(Zip):
     suffixes = (".wacz",)
     is_folder = False
 
-    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of all web archives; `number` counts these and what is none, through all of them."""
         from indexer.ingest.readers import reader_of
 
@@ -73,18 +73,18 @@ class Wacz(Zip):
             yield dataclasses.replace(entry, number=number, member="") if entry.member else entry
 
 
-class Tar(Reader):
+class Tar(FileReader):
     """TAR archives, compressed or not; what is no file in them, as links and devices, is passed over."""
 
     suffixes = (".tar", ".tgz", ".tbz2", ".txz", ".tzst")
     magic = (257, b"ustar")
     is_folder = True
 
-    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the members, in the archive's order; where the archive breaks off, a last BadEntry."""
         try:
             given = buffered(stream)
-            blocks = plain(given, name, asked)
+            blocks = decompressed(given, name, asked)
             inside = dataclasses.replace(asked, is_unpacked=asked.is_unpacked or blocks is not given)
             for path, size, member in _members(blocks):
                 yield from _member(member.opened, path, size, inside)
@@ -94,7 +94,7 @@ class Tar(Reader):
             yield _bad(error, "")
 
 
-def _members(blocks: io.BufferedReader) -> Iterator[tuple[str, int, _Member]]:
+def _members(blocks: io.BufferedReader) -> Iterator[tuple[str, int, _ArchiveMember]]:
     """(path, size, contents) of the files in a TAR stream, each to be read before the next.
 
     Headers are read here, as tarfile takes hours for some of a megabyte, and damage for the end. Raises OSError.
@@ -103,7 +103,7 @@ def _members(blocks: io.BufferedReader) -> Iterator[tuple[str, int, _Member]]:
     while header := _header(blocks, for_all):
         info, has_holes = header
         if info.isreg() or info.type not in tarfile.SUPPORTED_TYPES:
-            member = _Member(blocks, info.size, has_holes=has_holes)
+            member = _ArchiveMember(blocks, info.size, has_holes=has_holes)
             if info.isreg():
                 yield info.name, info.size, member
             member.skip()
@@ -172,7 +172,7 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
     return data
 
 
-class _Member(io.RawIOBase):
+class _ArchiveMember(io.RawIOBase):
     """The contents of a file in a TAR stream, read once from their beginning."""
 
     def __init__(self, blocks: io.BufferedReader, size: int, *, has_holes: bool) -> None:
@@ -214,8 +214,8 @@ def _opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], Bin
 
 
 def _member(
-    opened: Callable[[], BinaryIO], path: str, size: int, asked: Asked, unpacked: Unpacked | None = None
-) -> Iterator[Entry | BadEntry]:
+    opened: Callable[[], BinaryIO], path: str, size: int, asked: ReaderOptions, unpacked: Unpacked | None = None
+) -> Iterator[FileEntry | BadEntry]:
     """The documents of a member; `unpacked` counts what reading it unpacks."""
     from indexer.ingest.readers import reader_of
 
@@ -234,7 +234,7 @@ def _member(
             raise OverflowError(f"{counted(size, 'byte')}")
         with opened() as stream:
             if not reader:
-                yield Entry(0, "", _bounded(stream, asked.limit), None, member=member)
+                yield FileEntry(0, "", _bounded(stream, asked.limit), None, member=member)
                 return
             given = buffered(cast(BinaryIO, _OneWay(stream, unpacked)))
             for entry in reader.entries(given, member, _asked_inside(member, asked, is_unpacked=unpacked is not None)):
@@ -245,7 +245,7 @@ def _member(
         yield _bad(error, member)
 
 
-def _asked_inside(member: str, asked: Asked, *, is_unpacked: bool) -> Asked:
+def _asked_inside(member: str, asked: ReaderOptions, *, is_unpacked: bool) -> ReaderOptions:
     """The request to the reader of a member, in which paths are seen from the archive."""
     outer = asked.columns_of
     return dataclasses.replace(

@@ -30,7 +30,7 @@ _MOST_NAMES, _MOST_CHARACTERS = 20, 400
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FileEntry:
     """One document of a file that holds many.
 
     `number` counts lines, rows or records from 1, and is 0 where `member` alone is its place: the path of a file in an
@@ -65,7 +65,7 @@ class BadEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnNames:
     """The columns of the text, the id and the title, each empty for its usual name; with `html` the text is HTML.
 
     A dot leads into an object: "meta.lang". A column whose own name has the dot is found first.
@@ -102,7 +102,7 @@ class Unpacked:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReaderOptions:
     """The request to a reader: the most bytes of one entry, the columns, and the members of an archive that are wanted.
 
     `columns_of` says which columns a member of an archive has; where it is None, those of the archive. `unpacked`
@@ -110,15 +110,15 @@ class Asked:
     """
 
     limit: int
-    columns: Columns = field(default_factory=Columns)
+    columns: ColumnNames = field(default_factory=ColumnNames)
     wanted: Callable[[str], bool] = lambda _: True
-    columns_of: Callable[[str], Columns] | None = None
+    columns_of: Callable[[str], ColumnNames] | None = None
     depth: int = 0
     unpacked: Unpacked = field(default_factory=Unpacked)
     is_unpacked: bool = False
 
 
-class Reader(ABC):
+class FileReader(ABC):
     """A kind of file that holds many documents; `indexer.ingest.readers` has the list of them."""
 
     suffixes: ClassVar[tuple[str, ...]]
@@ -131,7 +131,7 @@ class Reader(ABC):
     """True if its members are files."""
 
     @abstractmethod
-    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of a file; what is no document, and where the file breaks off, is a BadEntry.
 
         UsageError for a package that is missing; no other error.
@@ -161,7 +161,7 @@ def optional(module: str, extra: str, what: str) -> Any:
         raise UsageError(f"{what}: this needs {shown}, which {why}: pip install 'neardup[{extra}]'") from None
 
 
-def entry_of(number: int, item: Any, columns: Columns) -> Entry:
+def entry_of(number: int, item: Any, columns: ColumnNames) -> FileEntry:
     """The document in a row of named values; ValueError says what is wrong with it."""
     if not isinstance(item, dict):
         raise ValueError("a line holds one JSON object")
@@ -191,10 +191,10 @@ def entry_of(number: int, item: Any, columns: Columns) -> Entry:
             metadata = _without(metadata, path.split("."))
     data = body.encode("utf-8")
     data = MARK + data if kind == "html" else data
-    return Entry(number, identity or "", data, kind, title or "", url or "", metadata, REASON_KEY in item)
+    return FileEntry(number, identity or "", data, kind, title or "", url or "", metadata, REASON_KEY in item)
 
 
-def column_error(names: Sequence[str], columns: Columns) -> str:
+def column_error(names: Sequence[str], columns: ColumnNames) -> str:
     """The error of a table whose columns lack one that is asked for, or the text; empty where they lack nothing."""
     asked = {"--text-field": columns.text, "--id-field": columns.id, "--title-field": columns.title}
     missing = [name for name in asked.values() if name and not {name, name.partition(".")[0]} & set(names)]
@@ -208,7 +208,7 @@ def _listed(names: Sequence[str]) -> str:
     return (", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else ""))[:_MOST_CHARACTERS]
 
 
-def _body(item: Mapping[str, Any], columns: Columns) -> tuple[str, Format]:
+def _body(item: Mapping[str, Any], columns: ColumnNames) -> tuple[str, Format]:
     if columns.text:
         return columns.text, "html" if columns.html else "text"
     if not item.get("text") and item.get("html") is not None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO, cast
 
-from indexer.ingest.readers.base import Asked, Unpacked, optional
+from indexer.ingest.readers.base import ReaderOptions, Unpacked, optional
 
 _MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\0"}
 SUFFIXES = tuple(_MAGIC)
@@ -33,7 +33,7 @@ def buffered(stream: BinaryIO) -> io.BufferedReader:
     return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)
 
 
-def plain(stream: BinaryIO, name: str = "", asked: Asked | None = None) -> io.BufferedReader:
+def decompressed(stream: BinaryIO, name: str = "", asked: ReaderOptions | None = None) -> io.BufferedReader:
     """The content of a stream, decompressed as it is read; reading raises one of BROKEN where it is damaged.
 
     What it unpacks to is counted as is `asked`. Raises UsageError where the package for a compression is missing.
@@ -44,9 +44,9 @@ def plain(stream: BinaryIO, name: str = "", asked: Asked | None = None) -> io.Bu
     kind = kind or next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix) and head), "")
     if not kind:
         return given
-    asked = asked or Asked(0)
-    packed = given if asked.is_unpacked else _Counted(given, asked.unpacked)
-    return buffered(cast(BinaryIO, _Decompressed(packed, kind, asked.unpacked)))
+    asked = asked or ReaderOptions(0)
+    packed = given if asked.is_unpacked else _CountingStream(given, asked.unpacked)
+    return buffered(cast(BinaryIO, _DecompressingStream(packed, kind, asked.unpacked)))
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def _zstd(needed_by: str) -> Any:
     return optional(module, "zst", needed_by)
 
 
-class _Counted:
+class _CountingStream:
     """A stream of which what is read is counted as packed."""
 
     def __init__(self, stream: BinaryIO, unpacked: Unpacked) -> None:
@@ -91,7 +91,7 @@ class _Counted:
         return data
 
 
-class _Decompressed(io.RawIOBase):
+class _DecompressingStream(io.RawIOBase):
     """Gives what could be decompressed before it raises: of a file that is cut off, all that is there is read."""
 
     def __init__(self, stream: Any, kind: str, unpacked: Unpacked) -> None:

@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 from indexer.errors import ExtractionError
 from indexer.extract.markup.xml import in_utf8, parse_fast
-from indexer.ingest.readers.base import MARK, Asked, BadEntry, Entry, Reader
-from indexer.ingest.readers.compression import BROKEN, plain
+from indexer.ingest.readers.base import MARK, BadEntry, FileEntry, FileReader, ReaderOptions
+from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.text.counts import counted
 
 _ITEMS = ("item", "entry")
@@ -21,22 +21,22 @@ _TEXTS = ("encoded", "content", "description", "summary")
 
 
 @dataclass(slots=True)
-class _Item:
+class _FeedItem:
     fields: dict[str, str] = field(default_factory=dict)
     link: str = ""
 
 
-class Feed(Reader):
+class Feed(FileReader):
     """Items of RSS 0.9 to 2.0, entries of Atom (RFC 4287), as HTML; the link is the source, the date metadata."""
 
     suffixes = (".rss", ".atom")
 
-    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the items; where the XML ends badly, a last BadEntry."""
         found = _Items()
         wrong: BadEntry | None = None
         try:
-            data = plain(stream, name, asked).read(asked.limit + 1)
+            data = decompressed(stream, name, asked).read(asked.limit + 1)
             if len(data) > asked.limit:
                 yield BadEntry(0, "too-large", f"the limit is {counted(asked.limit, 'byte')}")
                 return
@@ -51,7 +51,7 @@ class Feed(Reader):
             yield wrong
 
 
-def _entry(number: int, item: _Item) -> Entry:
+def _entry(number: int, item: _FeedItem) -> FileEntry:
     values = item.fields
     text = next((values[name] for name in _TEXTS if values.get(name, "").strip()), "")
     link = item.link or values.get("link", "").strip()
@@ -60,13 +60,13 @@ def _entry(number: int, item: _Item) -> Entry:
     title = " ".join(values.get("title", "").split())
     data = MARK + text.encode("utf-8", "replace")
     url = link if "://" in link[:20] else ""
-    return Entry(number, identity, data, "html", title, url, {"date": date} if date else {})
+    return FileEntry(number, identity, data, "html", title, url, {"date": date} if date else {})
 
 
 class _Items:
     def __init__(self) -> None:
-        self.items: list[_Item] = []
-        self._item: _Item | None = None
+        self.items: list[_FeedItem] = []
+        self._item: _FeedItem | None = None
         self._path: list[str] = []
         self._depth = 0
         self._parts: list[str] = []
@@ -86,7 +86,7 @@ class _Items:
         self._path.append(name)
         if self._item is None:
             if name in _ITEMS:
-                self._item, self._depth = _Item(), len(self._path)
+                self._item, self._depth = _FeedItem(), len(self._path)
         elif len(self._path) == self._depth + 1:
             self._parts = []
             if name == "link" and attributes.get("rel", "alternate") == "alternate":

@@ -12,23 +12,23 @@ from indexer.ingest.readers.base import (
     MARK,
     MOST_BLANK,
     TOO_BLANK,
-    Asked,
     BadEntry,
-    Columns,
-    Entry,
-    Reader,
+    ColumnNames,
+    FileEntry,
+    FileReader,
+    ReaderOptions,
     entry_of,
     printable_id,
     skip_line,
     value_at,
 )
-from indexer.ingest.readers.compression import BROKEN, plain
+from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.text.counts import counted
 
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-class JsonLines(Reader):
+class JsonLines(FileReader):
     """Reads JSON lines, each of at most the limit's bytes; blank lines are passed over.
 
     A bad line costs that line only; where the stream itself breaks, a last BadEntry says so.
@@ -36,11 +36,11 @@ class JsonLines(Reader):
 
     suffixes = (".jsonl", ".ndjson")
 
-    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the lines."""
         number, blank, limit = 0, 0, asked.limit
         try:
-            lines = plain(stream, name, asked)
+            lines = decompressed(stream, name, asked)
             while line := lines.readline(limit + 1):
                 number += 1
                 if len(line) > limit and not line.endswith(b"\n"):
@@ -61,7 +61,7 @@ class JsonLines(Reader):
             yield BadEntry(number + 1, "unreadable", f"the stream breaks off here: {error}", is_last=True)
 
 
-def _document(number: int, line: bytes, columns: Columns) -> Entry | BadEntry:
+def _document(number: int, line: bytes, columns: ColumnNames) -> FileEntry | BadEntry:
     try:
         item = _DECODER.decode(line.decode("utf-8"))
         if not _HALVES.search(line):

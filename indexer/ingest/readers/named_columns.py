@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import StoreError
-from indexer.ingest.readers.base import Columns
+from indexer.ingest.readers.base import ColumnNames
 from indexer.model.paths import MovableFolder
 
 if TYPE_CHECKING:
@@ -29,15 +29,15 @@ class KnownColumns:
         self._columns = {folder.now(path): columns for path, columns in _read(data)} if data else {}
         self._changed = False
 
-    def of(self, path: str, named: Columns) -> Columns:
+    def of(self, path: str, named: ColumnNames) -> ColumnNames:
         """The columns to read a file by: those that are named now, and those remembered for what is not named."""
         known = self._columns.get(path)
         if known is None:
             return named
         is_html = named.html if named.text else known.html
-        return Columns(named.text or known.text, named.id or known.id, named.title or known.title, html=is_html)
+        return ColumnNames(named.text or known.text, named.id or known.id, named.title or known.title, html=is_html)
 
-    def note(self, path: str, columns: Columns) -> None:
+    def note(self, path: str, columns: ColumnNames) -> None:
         """Take note that a document of a file was read by these columns; the usual ones need no note."""
         if (columns.text or columns.id or columns.title) and self._columns.get(path) != columns:
             self._columns.pop(path, None)
@@ -48,7 +48,7 @@ class KnownColumns:
         """Let the store remember what was noted; False where it can't."""
         if not self._changed:
             return True
-        files: dict[Columns, list[str]] = {}
+        files: dict[ColumnNames, list[str]] = {}
         for path, columns in list(self._columns.items())[-MOST_FILES:]:
             files.setdefault(columns, []).append(store.folder.kept(path))
         notes = [
@@ -73,7 +73,7 @@ def remembered(store: Store) -> Iterator[KnownColumns]:
         known.keep(store)
 
 
-def _read(data: bytes) -> Iterable[tuple[str, Columns]]:
+def _read(data: bytes) -> Iterable[tuple[str, ColumnNames]]:
     # In an engine others can have written anything there.
     try:
         notes = json.loads(data)
@@ -82,7 +82,7 @@ def _read(data: bytes) -> Iterable[tuple[str, Columns]]:
     for note in notes if isinstance(notes, list) else ():
         if isinstance(note, Mapping) and isinstance(note.get("files"), list):
             text, name, title = (_text(note, key) for key in ("text", "id", "title"))
-            columns = Columns(text, name, title, html=note.get("html") is True)
+            columns = ColumnNames(text, name, title, html=note.get("html") is True)
             yield from ((path, columns) for path in note["files"] if isinstance(path, str))
 
 

@@ -15,17 +15,17 @@ from indexer.ingest.readers.base import (
     MOST_BLANK,
     MOST_RATIO,
     TOO_BLANK,
-    Asked,
     BadEntry,
-    Columns,
-    Entry,
-    Reader,
+    ColumnNames,
+    FileEntry,
+    FileReader,
+    ReaderOptions,
     column_error,
     entry_of,
     optional,
     skip_line,
 )
-from indexer.ingest.readers.compression import BROKEN, plain
+from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.text.counts import counted
 
 _DELIMITERS = ",;\t|"
@@ -45,7 +45,7 @@ _TIMES, _IN_JSON = (datetime, date, time), (str, int, bool, dict)
 _BAD_ROW = (csv.Error, UnicodeDecodeError, OverflowError)
 
 
-class Csv(Reader):
+class Csv(FileReader):
     """Rows of CSV (RFC 4180) and TSV in UTF-8, under a first row that names the columns.
 
     The delimiter is a tab for TSV, else whichever of comma, semicolon, tab and bar comes most often in the first row.
@@ -53,7 +53,7 @@ class Csv(Reader):
 
     suffixes = (".csv", ".tsv")
 
-    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the rows; a bad row costs that row only."""
         csv.field_size_limit(min(asked.limit, sys.maxsize))
         number = 0
@@ -96,9 +96,9 @@ class _Lines:
     `row` is the size of the row that is being read, in bytes: it may hold many lines.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, asked: Asked) -> None:
+    def __init__(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> None:
         self.name, self._limit = name, asked.limit
-        self._stream = plain(stream, name, asked)
+        self._stream = decompressed(stream, name, asked)
         self._first = True
         self.row = 0
 
@@ -135,7 +135,7 @@ def _header(lines: _Lines) -> tuple[list[str], Iterator[list[str]]]:
     return names, csv.reader(lines, delimiter=delimiter)
 
 
-def _entry(number: int, names: Sequence[str], row: Sequence[str], columns: Columns) -> Entry | BadEntry:
+def _entry(number: int, names: Sequence[str], row: Sequence[str], columns: ColumnNames) -> FileEntry | BadEntry:
     if len(row) > len(names):
         return BadEntry(number, "malformed", f"{len(row)} fields; the first row names {len(names)} columns")
     # A cell without a value says nothing, but for the text, which may be empty.
@@ -147,13 +147,13 @@ def _entry(number: int, names: Sequence[str], row: Sequence[str], columns: Colum
         return BadEntry(number, "malformed", str(error))
 
 
-class Parquet(Reader):
+class Parquet(FileReader):
     """Rows of Parquet, with pyarrow; what is a list, an object or binary is read only where it is asked for."""
 
     suffixes = (".parquet", ".pq")
     magic = (0, b"PAR1")
 
-    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the rows; where a file is damaged, a last BadEntry says so."""
         number = 0
         for batch in self.batches(stream, name, asked):
@@ -168,7 +168,7 @@ class Parquet(Reader):
                 yield BadEntry(number + 1, "malformed", f"{_BROKEN_OFF}: {error}", is_last=True)
                 return
 
-    def batches(self, stream: BinaryIO, name: str, asked: Asked, batch_bytes: int = 0) -> Iterator[Any]:
+    def batches(self, stream: BinaryIO, name: str, asked: ReaderOptions, batch_bytes: int = 0) -> Iterator[Any]:
         """The same rows as batches of Arrow of about `batch_bytes` each, with the columns that entries are made of.
 
         What is wrong with the file is a last BadEntry; `row_entry` makes an entry of a row.
@@ -243,7 +243,7 @@ def _seekable(stream: BinaryIO, limit: int) -> BinaryIO:
     return io.BytesIO(data)
 
 
-def _wanted(arrow: Any, schema: Any, columns: Columns) -> list[str]:
+def _wanted(arrow: Any, schema: Any, columns: ColumnNames) -> list[str]:
     """The columns that are read: those that are asked for, and every other one that holds a plain value."""
     asked = {name for name in (columns.text, columns.id, columns.title) if name}
     asked |= {name.partition(".")[0] for name in asked}
@@ -283,7 +283,7 @@ def _items(batch: Any, limit: int) -> Iterator[dict[str, Any] | None]:
         yield row.to_pylist()[0] if row.nbytes <= 2 * limit else None
 
 
-def row_entry(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
+def row_entry(number: int, item: dict[str, Any], asked: ReaderOptions) -> FileEntry | BadEntry:
     """The document of a row of a table, as Python has its values."""
     try:
         entry = entry_of(

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from indexer.extract.base import Format
-from indexer.ingest.readers.base import MARK, Asked, BadEntry, Entry, Reader, optional, value_at
-from indexer.ingest.readers.compression import BROKEN, buffered, plain
+from indexer.ingest.readers.base import MARK, BadEntry, FileEntry, FileReader, ReaderOptions, optional, value_at
+from indexer.ingest.readers.compression import BROKEN, buffered, decompressed
 from indexer.text.counts import counted
 
 _MOST_HEADERS = 64 << 10
@@ -39,7 +39,7 @@ _READERS = {"br": "BrotliReader", "zstd": "ZstdReader"}
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.()+-]+)", re.IGNORECASE)
 
 
-class Warc(Reader):
+class Warc(FileReader):
     """Records of WARC files (ISO 28500): responses, resources, and the conversions that WET files hold.
 
     A response that is no success, and one of a kind that is no document, is passed over. The id is the record's own,
@@ -49,7 +49,7 @@ class Warc(Reader):
     suffixes = (".warc", ".wet")
     magic = (0, b"WARC/1.")
 
-    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the records; a bad record costs that record, a damaged file what comes after the damage."""
         warc: Any = optional("fastwarc.warc", "warc", name)
         kinds = warc.WarcRecordType
@@ -58,7 +58,7 @@ class Warc(Reader):
             given = buffered(stream)
             # Its own gzip says nothing of a file that is cut off; other compressions may need a dictionary in it.
             is_gzip = given.peek(2).startswith(b"\x1f\x8b")
-            pieces = _Pieces(plain(given, name, asked) if is_gzip else given)
+            pieces = _Pieces(decompressed(given, name, asked) if is_gzip else given)
             records = warc.ArchiveIterator(
                 # It panics where it can't seek.
                 pieces,
@@ -108,7 +108,7 @@ class _Pieces:
         return self._place
 
 
-def _record(number: int, record: Any, asked: Asked) -> Entry | BadEntry | None:
+def _record(number: int, record: Any, asked: ReaderOptions) -> FileEntry | BadEntry | None:
     reason = "malformed"
     try:
         return _document(number, record, asked)
@@ -119,7 +119,7 @@ def _record(number: int, record: Any, asked: Asked) -> Entry | BadEntry | None:
     return BadEntry(number, reason, detail)
 
 
-def _document(number: int, record: Any, asked: Asked) -> Entry | None:
+def _document(number: int, record: Any, asked: ReaderOptions) -> FileEntry | None:
     headers = {key.lower(): value for key, value in record.headers.items()}
     length = headers.get("content-length", "")
     if not (length.isascii() and length.isdecimal()):
@@ -202,7 +202,7 @@ def _is_no_document(kind: str) -> bool:
     return kind.strip().lower().startswith(_NOT_DOCUMENTS)
 
 
-def _entry(number: int, headers: Mapping[str, str], body: bytes, kind: str, asked: Asked) -> Entry:
+def _entry(number: int, headers: Mapping[str, str], body: bytes, kind: str, asked: ReaderOptions) -> FileEntry:
     columns = asked.columns
     plain = kind.partition(";")[0].strip().lower()
     url = headers.get("warc-target-uri", "").strip("<>")
@@ -217,7 +217,7 @@ def _entry(number: int, headers: Mapping[str, str], body: bytes, kind: str, aske
     own_source = url if "://" in url[:20] else ""
     name = _NAMES.get(plain, "response.xml" if plain.endswith(("/xml", "+xml")) else "")
     known: Format | None = "text" if headers.get("warc-type") == "conversion" else None
-    return Entry(number, identity, data, known, title, own_source, metadata, name=name)
+    return FileEntry(number, identity, data, known, title, own_source, metadata, name=name)
 
 
 def _in_utf8(body: bytes, plain: str, kind: str) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indexer.errors import ExtractionError, UsageError
-from indexer.ingest.rereading import Texts
+from indexer.ingest.rereading import StoredTexts
 from indexer.matching.measures import exact
 from indexer.matching.question import Question
 from indexer.matching.rule import PREFERRED, MatchRule, Reading
@@ -145,7 +145,7 @@ class TextReader(Reader):
 
     def __init__(self, store: Store, reading: Reading) -> None:
         super().__init__(store)
-        self.reading, self._texts = reading, Texts(store)
+        self.reading, self._texts = reading, StoredTexts(store)
 
     @abstractmethod
     def _made(self, text: str | bytes) -> Any:

@@ -21,7 +21,7 @@ _BLOCK = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Postings:
+class KeyPostings:
     """Packed keys of sketches, with the position (`owners`) that holds each: sorted by key, then by position."""
 
     keys: Positions
@@ -77,11 +77,11 @@ def sharing(keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
 
     A key that many hold costs time, not memory: no pair is left out.
     """
-    postings = Postings.shared(keys, layout)
+    postings = KeyPostings.shared(keys, layout)
     offsets = postings.buckets()
     runs = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     owners, tables = postings.owners, postings.keys >> layout.bits
-    common = _Common(runs, owners, tables, len(keys))
+    common = _SharedKeys(runs, owners, tables, len(keys))
     starts = np.arange(runs.size)
     lag = 1
     # Neighbours at a distance of 1, of 2, ... within the run of one key: every two holders meet.
@@ -97,7 +97,7 @@ def sharing(keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
         lag += 1
 
 
-class _Common:
+class _SharedKeys:
     """The keys that two sketches have in common, by the runs of the keys that several hold."""
 
     def __init__(self, runs: Positions, owners: Positions, tables: Positions, count: int) -> None:
@@ -134,7 +134,7 @@ class _Common:
 
 def probing(probes: Probes, keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
     """Blocks of pairs, left < right, where the left one's probes hit the right one's keys in `agreeing` tables."""
-    postings = Postings.of(keys)
+    postings = KeyPostings.of(keys)
     lefts: list[Positions] = []
     rights: list[Positions] = []
     held = 0
@@ -161,7 +161,7 @@ def probing(probes: Probes, keys: Ragged, layout: KeyLayout, agreeing: int) -> B
 
 def between(probes: Probes, count: int, keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
     """Blocks of (position < `count`, row of `keys`), each once: its probes hit the row's keys in `agreeing` tables."""
-    postings = Postings.of(keys)
+    postings = KeyPostings.of(keys)
     for number in range(count):
         wanted = np.unique(np.array(probes(number), dtype=np.int64))
         starts, ends = np.searchsorted(postings.keys, wanted), np.searchsorted(postings.keys, wanted, side="right")

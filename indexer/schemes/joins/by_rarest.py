@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK
-from indexer.schemes.joins.by_keys import Postings
+from indexer.schemes.joins.by_keys import KeyPostings
 
 Positions = npt.NDArray[np.int64]
 
@@ -23,7 +23,7 @@ def containing(keys: Ragged, share: float) -> Iterator[tuple[Positions, Position
     in both (prefix filter: Chaudhuri, Ganti and Kaushik, ICDE 2006); what else shares one of these comes too. A key
     that many hold costs nothing where rarer ones stand beside it. Memory: 40 bytes a key, and a block of pairs.
     """
-    postings = Postings.of(keys)
+    postings = KeyPostings.of(keys)
     starts = postings.buckets()
     holders = np.diff(starts)
     runs = np.repeat(np.arange(holders.size), holders)
@@ -45,7 +45,7 @@ def containing(keys: Ragged, share: float) -> Iterator[tuple[Positions, Position
 
 
 def _met(
-    owners: Positions, runs: Positions, postings: Postings, starts: Positions, sizes: Positions
+    owners: Positions, runs: Positions, postings: KeyPostings, starts: Positions, sizes: Positions
 ) -> Iterator[tuple[Positions, Positions]]:
     """The pairs of these owners with the larger ones that hold these keys."""
     counts = starts[runs + 1] - starts[runs]

@@ -13,7 +13,7 @@ from indexer.engine.index import files
 from indexer.errors import StoreError
 from indexer.ingest.dead_letters import DeadLetters, letters_path
 from indexer.ingest.indexing import store_info
-from indexer.ingest.readers import JSON_LINES, Asked, Entry
+from indexer.ingest.readers import JSON_LINES, FileEntry, ReaderOptions
 from indexer.model import REASON_KEY
 from indexer.opening import open_store
 from tests.engines.servers import Server
@@ -30,14 +30,14 @@ def test_a_refused_document_is_read_again(tmp_path: Path) -> None:
         letters.write("c", "r", "x")
     assert path.stat().st_mode & 0o777 == 0o600
     with path.open("rb") as opened:
-        first, second, third = JSON_LINES.entries(opened, "", Asked(10_000))
-    assert isinstance(first, Entry)
+        first, second, third = JSON_LINES.entries(opened, "", ReaderOptions(10_000))
+    assert isinstance(first, FileEntry)
     assert (first.id, first.data, first.title, first.url) == ("a", b"some text\n", "T", "u")
     assert (first.metadata, first.again) == ({"k": [1]}, True)
-    assert isinstance(second, Entry)
+    assert isinstance(second, FileEntry)
     assert second.format == "html"
     assert second.data.endswith("<p>ü</p>".encode())
-    assert isinstance(third, Entry)
+    assert isinstance(third, FileEntry)
 
 
 def test_no_two_runs_of_a_process_have_one_file() -> None:

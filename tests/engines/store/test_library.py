@@ -10,7 +10,7 @@ import pytest
 
 import indexer
 from indexer.errors import NoStoreError, UsageError
-from indexer.ingest.rereading import Texts
+from indexer.ingest.rereading import StoredTexts
 from tests.cli.written import changed, prose
 from tests.engines.annotated import annotate, fill, neardup
 from tests.engines.servers import Server
@@ -50,7 +50,7 @@ def test_an_index_remembers_columns_and_files(server: Server, index_name: str, t
     with indexer.open(f"{server.url}/{index_name}") as collection:
         assert collection.index(path, fields={"text": "body", "id": "key"}).indexed == 3
         assert collection.index(path).unchanged == 3
-        found = {record.ref.id: text for record, text in Texts(collection.store).read(collection.store.scan())}
+        found = {record.ref.id: text for record, text in StoredTexts(collection.store).read(collection.store.scan())}
     assert found == {f"k{number}": prose(number) for number in range(3)}
 
 

@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 
-from indexer.ingest.readers import Asked, BadEntry, Entry, reader_of
+from indexer.ingest.readers import BadEntry, FileEntry, ReaderOptions, reader_of
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -37,7 +37,7 @@ ARCHIVES: dict[str, Callable[[dict[str, bytes]], bytes]] = {
 }
 
 
-def entries(name: str, data: bytes, limit: int = 1_000_000) -> list[Entry | BadEntry]:
+def entries(name: str, data: bytes, limit: int = 1_000_000) -> list[FileEntry | BadEntry]:
     reader = reader_of(name)
     assert reader is not None
-    return list(reader.entries(io.BytesIO(data), name, Asked(limit)))
+    return list(reader.entries(io.BytesIO(data), name, ReaderOptions(limit)))

@@ -15,7 +15,7 @@ from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
-from indexer.ingest.readers import BadEntry, Entry
+from indexer.ingest.readers import BadEntry, FileEntry
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.opening import open_store
 from tests.ingest.readers.archived import ARCHIVES, entries, tarred, zipped
@@ -94,7 +94,7 @@ def test_a_member_that_decompresses_over_the_limit(name: str) -> None:
         {"bomb.txt": b" " * 5_000_000, "good.txt": b"words", "bomb.csv": b"text\n" + b" " * 5_000_000}
     )
     found = {entry.member: entry for entry in entries(name, data, limit=100_000)}
-    assert isinstance(found["good.txt"], Entry)
+    assert isinstance(found["good.txt"], FileEntry)
     for member in ("bomb.txt", "bomb.csv"):
         bad = found[member]
         assert isinstance(bad, BadEntry)
@@ -125,7 +125,7 @@ def test_an_encrypted_member() -> None:
     bad, good = entries("a.zip", bytes(data))
     assert isinstance(bad, BadEntry)
     assert bad.reason == "encrypted"
-    assert isinstance(good, Entry)
+    assert isinstance(good, FileEntry)
 
 
 def test_headers_that_take_memory() -> None:
@@ -156,4 +156,4 @@ def test_no_damage_escapes(name: str, seed: int) -> None:
     whole = bytearray(ARCHIVES[name](FILES))
     for _ in range(8):
         whole[chance.randrange(len(whole))] = chance.randrange(256)
-    assert all(isinstance(entry, Entry | BadEntry) for entry in entries(name, bytes(whole)))
+    assert all(isinstance(entry, FileEntry | BadEntry) for entry in entries(name, bytes(whole)))

@@ -17,16 +17,16 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from indexer.ingest.readers import Asked, BadEntry, Entry, base, feeds, jsonlines, reader_of, tables
+from indexer.ingest.readers import BadEntry, FileEntry, ReaderOptions, base, feeds, jsonlines, reader_of, tables
 from indexer.ingest.sources import Input, Selection, Sources
 
 LIMIT = 4 << 20
 
 
-def entries(name: str, data: bytes, limit: int = LIMIT) -> list[Entry | BadEntry]:
+def entries(name: str, data: bytes, limit: int = LIMIT) -> list[FileEntry | BadEntry]:
     reader = reader_of(name)
     assert reader is not None
-    return list(reader.entries(io.BytesIO(data), name, Asked(limit)))
+    return list(reader.entries(io.BytesIO(data), name, ReaderOptions(limit)))
 
 
 def table(texts: list[str], **options: Any) -> bytes:
@@ -58,7 +58,9 @@ def test_a_long_value_that_stands_in_every_row_is_not_repeated_in_memory(
         reader = reader_of("a.parquet")
         assert reader is not None
         sizes = [
-            len(entry.data) for entry in reader.entries(io.BytesIO(data), "", Asked(LIMIT)) if isinstance(entry, Entry)
+            len(entry.data)
+            for entry in reader.entries(io.BytesIO(data), "", ReaderOptions(LIMIT))
+            if isinstance(entry, FileEntry)
         ]
     finally:
         pyarrow.set_memory_pool(before)
@@ -83,7 +85,7 @@ def test_a_feed_of_nothing_but_pieces_ends(piece: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(feeds, "MOST_PIECES", 100)
     item = "<item><description>words</description></item>"
     found = entries("a.rss", f"<rss><channel>{item}<item>{piece * 1000}".encode())
-    assert isinstance(found[0], Entry)
+    assert isinstance(found[0], FileEntry)
     assert len(found) < 100
     assert isinstance(found[-1], BadEntry)
     assert found[-1].reason == "too-large"
@@ -141,12 +143,12 @@ def test_holes_of_a_petabyte_are_not_read(name: str) -> None:
         bad, entry = entries("a.tar", hollow + good + bytes(1024))
         assert isinstance(bad, BadEntry)
         assert (bad.reason, "--sparse" in bad.detail, bad.member) == ("unsupported", True, name)
-        assert isinstance(entry, Entry)
+        assert isinstance(entry, FileEntry)
 
 
 def test_a_file_without_holes_is_read_though_it_was_packed_as_one_with_holes() -> None:
     [entry] = entries("a.tar", with_holes("x.jsonl", DOCUMENT, len(DOCUMENT)) + bytes(1024))
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, FileEntry)
 
 
 @pytest.mark.parametrize("length", [1 << 20, (1 << 20) - 1])
@@ -244,4 +246,4 @@ def test_a_row_without_an_end_is_not_gathered() -> None:
     found = entries("a.csv", lines, limit=10_000)
     assert isinstance(found[0], BadEntry)
     assert (found[0].number, found[0].reason) == (1, "too-large")
-    assert max(len(entry.data) for entry in found if isinstance(entry, Entry)) < 10
+    assert max(len(entry.data) for entry in found if isinstance(entry, FileEntry)) < 10

@@ -21,15 +21,15 @@ from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
-from indexer.ingest.readers import Asked, BadEntry, Columns, Entry, base, reader_of
+from indexer.ingest.readers import BadEntry, ColumnNames, FileEntry, ReaderOptions, base, reader_of
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.opening import open_store
 
 
-def entries(name: str, data: bytes, limit: int = 10_000, **columns: Any) -> list[Entry | BadEntry]:
+def entries(name: str, data: bytes, limit: int = 10_000, **columns: Any) -> list[FileEntry | BadEntry]:
     reader = reader_of(name)
     assert reader is not None
-    return list(reader.entries(io.BytesIO(data), name, Asked(limit, Columns(**columns))))
+    return list(reader.entries(io.BytesIO(data), name, ReaderOptions(limit, ColumnNames(**columns))))
 
 
 def parquet(table: dict[str, Any] | pyarrow.Table, **options: Any) -> bytes:
@@ -47,7 +47,7 @@ def test_csv_comes_back_as_written(rows: list[tuple[str, str]], delimiter: str) 
     writer = csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writerows([("text", "note"), *rows])
     found = entries("a.tsv" if delimiter == "\t" else "a.csv", out.getvalue().encode("utf-8-sig"))
-    assert [(entry.data.decode(), entry.metadata) for entry in found if isinstance(entry, Entry)] == [
+    assert [(entry.data.decode(), entry.metadata) for entry in found if isinstance(entry, FileEntry)] == [
         (text, {"note": note} if note else {}) for text, note in rows
     ]
     assert [entry.number for entry in found] == list(range(1, len(rows) + 1))
@@ -56,12 +56,12 @@ def test_csv_comes_back_as_written(rows: list[tuple[str, str]], delimiter: str) 
 def test_columns_of_csv_by_name() -> None:
     data = b'key;head;body\n1;"A; title";"two\nlines"\n;;words without an id\n'
     one, two = entries("a.csv", data, text="body", title="head")
-    assert isinstance(one, Entry)
+    assert isinstance(one, FileEntry)
     assert (one.id, one.title, one.data, one.metadata) == ("", "A; title", b"two\nlines", {"key": "1"})
-    assert isinstance(two, Entry)
+    assert isinstance(two, FileEntry)
     assert (two.number, two.data, two.metadata) == (2, b"words without an id", {})
     [named, nameless] = entries("a.csv", data, text="body", id="key")
-    assert isinstance(named, Entry)
+    assert isinstance(named, FileEntry)
     assert named.id == "1"
     assert isinstance(nameless, BadEntry)
 
@@ -83,14 +83,14 @@ def test_bad_rows_of_csv_cost_only_themselves() -> None:
     found = entries("a.csv", b"\n".join(rows), limit=200)
     assert [entry.number for entry in found] == [1, 2, 3, 4, 5]
     assert [entry.reason for entry in found if isinstance(entry, BadEntry)] == ["malformed", "malformed", "too-large"]
-    assert isinstance(found[-1], Entry)
+    assert isinstance(found[-1], FileEntry)
 
 
 def test_a_quote_that_is_never_closed_ends_at_the_limit() -> None:
     lines = b"text\n" + b'"' + b"words of a line\n" * 100_000
     found = entries("a.csv", lines, limit=1000)
     assert isinstance(found[0], BadEntry)
-    assert all(len(entry.data) <= 1000 for entry in found if isinstance(entry, Entry))
+    assert all(len(entry.data) <= 1000 for entry in found if isinstance(entry, FileEntry))
 
 
 def test_parquet_by_columns() -> None:
@@ -103,7 +103,7 @@ def test_parquet_by_columns() -> None:
         "raw": [b"octets"] * 3,
     }
     one, two, three = entries("a.parquet", parquet(table), text="doc.body", id="doc.id", title="head")
-    assert isinstance(one, Entry)
+    assert isinstance(one, FileEntry)
     assert (one.id, one.title, one.data) == ("7", "T", b"words")
     assert one.metadata["when"] == "2024-01-02T00:00:00+00:00"
     assert one.metadata["score"] == 0.5
@@ -114,7 +114,7 @@ def test_parquet_by_columns() -> None:
 def test_parquet_in_batches_and_row_groups() -> None:
     texts = [f"text {number}" for number in range(3000)]
     found = entries("a.parquet", parquet({"text": texts}, row_group_size=700))
-    assert [entry.data.decode() for entry in found if isinstance(entry, Entry)] == texts
+    assert [entry.data.decode() for entry in found if isinstance(entry, FileEntry)] == texts
     assert [entry.number for entry in found] == list(range(1, 3001))
 
 
@@ -128,7 +128,7 @@ def test_damaged_parquet_is_an_outcome(seed: int) -> None:
         for _ in range(10):
             whole[chance.randrange(len(whole))] = chance.randrange(256)
     found = entries("a.parquet", bytes(whole))
-    assert all(isinstance(entry, Entry | BadEntry) for entry in found)
+    assert all(isinstance(entry, FileEntry | BadEntry) for entry in found)
     if seed % 2:
         assert isinstance(found[-1], BadEntry)
 
@@ -159,7 +159,7 @@ def test_many_files_are_one_collection_and_their_texts_are_read_again(tmp_path: 
     rows = "\n".join(["body,lang", *(f"{text},fr" for text in words[20:30])])
     (folder / "part-2.csv").write_text(rows)
     (folder / "part-3.csv.gz").write_bytes(gzip.compress("\n".join(["body", *words[30:]]).encode()))
-    selection = Selection(base=str(tmp_path), columns=Columns(text="body"))
+    selection = Selection(base=str(tmp_path), columns=ColumnNames(text="body"))
     with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
         summary = index(Sources([str(folder)], selection), store, Settings(jobs=1))
         assert (summary.indexed, summary.failures) == (40, 0)
@@ -167,7 +167,7 @@ def test_many_files_are_one_collection_and_their_texts_are_read_again(tmp_path: 
         names = {record.ref.id for record in records}
         assert {"set/part-0.parquet:1", "set/part-2.csv:10", "set/part-3.csv.gz:1"} <= names
         found = read_texts(
-            stored_inputs(store, records, Selection(columns=Columns(text="body"))), Options(), Limits(), 1
+            stored_inputs(store, records, Selection(columns=ColumnNames(text="body"))), Options(), Limits(), 1
         )
         assert (dict(found.failed), sorted(found.texts)) == ({}, sorted(words))
         assert set(found.ids) == names

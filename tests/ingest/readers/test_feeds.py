@@ -7,7 +7,7 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.ingest.readers import Asked, BadEntry, Entry, reader_of
+from indexer.ingest.readers import BadEntry, FileEntry, ReaderOptions, reader_of
 
 RSS = """<?xml version="1.0" encoding="iso-8859-1"?>
 <rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>The channel</title>
@@ -22,14 +22,14 @@ ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>The feed</title><id>f
 <content type="xhtml"><div><p>first</p><p>second</p></div></content></entry></feed>"""
 
 
-def entries(text: str, limit: int = 10_000) -> list[Entry | BadEntry]:
+def entries(text: str, limit: int = 10_000) -> list[FileEntry | BadEntry]:
     reader = reader_of("a.rss")
     assert reader is not None
-    return list(reader.entries(io.BytesIO(text.encode("latin-1")), "a.rss", Asked(limit)))
+    return list(reader.entries(io.BytesIO(text.encode("latin-1")), "a.rss", ReaderOptions(limit)))
 
 
 def test_items_of_rss() -> None:
-    one, two, three = (entry for entry in entries(RSS) if isinstance(entry, Entry))
+    one, two, three = (entry for entry in entries(RSS) if isinstance(entry, FileEntry))
     assert (one.id, one.title, one.url, one.format) == ("g1", "One", "https://example.org/1", "html")
     assert one.data.decode("utf-8-sig") == "<p>the whole café"
     assert one.metadata == {"date": "Tue, 02 Jan 2024"}
@@ -39,7 +39,7 @@ def test_items_of_rss() -> None:
 
 def test_entries_of_atom() -> None:
     [one] = entries(ATOM)
-    assert isinstance(one, Entry)
+    assert isinstance(one, FileEntry)
     assert (one.id, one.title, one.url) == ("urn:1", "One", "https://example.org/1")
     assert one.data.decode("utf-8-sig").split() == ["first", "second"]
     assert one.metadata == {"date": "2024-01-02T03:04:05Z"}
@@ -61,11 +61,11 @@ def test_entities_are_never_expanded() -> None:
         f'<!DOCTYPE rss [<!ENTITY l0 "ha"><!ENTITY x SYSTEM "file:///etc/passwd">{laughs}]>'
         "<rss><channel><item><description>before &l11; &x; after</description></item></channel></rss>"
     )
-    assert isinstance(one, Entry)
+    assert isinstance(one, FileEntry)
     assert one.data.decode("utf-8-sig").split() == ["before", "after"]
 
 
 @given(st.text(st.sampled_from("<>/itemlnk &;\"'"), max_size=60))
 def test_nothing_escapes(text: str) -> None:
     for each in (text, f"<rss><item>{text}</item></rss>"):
-        assert all(isinstance(entry, Entry | BadEntry) for entry in entries(each))
+        assert all(isinstance(entry, FileEntry | BadEntry) for entry in entries(each))

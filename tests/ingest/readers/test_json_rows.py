@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.errors import UsageError
-from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, base
+from indexer.ingest.readers import JSON_LINES, BadEntry, ColumnNames, FileEntry, ReaderOptions, base
 from indexer.ingest.readers.base import json_text, printable_id
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 
@@ -80,7 +80,7 @@ def test_the_first_bytes_outdo_the_name(tmp_path: Path, suffix: str) -> None:
 
 def test_fields_by_name_and_in_objects(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    columns = Columns(text="article.body", id="meta.key", title="article.head")
+    columns = ColumnNames(text="article.body", id="meta.key", title="article.head")
     path.write_bytes(
         lines(
             {
@@ -108,7 +108,7 @@ def test_fields_by_name_and_in_objects(tmp_path: Path) -> None:
 
 def test_a_named_field_with_html(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(lines({"id": "a", "body": "<p>é"}))
-    [item] = taken(tmp_path, columns=Columns(text="body", html=True))
+    [item] = taken(tmp_path, columns=ColumnNames(text="body", html=True))
     assert isinstance(item, Input)
     assert (item.format, item.data.decode("utf-8-sig")) == ("html", "<p>é")
 
@@ -143,8 +143,8 @@ def test_a_missing_package_stops_with_the_extra_that_brings_it(tmp_path: Path, m
 def test_damage_never_escapes(data: bytes, suffix: str) -> None:
     packed = PACKED[suffix](data) if suffix else data
     for stored in (packed, packed[:-3], packed[:8] + data + packed[8:]):
-        for entry in JSON_LINES.entries(io.BytesIO(stored), f"a.jsonl{suffix}", Asked(50)):
-            assert isinstance(entry, Entry | BadEntry)
+        for entry in JSON_LINES.entries(io.BytesIO(stored), f"a.jsonl{suffix}", ReaderOptions(50)):
+            assert isinstance(entry, FileEntry | BadEntry)
 
 
 def no_constant(name: str) -> None:
@@ -172,11 +172,11 @@ IDS = ["a\ud800", "a\ud801", "a\udc00\ud800", "a\ufffd", "a\\ud800", "a\\x5cud80
 
 def test_ids_that_differ_in_half_a_surrogate_pair_stay_apart() -> None:
     data = lines(*({"id": name, "text": "words \ud800"} for name in IDS))
-    found = list(JSON_LINES.entries(io.BytesIO(data), "a.jsonl", Asked(1000)))
-    names = [entry.id for entry in found if isinstance(entry, Entry)]
+    found = list(JSON_LINES.entries(io.BytesIO(data), "a.jsonl", ReaderOptions(1000)))
+    names = [entry.id for entry in found if isinstance(entry, FileEntry)]
     assert len(set(names)) == len(IDS)
     assert (names[0], names[3], names[-4:]) == ("a\\ud800", "a\ufffd", ["a\\", "\\ud83d", "😀", "a"])
-    assert {entry.data for entry in found if isinstance(entry, Entry)} == {"words \ufffd".encode()}
+    assert {entry.data for entry in found if isinstance(entry, FileEntry)} == {"words \ufffd".encode()}
 
 
 @given(st.text(st.sampled_from("\\xu5cd8a0\ud800\udfff")), st.text(st.sampled_from("\\xu5cd8a0\ud800\udfff")))

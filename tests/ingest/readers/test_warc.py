@@ -18,8 +18,8 @@ from indexer.errors import UsageError
 from indexer.extract.base import Extracted, Failed, Limits, Options
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.outcomes import read, texts
-from indexer.ingest.readers import Asked, BadEntry, Columns, Entry, base, reader_of, warc
-from indexer.ingest.rereading import Texts
+from indexer.ingest.readers import BadEntry, ColumnNames, FileEntry, ReaderOptions, base, reader_of, warc
+from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.opening import open_store
 from tests.cli.written import pdf
@@ -45,10 +45,10 @@ def http(body: bytes, kind: str = "text/html", *more: str, status: str = "200 OK
     return "\r\n".join(lines).encode() + body
 
 
-def entries(data: bytes, limit: int = 1_000_000, **columns: str) -> list[Entry | BadEntry]:
+def entries(data: bytes, limit: int = 1_000_000, **columns: str) -> list[FileEntry | BadEntry]:
     reader = reader_of("a.warc.gz")
     assert reader is not None
-    return list(reader.entries(io.BytesIO(data), "a.warc.gz", Asked(limit, Columns(**columns))))  # type: ignore[arg-type]
+    return list(reader.entries(io.BytesIO(data), "a.warc.gz", ReaderOptions(limit, ColumnNames(**columns))))  # type: ignore[arg-type]
 
 
 def brotli(data: bytes) -> bytes:
@@ -72,7 +72,7 @@ def test_responses_resources_and_conversions_are_documents() -> None:
         ]
     )
     for packed in (data, gzip.compress(data)):
-        found = [entry for entry in entries(packed) if isinstance(entry, Entry)]
+        found = [entry for entry in entries(packed) if isinstance(entry, FileEntry)]
         assert [(entry.id, entry.data) for entry in found] == [
             ("urn:uuid:2", b"<p>page"),
             ("urn:uuid:4", b"extracted words"),
@@ -101,7 +101,7 @@ PAGE = b"<p>" + b"some words " * 100
 )
 def test_codings_of_responses(body: bytes, coding: str) -> None:
     [entry] = entries(record(http(body, "text/html", coding)))
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, FileEntry)
     assert entry.data == PAGE
 
 
@@ -120,13 +120,13 @@ def test_bad_codings_cost_their_record_only(body: bytes, coding: str, reason: st
     bad, good = entries(record(http(body, "text/html", coding)) + record(http(PAGE), number=2))
     assert isinstance(bad, BadEntry)
     assert bad.reason == reason
-    assert isinstance(good, Entry)
+    assert isinstance(good, FileEntry)
 
 
 def test_the_servers_charset_outdoes_the_pages() -> None:
     body = '<meta charset="utf-8"><p>é'.encode("latin-1")
     [entry] = entries(record(http(body, "text/html; charset=ISO-8859-1")))
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, FileEntry)
     assert entry.data.decode("utf-8-sig").endswith("é")
 
 
@@ -134,14 +134,14 @@ def test_hostile_records() -> None:
     whole = record(http(PAGE), number=2)
     bad, good = entries(record(b"no response at all") + whole)
     assert isinstance(bad, BadEntry)
-    assert isinstance(good, Entry)
+    assert isinstance(good, FileEntry)
     [bad, good] = entries(record(b"x" * 300_000, length=None) + whole, limit=100_000)
     assert isinstance(bad, BadEntry)
     assert bad.reason == "too-large"
-    assert isinstance(good, Entry)
+    assert isinstance(good, FileEntry)
     for length in (10**9, 2**63, 10**30):
         found = entries(whole + record(http(PAGE), length=length))
-        assert isinstance(found[0], Entry)
+        assert isinstance(found[0], FileEntry)
         assert isinstance(found[-1], BadEntry)
     for junk in (b"nonsense\r\n\r\n" + whole, b"WARC/1.0\r\n" + b"A: b\r\n" * 100_000):
         assert isinstance(entries(junk)[-1], BadEntry)
@@ -154,7 +154,7 @@ def test_what_is_cut_off_is_told(packed: bool) -> None:
     whole = b"".join(pieces)
     for end in (len(whole) - 100, len(whole) - len(pieces[-1]) // 2, len(whole) - len(pieces[-1]) + 30):
         found = entries(whole[:end])
-        kinds = [isinstance(entry, Entry) for entry in found]
+        kinds = [isinstance(entry, FileEntry) for entry in found]
         assert (kinds[:4], any(kinds[4:]), len(kinds) > 4) == ([True] * 4, False, True)
 
 
@@ -165,12 +165,12 @@ def test_no_damage_escapes(seed: int) -> None:
     whole = bytearray(b"".join(map(gzip.compress, parts) if seed % 2 else parts))
     for _ in range(5):
         whole[chance.randrange(len(whole))] = chance.randrange(256)
-    assert all(isinstance(entry, Entry | BadEntry) for entry in entries(bytes(whole)))
+    assert all(isinstance(entry, FileEntry | BadEntry) for entry in entries(bytes(whole)))
 
 
 def test_a_header_as_the_id() -> None:
     [entry] = entries(record(http(PAGE)), id="WARC-Target-URI")
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, FileEntry)
     assert entry.id == "https://example.org/1"
 
 
@@ -224,7 +224,9 @@ def test_what_stands_in_an_archive_is_read(archive: str, capfd: pytest.CaptureFi
     for name, pack in PACKED.items():
         member = name.removesuffix(".lz4")
         found = in_archive(archive, ARCHIVES[archive]({member: pack(data)}))
-        assert [isinstance(entry, Entry) and entry.id for entry in found] == [f"urn:uuid:{each}" for each in range(3)]
+        assert [isinstance(entry, FileEntry) and entry.id for entry in found] == [
+            f"urn:uuid:{each}" for each in range(3)
+        ]
         assert {entry.member for entry in found} == {member}
     # A panic of the library's writes to this.
     assert capfd.readouterr().err == ""
@@ -243,7 +245,7 @@ def test_an_archive_that_is_cut_off_in_one(archive: str, name: str, capfd: pytes
 
 def test_a_stream_without_records_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"".join(record(b"x" * 500_000, "request", number) for number in range(9)) + record(http(PAGE))
-    assert isinstance(entries(data)[-1], Entry)
+    assert isinstance(entries(data)[-1], FileEntry)
     monkeypatch.setattr(warc, "_MOST_PASSED", 1 << 20)
     [bad] = entries(data)
     assert isinstance(bad, BadEntry)
@@ -274,11 +276,11 @@ def test_a_wacz_file_is_read_as_its_web_archives(tmp_path: Path) -> None:
     ]
     assert found.left_out == 0
     assert not list(Sources([str(tmp_path)], Selection(exclude=("*.wacz",))))
-    by_url = Sources([str(path)], Selection(columns=Columns(id="WARC-Target-URI")))
+    by_url = Sources([str(path)], Selection(columns=ColumnNames(id="WARC-Target-URI")))
     assert [item.id for item in by_url] == [f"https://example.org/{number}" for number in range(4)]
     with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
         assert index(Sources([str(path)]), store, Settings(jobs=1)).indexed == 4
-        again = {stored.ref.id: text for stored, text in Texts(store).read(store.scan())}
+        again = {stored.ref.id: text for stored, text in StoredTexts(store).read(store.scan())}
     assert again == {f"urn:uuid:{number}": text for number, text in enumerate(words)}
     # Damage costs what it struck.
     path.write_bytes(wacz(b"".join(records[:2]), b"no records", records[3]))

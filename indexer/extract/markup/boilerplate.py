@@ -1,7 +1,8 @@
-"""The parts of a page of HTML that are none of its text: what is never shown, and the furniture around it.
+"""The parts of a page of HTML that are none of its text: what is never shown, and the boilerplate around it.
 
-Furniture is what HTML itself marks as such, by elements and roles, and what authors call so by classes and ids. A name
-alone decides nothing: a menu holds mostly links, a banner is short, a footer is no chapter. Both extractors ask here.
+Boilerplate is what HTML itself marks as such, by elements and roles, and what authors call so by classes and ids. A
+name alone decides nothing: a menu holds mostly links, a banner is short, a footer is no chapter. Both extractors ask
+here.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _STYLE_HIDES = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hid
 # Characters of a paragraph that is no motto.
 _PROSE = 200
 _TEXT_IN_FORM = "main,article,h1,h2,[role=main],[role=article]"
-# What is in no furniture that a name tells of: the text of the page.
+# What is in no boilerplate that a name tells of: the text of the page.
 _TEXT = ("main", "article", "h1")
 _TEXT_ROLES = ("[role=main]", "[role=article]")
 
@@ -77,7 +78,7 @@ BEGINNINGS = words(
 )
 # Looking for one more name takes as long as looking at every element that has any.
 _MANY_NAMES = 40
-# Characters; no furniture is as long, and boxes within boxes would have a long text read over and over.
+# Characters; no boilerplate is as long, and boxes within boxes would have a long text read over and over.
 _LONGEST = 100_000
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
@@ -145,7 +146,7 @@ def remove(elements: Iterable[Element], page: Scan, content: Content) -> None:
         # From the innermost outwards, so that a box is judged by what is left in it.
         text = [name for name in _TEXT if name in page.elements] + [*_TEXT_ROLES] * page.roles
         for element in reversed(stay):
-            if not element.gone and named_furniture(element, ",".join(text)):
+            if not element.gone and named_boilerplate(element, ",".join(text)):
                 element.remove()
 
 
@@ -163,10 +164,10 @@ def left_out(element: Element, content: Content) -> bool:
     role = _plain(attributes.get("role")).lower()
     if not _OUT_ROLES.isdisjoint(role.split()):
         return True
-    return _is_furniture(element) and not _KEPT_ROLE.match(role)
+    return _is_boilerplate(element) and not _KEPT_ROLE.match(role)
 
 
-def _is_furniture(element: Element) -> bool:
+def _is_boilerplate(element: Element) -> bool:
     if element.tag in ("header", "footer"):
         if not _SECTIONS.isdisjoint(element.ancestors()):
             return False
@@ -179,14 +180,14 @@ def _is_furniture(element: Element) -> bool:
 
 
 def wrapper(body: Kind) -> Kind | None:
-    """The one element in the body that holds all its text, and is no furniture, unless HTML's own: it is the page."""
+    """The one element in the body that holds all its text, and is no boilerplate, unless HTML's own: it is the page."""
     shown = [child for child in body.children() if child.tag not in _ALWAYS_OUT and child.tag not in _EMPTY]
     alone = len(shown) == 1 and not body.own_text.strip()
     return shown[0] if alone and shown[0].tag not in _LANDMARKS and shown[0].text.strip() else None
 
 
 def _named(page: Scan) -> list[str]:
-    """The selectors of the elements of a page whose class or id is a name of furniture."""
+    """The selectors of the elements of a page whose class or id is a name of boilerplate."""
     found = [
         sign + name
         for sign, values in ((".", page.classes), ("#", page.ids))
@@ -196,8 +197,8 @@ def _named(page: Scan) -> list[str]:
     return found if len(found) <= _MANY_NAMES else ["[class],[id]"]
 
 
-def named_furniture(element: Element, text_of_page: str) -> bool:
-    """The verdict of an element's name: is it furniture; `text_of_page` selects what no furniture holds, or is ""."""
+def named_boilerplate(element: Element, text_of_page: str) -> bool:
+    """True if an element's name says boilerplate; `text_of_page` selects what no boilerplate holds, or is ""."""
     if element.tag not in _BOXES:
         return False
     attributes = element.attributes
@@ -222,7 +223,7 @@ def _most_of_names(classes: str, identity: str) -> int | None:
 
 @lru_cache(maxsize=1 << 14)
 def _most_beside_links(name: str) -> int | None:
-    """The most characters that furniture of a name holds beside its links; None if the name is none of furniture."""
+    """The most characters that boilerplate of a name holds beside its links; None if the name is no such."""
     if not _NAME.fullmatch(name):
         return None
     bare = name.lower().replace("-", "").replace("_", "").rstrip("0123456789")
