@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import version
@@ -151,15 +152,15 @@ def _joined(texts: list[str]) -> list[str]:
     known.update(_WORD.findall(text[end:].lower()))
     joined = []
     begin = end = 0
-    waiting = iter([*breaks, None])
-    broken = next(waiting)
+    waiting = deque(breaks)
     for size in map(len, texts):
         end += size
         parts: list[str] = []
         # A break ends at the end of a page at the latest.
-        while broken and broken.end <= end:
+        while waiting and waiting[0].end <= end:
+            broken = waiting.popleft()
             parts += (text[begin : broken.start], "-" if _keeps_hyphen(broken, known) else "")
-            begin, broken = broken.end, next(waiting)
+            begin = broken.end
         parts.append(text[begin:end])
         begin = end
         joined.append("".join(parts))

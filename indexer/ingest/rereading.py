@@ -11,7 +11,7 @@ from indexer.ingest.from_store import CHANGED, IN_FIELDS, file_of, input_of, wit
 from indexer.ingest.naming import container_of
 from indexer.ingest.parts_again import StoredParts
 from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
-from indexer.model import Record
+from indexer.model import Document, Record
 from indexer.stores.base import Store
 
 # What a page of a report or a verification is worth: one document.
@@ -39,9 +39,14 @@ class StoredTexts:
 
     def read(self, records: Iterable[Record]) -> Iterator[tuple[Record, str | ExtractionError]]:
         """The text of each document, or why there is none, in an order that is quick to read."""
+        for record, document in self.documents(records):
+            yield record, document if isinstance(document, ExtractionError) else document.text
+
+    def documents(self, records: Iterable[Record]) -> Iterator[tuple[Record, Document | ExtractionError]]:
+        """The same with what extraction says of each beside its text."""
         for record, source in self._found(records):
             try:
-                yield record, self._text(record, source)
+                yield record, self._document(record, source)
             except ExtractionError as error:
                 yield record, error
 
@@ -79,7 +84,7 @@ class StoredTexts:
             raise lines
         return lines
 
-    def _text(self, record: Record, source: Input | Rejected) -> str:
+    def _document(self, record: Record, source: Input | Rejected) -> Document:
         from indexer.extract import extract
         from indexer.schemes import simhash
 
@@ -90,15 +95,15 @@ class StoredTexts:
         try:
             data = read_file(source.path, _LIMITS.input_bytes) if source.path else source.data
             options = Options(content=cast(Content, self._store.info.content), format=source.format)
-            text = extract(data, name=source.path or source.name, options=options, limits=_LIMITS).text
+            document = extract(data, name=source.path or source.name, options=options, limits=_LIMITS)
         except UnreadableError as error:
             raise ExtractionError(error.reason, error.detail) from None
         except ExtractionError as error:
             raise ExtractionError(error.reason, error.detail or REASONS.get(error.reason, "")) from None
-        now = simhash.fingerprint(text)
+        now = simhash.fingerprint(document.text)
         if (now and now.value) != (record.fingerprint and record.fingerprint.value):
             raise ExtractionError(_UNREADABLE, "the file no longer holds the text that was indexed")
-        return text
+        return document
 
 
 def stored_text(store: Store, record: Record) -> str:

@@ -13,6 +13,7 @@ from indexer.extract.document import read_document
 from indexer.ingest.naming import possible_ids
 from indexer.ingest.outcomes import ExtractionWorkers, texts
 from indexer.ingest.sources import Input, Rejected
+from indexer.matching.excerpts import Excerpts
 from indexer.matching.lookups import Answer, Asking, check_of, plans, require_limit
 from indexer.matching.question import Question, stored_as_each
 from indexer.matching.rule import MatchRule
@@ -60,16 +61,19 @@ def lookup_each(
     include_short: bool = False,
     at_least: float | None = None,
     inside: bool = False,
+    passages: bool = False,
 ) -> Iterator[Answered | Unanswered]:
     """The answer of `indexer.matching.lookups.lookup` to each question, in order, or the reason why there is none.
 
     The document that a question's `ref` names is left out of its answer. The questions of a group are asked in one
-    request where the store can, each with `inside`. Memory: that of a group's texts and lookups. Raises UsageError
+    request where the store can, each with `inside`; with `passages` the texts of its matches are read again and
+    answers say what they have in common. Memory: that of a group's texts and lookups. Raises UsageError
     where the rule can't be served, and StoreError.
     """
     require_limit(limit)
     rule.require_served(store)
     plans(rule)
+    excerpts = Excerpts(store, of_letters=rule.of_letters) if passages else None
     for group in together(questions, lambda each: 0 if isinstance(each, Unanswered) else len(each.text or "")):
         askings = deque(_asking(store, rule, each, at_least) for each in group)
         served = [each.probes for each in askings if isinstance(each, Asking) and each.probes]
@@ -86,7 +90,9 @@ def lookup_each(
                 one = next(found) if each.probes else ()
             try:
                 answer = each.answer(one, limit)
-            except ExtractionError as error:
+                if excerpts is not None:
+                    answer = excerpts.added_to(answer, each.question)
+            except (UsageError, ExtractionError) as error:
                 yield Unanswered(each.question.name, error)
             else:
                 yield Answered(each.question, answer)
@@ -162,7 +168,9 @@ def questions_of(
                     yield document
                 else:
                     title = given.title or document.title
-                    yield Question(_name(given), document.text, title=title, format=document.format, ref=ref)
+                    yield Question(
+                        _name(given), document.text, title=title, format=document.format, ref=ref, pages=document.pages
+                    )
 
 
 def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:

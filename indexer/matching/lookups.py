@@ -23,6 +23,7 @@ from indexer.schemes.base import SLACK, Plan, Similarities
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of
 from indexer.stores.sketches import Check, Found, Probe
+from indexer.text.excerpts import Excerpt
 
 # A part shares less than all with its whole: the windows at its ends reach beyond it there.
 WHOLE = 0.8
@@ -35,7 +36,8 @@ class Match:
     `bits` is how many bits of simhash-doc differ, None where that is not known; `rule` says how to show it. `near` is
     false of what was only asked for by `at_least`, `identical` true where both texts are known to be equal but for case
     and white space. `shares`, of a rule of parts, is how much of the question is in the document, and how much of the
-    document in the question; `longest`, where the texts were aligned, the words of the longest passage.
+    document in the question; `longest`, where the texts were aligned, the words of the longest passage. Where they were
+    asked for (`indexer.matching.excerpts`), `passages` is the number of passages, `excerpts` the longest of them.
     """
 
     record: Record
@@ -46,6 +48,8 @@ class Match:
     identical: bool = False
     shares: tuple[float, float] | None = None
     longest: int | None = None
+    passages: int | None = None
+    excerpts: tuple[Excerpt, ...] = ()
 
     @property
     def label(self) -> str:

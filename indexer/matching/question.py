@@ -22,7 +22,7 @@ class Question:
     """A document to find near-duplicates of; `name` is what the user called it.
 
     `record` is set where it is stored, `text` where its text is at hand, `fingerprint` where there is neither. `ref` is
-    the identity that is left out of answers.
+    the identity that is left out of answers; `pages` are the characters at which the pages of a PDF begin in the text.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Question:
     title: str = ""
     format: str = ""
     ref: Ref | None = None
+    pages: tuple[int, ...] = ()
     _made: dict[str, Sketch | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def sketch(self, scheme: Scheme) -> Sketch | None:

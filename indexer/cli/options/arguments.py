@@ -98,7 +98,8 @@ def from_file(path: str, options: Options, limits: Limits) -> Question:
     except ExtractionError as error:
         detail = error.detail or REASONS.get(error.reason, "")
         raise ExtractionError(error.reason, f"{printable_path(path)}: {detail}") from None
-    return Question(printable_path(path), document.text, title=document.title, format=document.format)
+    named = printable_path(path)
+    return Question(named, document.text, title=document.title, format=document.format, pages=document.pages)
 
 
 def from_text(text: str) -> Question:

@@ -26,7 +26,7 @@ UNKNOWN = -1.0
 _NOTHING = "it has nothing to be verified by"
 
 
-class Parts(NamedTuple):
+class SharedParts(NamedTuple):
     """How much of the question stands in a document, the other way round, and the words of the longest passage."""
 
     of_question: float
@@ -43,7 +43,7 @@ class Reader(ABC):
     def __init__(self, store: Store) -> None:
         self.store = store
         self.unread: dict[Ref, str] = {}
-        self.parts: dict[Ref, Parts] = {}
+        self.parts: dict[Ref, SharedParts] = {}
         self._known: OrderedDict[Ref, Any] = OrderedDict()
         self._held = 0
         # Two are enough to know of another one than the document that is asked about.
@@ -204,7 +204,7 @@ class AlignedReader(TextReader):
             for place, (ref, other) in enumerate(self._evidence(some).items(), start):
                 if asked is not None and other is not None:
                     common = common_passages(asked, other, least=least_words(self.reading))
-                    self.parts[ref] = Parts(*common.shares, common.longest)
+                    self.parts[ref] = SharedParts(*common.shares, common.longest)
                     similarities[place] = aligned_similarity(self.reading, common)
         return similarities
 

@@ -1,0 +1,62 @@
+"""The passages that a question has in common with what is near it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from indexer.errors import ExtractionError, UsageError
+from indexer.ingest.rereading import StoredTexts
+from indexer.matching.lookups import Answer, Match
+from indexer.matching.question import Question
+from indexer.model import Ref
+from indexer.stores.base import Store
+from indexer.text.excerpts import Readable, excerpts_of
+from indexer.text.passages import Alignable, Features, common_passages
+
+
+class Excerpts:
+    """Reads the texts of a question and of its matches again, and tells the passages that they have in common."""
+
+    def __init__(self, store: Store, *, of_letters: bool = False) -> None:
+        self._texts, self._of_letters = StoredTexts(store), of_letters
+
+    def added_to(self, answer: Answer, question: Question) -> Answer:
+        """The same answer with the passages of each match, and the shares as an alignment of the texts has them.
+
+        A match that can't be read again stays as it is, and is named in `unread`. Raises UsageError for a question
+        without a text, and ExtractionError that names it where it can't be read again.
+        """
+        asked = self._asked(question) if answer.matches else None
+        if asked is None or not len(asked.aligned.items):
+            return answer
+        unread = dict(answer.unread)
+        found: dict[Ref, Match] = {}
+        matches = {match.record.ref: match for match in answer.matches}
+        for record, document in self._texts.documents([match.record for match in answer.matches]):
+            match = matches[record.ref]
+            if isinstance(document, ExtractionError):
+                unread[record.ref] = document.detail or document.reason
+                continue
+            text = Readable(Alignable(document.text, self._features), document.pages)
+            common = common_passages(asked.aligned, text.aligned)
+            found[record.ref] = replace(
+                match, shares=common.shares, longest=common.longest, passages=len(common.passages),
+                excerpts=excerpts_of(common.passages, asked, text),
+            )  # fmt: skip
+        return replace(answer, matches=[found.get(ref, match) for ref, match in matches.items()], unread=unread)
+
+    @property
+    def _features(self) -> Features:
+        return "letters" if self._of_letters else "words"
+
+    def _asked(self, question: Question) -> Readable:
+        """The question's text."""
+        if question.text is not None:
+            text = question.text if isinstance(question.text, str) else question.text.decode("utf-8", "replace")
+            return Readable(Alignable(text, self._features), question.pages)
+        if question.record is None:
+            raise UsageError(f"{question.name} has no text to look for passages in; give a text or file")
+        [(_, document)] = self._texts.documents([question.record])
+        if isinstance(document, ExtractionError):
+            raise ExtractionError(document.reason, f"{question.name}: {document.detail or document.reason}")
+        return Readable(Alignable(document.text, self._features), document.pages)

@@ -1,0 +1,99 @@
+"""The passages of two texts as people read them: where they stand, what they say, and what is around them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from indexer.text.passages import Alignable, Passage, Span
+
+MOST = 100
+"""So many passages of two documents are shown, the longest ones."""
+
+_AROUND = 40
+_LINE = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a text.
+
+    Attributes:
+        start: Its first character, from 0 on
+        end: The character behind its last one
+        word: Its first word, from 0 on
+        words: The number of its words
+        page: The page of a PDF that it begins on, from 1 on; else null
+        before: The characters before it
+        text: The part, its middle left out where it is long
+        after: The characters behind it
+    """
+
+    start: int
+    end: int
+    word: int
+    words: int
+    page: int | None
+    before: str
+    text: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A passage that a query and a document have in common.
+
+    Attributes:
+        words: The number of its words, in the text where it has fewer
+        similarity: 1 less the share of its letters that differ (0 to 1)
+        query: Where it stands in the query
+        match: Where it stands in the document
+    """
+
+    words: int
+    similarity: float
+    query: Stretch
+    match: Stretch
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """A text that excerpts are taken from, and the characters at which the pages of a PDF begin."""
+
+    aligned: Alignable
+    pages: tuple[int, ...] = ()
+
+    def stretch(self, span: Span) -> Stretch:
+        """A part of the text."""
+        text = self.aligned.text
+        page = bisect_right(self.pages, span.start) if self.pages else None
+        before = _line(text[max(0, span.start - _AROUND) : span.start], at_end=True)
+        after = _line(text[span.end : span.end + _AROUND], at_end=False)
+        return Stretch(*span, page, before, shortened(text[span.start : span.end]), after)
+
+
+def excerpts_of(passages: Sequence[Passage], query: Readable, match: Readable) -> tuple[Excerpt, ...]:
+    """The longest passages, in the order of the question."""
+    longest = sorted(sorted(passages, key=lambda passage: -passage.words)[:MOST], key=lambda passage: passage.left)
+    return tuple(
+        Excerpt(passage.words, passage.similarity, query.stretch(passage.left), match.stretch(passage.right))
+        for passage in longest
+    )
+
+
+def shortened(text: str) -> str:
+    """A text in one line, its middle left out where it is long."""
+    line = " ".join(text.split())
+    if len(line) <= _LINE:
+        return line
+    half = _LINE // 2
+    return f"{line[:half].rsplit(' ', 1)[0]} ... {line[-half:].split(' ', 1)[-1]}"
+
+
+def _line(text: str, *, at_end: bool) -> str:
+    """Some characters beside a passage in one line, without the word that is cut."""
+    line = " ".join(text.split())
+    if len(text) < _AROUND or " " not in line:
+        return line
+    return line.split(" ", 1)[1] if at_end else line.rsplit(" ", 1)[0]
