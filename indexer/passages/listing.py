@@ -29,7 +29,7 @@ def listed(repeats: Repeats, passages: MaximalPassages) -> Listing:
     """The passages to list, in the order of the words that they copy: words times documents but one.
 
     One that lies by more than half, over all of its places, in those before it is not listed, but counted as a variant
-    of the first of them that it meets. Memory: 40 bytes for each stretch.
+    of the first of them that it meets. Memory: 100 bytes for each stretch.
     """
     copied = passages.words * (passages.documents - 1)
     order = np.lexsort((passages.places[passages.offsets[:-1]], -passages.words, -copied))
@@ -47,25 +47,28 @@ def listed(repeats: Repeats, passages: MaximalPassages) -> Listing:
 
 
 class _Shown:
-    """The stretches in passages that are listed already."""
+    """The words in passages that are listed already: pieces between the ends of stretches, each with its owner."""
 
     def __init__(self, repeats: Repeats, passages: MaximalPassages) -> None:
-        self._repeats, self._passages = repeats, passages
-        self._owners = np.full(repeats.starts.size, -1, dtype=np.int64)
+        bounds = np.unique(np.concatenate((repeats.starts, repeats.ends)))
+        self._passages = passages
+        self._words = np.diff(bounds)
+        self._owners = np.full(self._words.size, -1, dtype=np.int64)
+        self._begins = np.searchsorted(bounds, passages.places)
+        counts = np.diff(passages.offsets)
+        self._ends = np.searchsorted(bounds, passages.places + np.repeat(passages.words, counts))
         self.variants = np.zeros(len(passages), dtype=np.int64)
         self.longest = passages.words.copy()
 
     def hidden(self, numbers: Positions) -> npt.NDArray[np.bool_]:
         """True for each passage that mostly lies in what is listed; it is counted there."""
         passages, shown = self._passages, self._owners >= 0
-        sums = np.append(0, np.cumsum(self._repeats.sizes))
-        shown_sums = np.append(0, np.cumsum(self._repeats.sizes * shown))
+        sums = np.append(0, np.cumsum(self._words * shown))
         counts = passages.offsets[numbers + 1] - passages.offsets[numbers]
         places = ranges(passages.offsets[numbers], counts)
-        begins, ends = passages.begins[places], passages.begins[places] + passages.sizes[places]
-        heads = np.cumsum(counts) - counts
-        whole = np.add.reduceat(sums[ends] - sums[begins], heads)
-        hidden = 2 * np.add.reduceat(shown_sums[ends] - shown_sums[begins], heads) > whole
+        begins, ends = self._begins[places], self._ends[places]
+        inside = np.add.reduceat(sums[ends] - sums[begins], np.cumsum(counts) - counts)
+        hidden = 2 * inside > passages.words[numbers] * counts
         owned = np.append(np.flatnonzero(shown), -1)
         first = owned[np.searchsorted(owned[:-1], begins)]
         met = np.flatnonzero((first >= 0) & (first < ends))
@@ -79,17 +82,16 @@ class _Shown:
 
     def take(self, number: int) -> bool:
         """List a passage, unless it is hidden by now."""
-        passages = self._passages
-        places = slice(int(passages.offsets[number]), int(passages.offsets[number + 1]))
-        stretches = ranges(passages.begins[places], passages.sizes[places])
-        owners, sizes = self._owners[stretches], self._repeats.sizes[stretches]
+        places = slice(int(self._passages.offsets[number]), int(self._passages.offsets[number + 1]))
+        pieces = ranges(self._begins[places], self._ends[places] - self._begins[places])
+        owners, words = self._owners[pieces], self._words[pieces]
         met = owners >= 0
-        if 2 * int(sizes[met].sum()) > int(sizes.sum()):
+        if 2 * int(words[met].sum()) > int(words.sum()):
             owner = owners[met][0]
             self.variants[owner] += 1
-            self.longest[owner] = max(self.longest[owner], passages.words[number])
+            self.longest[owner] = max(self.longest[owner], self._passages.words[number])
             return False
-        self._owners[stretches[~met]] = number
+        self._owners[pieces[~met]] = number
         return True
 
 

@@ -21,15 +21,12 @@ class MaximalPassages:
 
     Passage i has `words[i]` words; its places are `places[offsets[i]:offsets[i + 1]]`, positions among all words,
     rising, each in the first of some documents with the same words. `documents[i]` counts the documents, copies too.
-    `begins` and `sizes`, one a place, are the stretches that it is made of: the first, and how many.
     """
 
     words: Positions
     documents: Positions
     offsets: Positions
     places: Positions
-    begins: Positions
-    sizes: Positions
 
     def __len__(self) -> int:
         return self.words.size
@@ -55,9 +52,7 @@ def maximal_passages(repeats: Repeats) -> MaximalPassages:
     taken = np.repeat(kept, counts)
     documents = _documents(repeats, order, heads)
     offsets = np.append(0, np.cumsum(counts[kept]))
-    return MaximalPassages(
-        words[kept], documents[kept], offsets, starts[taken], begins[taken], (ends - begins + 1)[taken]
-    )
+    return MaximalPassages(words[kept], documents[kept], offsets, starts[taken])
 
 
 def _documents(repeats: Repeats, order: Positions, heads: Positions) -> Positions:

@@ -65,8 +65,8 @@ class RepeatFinder:
     """Finds the repeats of documents whose words are added one document after the other; a context manager.
 
     `words` (8 to 100,000) is the least length of a passage. Memory: 24 bytes a document, 8 bytes for each anchor that
-    stands in two documents, 24 for each stretch, and half a gigabyte; the rest lies in a temporary `folder` (that of
-    the system if None): 8 bytes a word and 24 for each word that stands in two documents.
+    stands in two documents, 24 for each stretch, and a quarter of a gigabyte; the rest lies in a temporary `folder`
+    (that of the system if None): 8 bytes a word and 40 for each word that stands in two documents.
     """
 
     def __init__(self, words: int, folder: Path | None = None) -> None:

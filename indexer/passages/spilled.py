@@ -15,7 +15,7 @@ from indexer.passages.windows import Hashes, Positions
 Rows = npt.NDArray[np.uint64]
 
 # The most that rows take in memory before they are dealt to files, in bytes.
-_ROOM = 256 << 20
+_ROOM = 64 << 20
 _FILES = 256
 _WORDS_AT_ONCE = 1 << 18
 _DIGEST = 16
@@ -75,7 +75,7 @@ class WordFile:
 class Spilled:
     """Rows of numbers, uint64 of shape (n, columns), read again in the order of their first column's highest bits.
 
-    Memory: 256 MB, beyond it files in the folder, and then the rows of one of them at a time.
+    Memory: 64 MB, beyond it files in the folder, and then the rows of one of them at a time.
     """
 
     def __init__(self, folder: Path, name: str, columns: int, bound: int) -> None:

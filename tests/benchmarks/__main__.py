@@ -37,10 +37,23 @@ PARTS = {
     "quality": "what match rules call near, and how much of it is, on real documents",
     "parts": "parts of real documents, as they stand or with misread letters: which rule finds them",
     "scans": "pages printed to images and read again, among 100,000 others, by their words and by their letters",
+    "passages": "passages that documents have in common: what is found beside a suffix array, and what it takes",
     "repeats": "whether names of boilerplate, or learning what repeats, make more right what is called near",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
-NEED_DATA = ("schemes", "sketches", "cluster", "extract", "parts", "price", "quality", "questions", "repeats", "scans")
+NEED_DATA = (
+    "schemes",
+    "sketches",
+    "cluster",
+    "extract",
+    "parts",
+    "passages",
+    "price",
+    "quality",
+    "questions",
+    "repeats",
+    "scans",
+)
 TAKE_OPTIONS = (
     "at_once",
     "batch",
@@ -49,6 +62,7 @@ TAKE_OPTIONS = (
     "ingest",
     "large",
     "memory",
+    "passages",
     "pipelines",
     "price",
     "repeats",
