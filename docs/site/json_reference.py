@@ -25,8 +25,8 @@ def declared_sections() -> dict[str, str]:
     """The text below each heading of the page, for what is declared."""
     found = {RECORD: _section(Described, whole=True)}
     for name, command in _commands(cli):
-        if isinstance(command, Answering) and command.result is not Described:
-            found[name] = _section(command.result, many=command.many)
+        if isinstance(command, Answering) and name != "show":
+            found[name] = "\n".join(_section(kind, f"{heading}: ") for heading, kind in command.results())
     return found
 
 
@@ -47,8 +47,11 @@ def page(text: str) -> str:
     return "".join(parts).rstrip("\n") + "\n"
 
 
-def _section(kind: type, *, many: bool = False, whole: bool = False) -> str:
-    lines = [declared.description(kind) + " One object per line." * many, "", "| member | what it is |", "|---|---|"]
+def _section(kind: type, heading: str = "", *, whole: bool = False) -> str:
+    description = declared.description(kind)
+    if heading:
+        description = heading + description[0].lower() + description[1:]
+    lines = [description, "", "| member | what it is |", "|---|---|"]
     lines += [f"| {name} | {meaning} |" for name, meaning in _rows(kind, "", whole=whole)]
     return "\n".join(lines) + "\n"
 

@@ -1,44 +1,44 @@
-"""`neardup pairs`, `neardup cluster` and `neardup prune`, and what `neardup index` does with clusters."""
+"""`neardup pairs`, `neardup cluster` and `neardup prune`."""
 
 from __future__ import annotations
 
-import dataclasses
-import os
+from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from indexer.cli.files.row_formats import written_rows
+from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.matching import Matching, match_options, show_rule, tell_lacking, tell_uncompared, tell_unread
+from indexer.cli.options.matching import Matching, match_options, tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     Gone,
     filter_option,
     json_option,
-    opened,
+    opened_collection,
     refresh_option,
     store_option,
-    tell_contended,
 )
-from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, record_json, say, shown_store, size
-from indexer.errors import NotFoundError, UsageError
-from indexer.library.options import ClusterOptions
+from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
+from indexer.errors import UsageError
+from indexer.library.writers import FORMATS
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.clustering.prune import Pruning
-    from indexer.matching.nodes import Nodes
-    from indexer.matching.rule import MatchRule
+    from indexer.library.clusters import SurplusStream
+    from indexer.library.collection import Collection
+    from indexer.library.options import ClusterOptions
+    from indexer.library.writers import RowFormat
     from indexer.model.times import Refresh
-    from indexer.stores import Store
-
-
-PairFormat = Literal["csv", "jsonl", "parquet"]
 
 
 @click.command(
+    cls=Answering,
+    answers="Pair",
+    heading="Columns",
     short_help="List all near-duplicate pairs.",
     epilog="""
 \b
@@ -54,16 +54,15 @@ Examples:
 Every pair of stored documents that the rule calls near is listed once, in no particular order, as soon as it is found.
 n equal documents make n(n-1)/2 pairs; --collapse pairs them only with the first.
 
-Columns: id_a, id_b, similarity (0 to 1, by the rule's verifier, or its finder if it has none), and bits if that is a
-simhash; with a store of several indices also index_a, routing_a, index_b, routing_b. With --against, a is in the store
-and b in the other one. Standard error says how many documents were not compared, and why.
+With --against, left is in the store and right in the other one. Standard error says how many documents were not
+compared, and why.
 """,
 )
 @store_option
 @match_options
 @click.option(
     "--format",
-    type=click.Choice(get_args(PairFormat)),
+    type=click.Choice(FORMATS),
     default="csv",
     show_default=True,
     help="The output format; parquet needs the extra parquet.",
@@ -92,7 +91,7 @@ and b in the other one. Standard error says how many documents were not compared
 def pairs(
     store: str,
     matching: Matching,
-    format: PairFormat,  # noqa: A002 - the setting's name
+    format: RowFormat,  # noqa: A002 - the setting's name
     output: str | None,
     against: str | None,
     collapse: bool,
@@ -102,60 +101,26 @@ def pairs(
     """List all pairs of stored documents that are near-duplicates."""
     if against and collapse:
         raise UsageError("--collapse is for the pairs of one store, not for --against")
-    from indexer.cli.files.pair_formats import Form, written
-    from indexer.matching.measures.reading import reader_of
-    from indexer.matching.pairing import pairs_of
-    from indexer.matching.shorthand import rule_of
+    from indexer.library.records import Pair
 
-    with opened(store, read_only=True) as source:
-        if filter is not None:
-            source.narrow(filter)
-        rule = rule_of(matching.wanted, source, hashes=against is not None and not _is_store(against))
-        if filter is None:
-            _tell_size(source, rule)
-            tell_uncompared(source, rule, include_short=include_short)
-        if matching.explain:
-            show_rule(rule)
-        reader = reader_of(source, rule)
-        other = _other(source, rule, against, include_short=include_short) if against else None
-        if other:
-            tell_lacking(other.lacking, rule)
-        near_pairs = pairs_of(
-            source, rule, against=other, collapse=collapse, include_short=include_short, reader=reader
+    with opened_collection(store, filter=filter, read_only=True) as collection:
+        found = collection.iter_pairs(
+            match=matching.wanted, collapse=collapse, include_short=include_short, against=against
         )
-        count = written(near_pairs, format, output, Form(rule, places=source.capabilities.routing))
-    tell_unread(reader.unread if reader else {})
-    pairs_named = counted(count, "pair")
-    say(f"{pairs_named} by {rule.in_words}" + (f", written to {output}" if output else ""))
-
-
-def _tell_size(store: Store, rule: MatchRule) -> None:
-    from indexer.matching import room
-
-    if sentence := room.remark_on(store.count(), rule, room.available_memory()):
-        say(sentence, level="warning")
-
-
-def _is_store(name: str) -> bool:
-    from indexer.matching.lists import is_store
-
-    return is_store(name)
-
-
-def _other(source: Store, rule: MatchRule, against: str, *, include_short: bool) -> Nodes:
-    from pathlib import Path
-
-    from indexer.matching.lists import read_list, read_store
-
-    if not _is_store(against):
-        if not os.path.exists(against):
-            raise NotFoundError(f"{shown_store(against)}: no such file or store")
-        return read_list(Path(against), rule)
-    with opened(against, read_only=True) as other:
-        return read_store(other, source, rule, name=shown_store(against), include_short=include_short)
+        rule = found.rule
+        if filter is None:
+            tell_uncompared(found.uncompared(), rule)
+        if matching.explain:
+            collection.tell_plan(rule)
+        tell_lacking(found.lacking, rule)
+        written_rows(found, Pair, format, output)
+    tell_unread(found.unread)
+    say(f"{counted(found.count, 'pair')} by {rule.in_words}" + (f", written to {output}" if output else ""))
 
 
 @click.command(
+    cls=Answering,
+    answers="Clustering",
     short_help="Put near-duplicates into clusters.",
     epilog="""
 \b
@@ -173,10 +138,7 @@ cluster keeps its id as long as it contains the document that it was named after
 what the rule compares, are in no cluster. The store remembers the rule, the bound and the canonical rule for prune,
 report and index --cluster. The next cluster goes by them too, where it is not told otherwise, and says what changes.
 
-Running it again writes nothing. "neardup show ID" shows a document's cluster. With --json one object: rule, documents,
-compared, not_comparable, clusters, clustered, largest, split, comparisons, costliest (documents whose keys cost most
-comparisons), contended (documents that others change constantly, left as they are), changed (what is not as in the last
-clustering, in words), and written: documents, clusters, removed.
+Running it again writes nothing. "neardup show ID" shows a document's cluster.
 """,
 )
 @store_option
@@ -189,41 +151,21 @@ def cluster(
     store: str, matching: Matching, clustering: ClusterOptions, refresh: Refresh, dry_run: bool, json: bool
 ) -> None:
     """Put all stored documents into clusters of near-duplicates, and write the changes to the store."""
-    from indexer.clustering.clusters import cluster as clustered
-    from indexer.clustering.memory import obeyed
-    from indexer.matching.measures.reading import reader_of
-    from indexer.matching.shorthand import rule_asked
-
-    canonical = clustering.canonical_rule
-    with opened(store, read_only=dry_run, refresh=refresh) as target:
-        asked = rule_asked(matching.wanted, target)
-        rule, bound, canonical, change = obeyed(target, asked, clustering.bound, canonical)
-        if change:
-            say(change)
-        _tell_size(target, rule)
-        if matching.explain:
-            show_rule(rule)
-        reader = reader_of(target, rule)
-        made = clustered(target, rule, bound=bound, canonical=canonical, dry_run=dry_run, reader=reader)
-        contended = tell_contended(target)
-    tell_unread(reader.unread if reader else {})
-    changes = made.changes
-    written = {"documents": changes.documents, "clusters": changes.clusters, "removed": changes.removed}
+    with opened_collection(store, read_only=dry_run, refresh=refresh) as collection:
+        made = collection.cluster(
+            match=matching.wanted,
+            bound=clustering.bound,
+            canonical=clustering.canonical,
+            prefer=clustering.prefer,
+            dry_run=dry_run,
+            explain=matching.explain,
+        )
+        rule = collection.rule(made.rule)
+    tell_unread(made.unread)
     if json:
-        names = ("documents", "compared", "clusters", "clustered", "largest", "split", "comparisons")
-        counts = {name: getattr(made, name) for name in names} | {"not_comparable": made.lacking}
-        costliest = [
-            {
-                "id": one.example.id,
-                "scheme": one.scheme,
-                "documents": one.documents,
-                "comparisons": one.comparisons,
-            }
-            for one in made.costliest
-        ]
-        summary = {"rule": str(rule), **counts, "costliest": costliest}
-        answer_json({**summary, "written": written, "contended": contended, "changed": change, "dry_run": dry_run})
+        answer_json(made)
         return
+    written = made.written
     fields(
         [
             ("rule", rule.name),
@@ -236,17 +178,17 @@ def cluster(
             ("split", f"{counted(made.split, 'chain was', 'chains were')} too wide" if made.split else ""),
             (
                 "to write" if dry_run else "written",
-                f"{counted(changes.documents, 'document')}, {counted(changes.clusters, 'cluster')}; "
-                f"{counted(changes.removed, 'cluster')} removed",
+                f"{counted(written.documents, 'document')}, {counted(written.clusters, 'cluster')}; "
+                f"{counted(written.removed, 'cluster')} removed",
             ),
         ]
     )
     for one in made.costliest:
         say(
-            f"{counted(one.documents, 'document')} with a key of {one.scheme} in common with {one.example.id} took "
+            f"{counted(one.documents, 'document')} with a key of {one.scheme} in common with {one.id} took "
             f"{counted(one.comparisons, 'comparison')}; most of what they share is probably not their text"
         )
-    tell_lacking(made.lacking, rule)
+    tell_lacking(made.not_comparable, rule)
     if rule.by_hash_alone:
         say("a simhash alone also puts documents together that share nothing but their language; see neardup compare")
     if rule.of_parts:
@@ -256,7 +198,7 @@ def cluster(
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruning:
     """The document of a cluster that is kept, what is done with the others, and what is demanded before."""
 
     dry_run: bool
@@ -268,9 +210,15 @@ class Pruned:
     with_documents: bool
     ignore_field: tuple[str, ...]
 
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What is chosen, and demanded before."""
+        names = ("identical", "verify", "unverified", "with_documents", "ignore_field")
+        return {name: getattr(self, name) for name in names}
+
 
 prune_options = Group(
-    Pruned,
+    Pruning,
     click.option("--dry-run", is_flag=True, help="List the documents, and do nothing."),
     click.option(
         "--delete",
@@ -330,6 +278,9 @@ prune_options = Group(
 
 
 @click.command(
+    cls=Answering,
+    answers="Pruned",
+    lists="Surplus",
     short_help="Mark or delete duplicates of canonical documents.",
     epilog="""
 \b
@@ -346,98 +297,71 @@ After clustering by a simhash alone, --delete requires a verification. The files
 document with fields other than neardup's belongs to its owner: --delete leaves it in place and removes neardup's
 fields. --with-documents deletes it, if it is as it was when compared, its text is identical, and all its other fields
 are equal to those of the document that it repeats; look at --dry-run first, which names those that differ.
-
-With --dry-run --json one object per line: cluster, repeats, similarity (to that one), identical (whether the texts are
-equal except for case and white space), kept (why; empty for documents that would be marked or deleted), differs (with
---with-documents, the fields for which it is kept), and the document as in "neardup show --json"; otherwise one object:
-marked and unmarked, or deleted and stripped (an owner's documents, which stayed); and contended, the number of
-documents that others change constantly.
 """,
 )
 @store_option
 @prune_options
 @refresh_option
 @json_option
-def prune(store: str, pruned: Pruned, refresh: Refresh, json: bool) -> None:
+def prune(store: str, pruning: Pruning, refresh: Refresh, json: bool) -> None:
     """Mark the documents that repeat another one which is kept, or delete them from the store."""
-    from indexer.clustering.prune import Pruning, verification
+    from indexer.library.records import Pruned
 
-    with opened(store, read_only=pruned.dry_run, refresh=refresh) as target:
-        measure = verification(target, pruned.verify) if pruned.verify else None
-        pruning = Pruning(
-            target,
-            verify=measure,
-            unverified=pruned.unverified,
-            identical=pruned.identical,
-            with_documents=pruned.with_documents,
-            ignored=pruned.ignore_field,
-        )
-        if pruned.dry_run:
-            _list_surplus(pruning, as_json=json)
+    with opened_collection(store, read_only=pruning.dry_run, refresh=refresh) as collection:
+        if pruning.dry_run:
+            _list_surplus(collection.surplus(**pruning.choice), as_json=json)
             return
-        if not pruned.delete:
-            done = pruning.mark()
-            contended = tell_contended(target)
-            if json:
-                answer_json({"marked": done.documents, "unmarked": done.removed, "contended": contended})
-            else:
-                fields([("marked", f"{done.documents:,}"), ("unmarked", f"{done.removed:,}")])
-            return
-        pruning.require_verified()
-        gone = Gone.of(target, _delete(pruning, shown_store(store), asked=not pruned.yes))
-        contended = tell_contended(target)
+        named = None
+        if pruning.delete:
+            listed = collection.surplus(delete=True, **pruning.choice)
+            named = _confirmed(collection, listed, shown_store(store), pruning)
+        done = Pruned() if named == 0 else collection.prune(delete=pruning.delete, **pruning.choice)
+    if named and done.deleted + done.stripped < named:
+        say(f"{named - done.deleted - done.stripped:,} have changed since they were checked, and stay")
     if json:
-        answer_json({**dataclasses.asdict(gone), "contended": contended})
+        answer_json(done)
+    elif pruning.delete:
+        Gone(done.deleted, done.stripped).show()
     else:
-        gone.show()
+        fields([("marked", f"{done.marked:,}"), ("unmarked", f"{done.unmarked:,}")])
 
 
-def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
-    from indexer.clustering.prune import Tally
-
-    tally = Tally()
-    for document in pruning.surplus():
-        tally.add(document)
-    count, total = tally.named, pruning.store.count()
+def _confirmed(collection: Collection, listed: SurplusStream, shown: str, pruning: Pruning) -> int:
+    """Say what is to be deleted, and ask; how many documents that are."""
+    deque(listed, maxlen=0)
+    tally = listed.tally
+    count, total = tally.named, len(collection)
     more = f"; {counted(tally.kept, 'other')} will be kept all the same, --dry-run says why" if tally.kept else ""
     owners = "; what is its owner's stays, and loses neardup's fields"
     if pruning.with_documents:
         owners = ", and so do documents that have changed; the others are deleted as a whole"
-    elif pruning.store.capabilities.embedded:
+    elif collection.store.capabilities.embedded:
         owners = ""
     say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; what they repeat stays{owners}{more}")
-    if count and asked:
+    if count and not pruning.yes:
         if not can_ask():
             raise UsageError("--delete asks for confirmation on a terminal; give --yes to delete without it")
         click.confirm("Delete them?", abort=True, err=True)
-    deleted = pruning.delete() if count else 0
-    if deleted < count:
-        say(f"{count - deleted:,} have changed since they were checked, and stay")
-    return deleted
+    return count
 
 
-def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
-    from indexer.clustering.prune import Tally
-
-    tally = Tally()
-    for document in pruning.surplus():
-        tally.add(document)
+def _list_surplus(listed: SurplusStream, *, as_json: bool) -> None:
+    for one in listed:
         if as_json:
-            about = {"cluster": document.cluster, "repeats": document.repeats.id, "similarity": document.similarity}
-            about |= {"identical": document.identical, "kept": document.kept, "differs": document.differs}
-            answer_json({**about, **record_json(document.record)})
-        elif document.kept:
+            answer_json(one)
+        elif one.kept:
             continue
-        elif document.identical:
-            answer(f"{document.record.ref.id}  is identical with {document.repeats.id}")
+        elif one.identical:
+            answer(f"{one.id}  is identical with {one.repeats}")
         else:
-            answer(f"{document.record.ref.id}  {pruning.rule.said(document.similarity, document.repeats.id)}")
+            answer(f"{one.id}  {listed.rule.said(one.similarity, one.repeats)}")
+    tally = listed.tally
     for line in tally.reasons():
         say(line)
     count, same = tally.named, tally.identical
     summary = f"{counted(count, 'document')} with another in place ({size(tally.total_bytes)})"
     kinds = [f"{same:,} identical"] * bool(same)
-    kinds += [f"{count - same:,} near, the least similar {pruning.rule.shown(tally.least)}"] * (count > same)
+    kinds += [f"{count - same:,} near, the least similar {listed.rule.shown(tally.least)}"] * (count > same)
     say(f"a dry run: {summary}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")
     if tally.kept:
         say(f"{counted(tally.kept, 'document')} will be kept all the same")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.arguments import only
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.shared import (
     Gone,
@@ -25,6 +24,7 @@ from indexer.cli.options.shared import (
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, StoreError, UsageError
+from indexer.library.asking import only
 from indexer.library.options import list_of_paths
 from indexer.model import Ref, name_of
 from indexer.model.declared import as_json

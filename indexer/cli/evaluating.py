@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from indexer import own_files
-from indexer.cli.options.fields import explained, field_options
+from indexer.cli.options.answers import Answering
+from indexer.cli.options.fields import field_options
 from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import extraction_options, jobs_option, json_option, opened, store_option_unless
+from indexer.cli.options.shared import (
+    extraction_options,
+    jobs_option,
+    json_option,
+    opened_collection,
+    store_option_unless,
+)
 from indexer.cli.terminal.output import answer, answer_json, say, table
-from indexer.errors import NeardupError, UsageError
+from indexer.errors import UsageError
 from indexer.library.options import Extraction, NamedFields
-from indexer.text.counts import counted
-
-if TYPE_CHECKING:
-    from indexer.evaluation.documents import Named, Texts
-    from indexer.evaluation.judging import Evaluation, Progress
-    from indexer.ingest.sources import Selection
-    from indexer.stores.texts import TextFields
 
 _SAMPLE = 2000
 
@@ -100,6 +96,8 @@ measuring_options = Group(
 
 
 @click.command(
+    cls=Answering,
+    answers="indexer.evaluation.figures:EvaluationFigures",
     short_help="Measure match rules on your documents.",
     epilog="""
 \b
@@ -138,113 +136,37 @@ def evaluate(
     """Measure match rules on your documents: recall, precision, curves and costs.
 
     The ground truth is TRUTH, or else the exact Jaccard coefficient of the documents' sets of 5-word shingles.
-
-    With --json one object: documents, bytes, bands, wanted, truth, notes, and rules, each with rule, finders,
-    measure, threshold, recall_by_band, precision, recall, f1, returned, wrong, best, curve,
-    megabytes_per_second, documents_per_second, payload_octets, key_octets, candidates_per_query, keys_asked,
-    lookup_seconds, without_fingerprint.
     """
-    from indexer.evaluation import judging, showing
-    from indexer.evaluation.documents import placed, read_truth, require_two
+    from indexer.library import evaluating
 
-    if measuring.right > measuring.alike:
-        raise UsageError(f"--right {measuring.right:g} is above --alike {measuring.alike:g}")
-    for rule in measuring.schemes:
-        judging.check_rule(rule)
-    named = read_truth(Path(truth), Path(measuring.root) if measuring.root else None) if truth else None
+    named = evaluating.read_truth(truth, measuring.root) if truth else None
     if named and named.paths:
         for name in filter(typed, ("sample", "store")):
             raise UsageError(f"--{name} does nothing with {named.name}, which names the files of its documents")
-    fields = named_fields.fields(stored=not measuring.documents and not (named and named.paths))
-    from indexer.ingest.sources import Selection
-
-    columns = named_fields.columns.columns(extraction)
-    chosen = Selection(base=os.getcwd(), line_limit=extraction.max_size, columns=columns)
-    texts = _texts(named, measuring, fields, store, jobs, extraction, chosen)
-    require_two(texts)
-    corpus = judging.corpus_of(texts.texts)
-    wanted = measuring.schemes or (_usual(named, measuring, store), *judging.DEFAULT_RULES)
-    named_rules = [judging.read_rule(text, corpus) for text in wanted]
-    rules = list({rule.written(whole=True): rule for rule in named_rules}.values())
-    notes = [
-        f"left out: {counted(count, 'document')} ({explained(text)})" for text, count in sorted(texts.failed.items())
-    ]
-    known = None
-    if named:
-        known, missing = placed(named, texts.ids)
-        if missing:
-            notes.append(f"left out: {counted(missing, 'pair')} of {named.name}, with a document that is not here")
-    evaluation = judging.evaluate(
-        texts.texts, rules, known, alike=measuring.alike, right=measuring.right, progress=_progress(json=json)
-    )
-    evaluation = dataclasses.replace(evaluation, notes=(*evaluation.notes, *notes))
-    if measuring.picture:
-        _write(measuring.picture, showing.picture(evaluation))
-    _show(evaluation, as_json=json)
-
-
-def _usual(named: Named | None, measuring: Measuring, store: str) -> str:
-    """The rule of the store that is measured, else that of a new one."""
-    from indexer.matching.rule import default_rule
-
+    how: dict[str, Any] = {
+        "truth": named,
+        "alike": measuring.alike,
+        "right": measuring.right,
+        "fields": named_fields,
+        "jobs": jobs,
+        "extraction": extraction,
+        "progress": None if json or not sys.stderr.isatty() else lambda step: say(f"measuring: {step}"),
+    }
     if measuring.documents or (named and named.paths):
-        return default_rule().written(whole=True)
-    with opened(store, read_only=True) as source:
-        return default_rule(source).written(whole=True)
-
-
-def _progress(*, json: bool) -> Progress | None:
-    return None if json or not sys.stderr.isatty() else lambda step: say(f"measuring: {step}")
-
-
-def _texts(
-    named: Named | None,
-    measuring: Measuring,
-    fields: TextFields | None,
-    store: str,
-    jobs: int | None,
-    extraction: Extraction,
-    chosen: Selection,
-) -> Texts:
-    from indexer.evaluation.documents import named_inputs, options_of, read_texts, sampled
-    from indexer.ingest.from_store import stored_inputs
-    from indexer.ingest.indexing import default_jobs
-    from indexer.ingest.sources import Sources
-
-    processes = jobs or default_jobs()
-    if measuring.documents:
-        sources = Sources(measuring.documents, chosen)
-        return read_texts(sources, *extraction.reading(None), processes)
-    if named and named.paths:
-        options, limits = extraction.reading(None)
-        return read_texts(named_inputs(named.paths, chosen), options, limits, processes)
-    with opened(store, read_only=True) as source:
-        options, limits = extraction.reading(options_of(source).content)
-        records = sampled(source, measuring.sample, named.ids if named else ())
-        return read_texts(stored_inputs(source, records, chosen, fields), options, limits, processes)
-
-
-def _show(evaluation: Evaluation, *, as_json: bool) -> None:
-    from indexer.evaluation import showing
-
-    if as_json:
-        answer_json(showing.as_json(evaluation))
+        made = evaluating.evaluate(measuring.schemes, documents=measuring.documents, **how)
+    else:
+        evaluating.require_rules(measuring.schemes, alike=measuring.alike, right=measuring.right)
+        with opened_collection(store, read_only=True) as collection:
+            made = collection.evaluate(measuring.schemes, sample=measuring.sample, **how)
+    if measuring.picture:
+        made.save_picture(measuring.picture)
+    if json:
+        answer_json(made.figures)
         return
-    for line in showing.heading(evaluation):
+    for line in (*made.lines(), ""):
         answer(line)
-    for line in showing.in_words(evaluation):
-        answer(line)
-    answer("")
-    columns = showing.COLUMNS
-    table(columns, showing.rows(evaluation), right=columns[1:])
-
-
-def _write(name: str, text: str) -> None:
-    try:
-        with open(name, "w", encoding="utf-8", opener=own_files.writer) as file:
-            file.write(text)
-    except OSError as error:
-        raise NeardupError(f"{name}: the picture can't be written: {error.strerror}") from error
+    columns, rows = made.table()
+    table(columns, rows, right=columns[1:])
 
 
 COMMANDS = (evaluate,)

@@ -140,7 +140,7 @@ def passages(
     else:
         from indexer.cli.files.row_formats import written_rows
 
-        written_rows(shown, listing.format, listing.output)
+        written_rows(shown, shown.kind, listing.format, listing.output)
     left = f"; --limit {len(rows)} lists all" if len(shown) < len(rows) else ""
     say(counted(len(rows), *_NAMES[listing.by]) + left)
 

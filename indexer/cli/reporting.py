@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from indexer import own_files
 from indexer.cli.options import arguments
+from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Related
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import extraction_options, json_option, opened, store_option
-from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
-from indexer.errors import ExtractionError, NeardupError
-from indexer.extract.base import REASONS
-from indexer.ingest.sources import STDIN
-from indexer.library.options import Extraction, content_of
-from indexer.model.paths import printable_path
+from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
+from indexer.cli.terminal.output import answer, answer_json, printable, say, size
+from indexer.library.options import Extraction, ReportFormat
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.ingest.rereading import StoredTexts
-    from indexer.stores import Store
-    from indexer.text.differences import Difference, Piece
-
-ReportFormat = Literal["html", "json", "csv", "md"]
+    from indexer.text.differences import Difference
 
 _REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
 
 
 @click.command(
+    cls=Answering,
+    answers="indexer.report.figures:ReportFigures",
+    heading="With --format json one object",
     short_help="Report what is duplicated, as a page or in figures.",
     epilog="""
 \b
@@ -107,44 +100,27 @@ def report(
     time_field: str,
 ) -> None:
     """Report how much of the store is duplicated, and where, as a page or in figures."""
-    from indexer import __version__
-    from indexer.report.contents import Asked, build_report, report_csv, report_json, report_markdown
-
-    place = output or ("report.html" if format == "html" else STDIN)
-    # The other formats show no texts.
-    wanted = Asked(clusters, members, pairs if format == "html" else 0, time_field)
-    with opened(store, read_only=True) as source:
-        built = build_report(source, shown_store(store), wanted)
-    if format == "html":
-        from indexer.report.html import report_html
-
-        text = report_html(built, __version__)
-    else:
-        text = {"json": report_json, "csv": report_csv, "md": report_markdown}[format](built)
-    _write(place, text)
-    total = built.figures.total
-    if place != STDIN:
-        redundant = f"{total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%})"
-        say(f"wrote {place}, {size(len(text.encode()))}; redundant: {redundant}")
-    if built.figures.unclustered:
-        say(f"{counted(built.figures.unclustered, 'document')} came since the last clustering; run neardup cluster")
-
-
-def _write(output: str, text: str) -> None:
-    data = text.encode("utf-8")
-    if output == STDIN:
+    place = output or ("report.html" if format == "html" else "-")
+    with opened_collection(store, read_only=True) as collection:
+        # The other formats show no texts.
+        made = collection.report(
+            clusters=clusters, members=members, pairs=pairs if format == "html" else 0, time_field=time_field
+        )
+    if place == "-":
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.write(made.text(format).encode())
         sys.stdout.buffer.flush()
-        return
-    try:
-        with open(output, "wb", opener=own_files.writer) as file:
-            file.write(data)
-    except OSError as error:
-        raise NeardupError(f"{printable_path(output)}: the report can't be written: {error.strerror}") from None
+    else:
+        written = made.save(place, format)
+        redundant = f"{made.redundant:,} of {counted(made.documents, 'document')} ({made.figures.redundant_share:.1%})"
+        say(f"wrote {place}, {size(written)}; redundant: {redundant}")
+    if unclustered := made.figures.unclustered:
+        say(f"{counted(unclustered, 'document')} came since the last clustering; run neardup cluster")
 
 
 @click.command(
+    cls=Answering,
+    answers="indexer.text.differences:Difference",
     name="diff",
     short_help="Show which words differ between two documents.",
     epilog="""
@@ -156,9 +132,7 @@ Examples:
 
 A and B are files, or ids of stored documents, whose files are read again; "id:ID" is always an id. - is standard
 input. On a terminal, removed words are red and struck through, added ones green and underlined; in a pipe, or if
-NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out. With --json
-one object: same, removed, added (counts of words), limit, cut (whether only the first words, up to the limit, were
-compared), and pieces, each with kind (same, changed or skipped), left, right and words.
+NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out.
 """,
 )
 @click.argument("a", type=A_PATH)
@@ -184,50 +158,30 @@ compared), and pieces, each with kind (same, changed or skipped), left, right an
 @json_option
 def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: Extraction, json: bool) -> None:
     """Show which words of A were removed and which of B were added."""
-    from indexer.ingest.rereading import StoredTexts
-    from indexer.text.differences import shortened, word_difference
+    from indexer.library import comparing
 
-    if a == b == STDIN:
+    if a == b == "-":
         raise click.UsageError("only one of A and B can be standard input")
     arguments.require_some_stored((a, b))
     arguments.require_some_file((a, b))
-    with opened(store, read_only=True) if arguments.any_stored((a, b), store) else nullcontext() as source:
-        texts = StoredTexts(source) if source else None
-        left, right = (_text(name, source, texts, extraction) for name in (a, b))
-    difference = word_difference(left, right, limit=max_words)
-    pieces = list(shortened(difference.pieces, context))
+    if arguments.any_stored((a, b), store):
+        with opened_collection(store, read_only=True) as collection:
+            made = collection.diff(a, b, context=context, max_words=max_words, extraction=extraction)
+    else:
+        made = comparing.diff(a, b, context=context, max_words=max_words, extraction=extraction)
     if json:
-        shown = [
-            {"kind": piece.kind, "left": piece.left, "right": piece.right, "words": piece.words} for piece in pieces
-        ]
-        counts = {name: getattr(difference, name) for name in ("same", "removed", "added", "limit", "cut")}
-        answer_json({**counts, "pieces": shown})
-        return
-    _show(difference, pieces)
+        answer_json(made)
+    else:
+        _show(made)
 
 
-def _text(name: str, source: Store | None, texts: StoredTexts | None, extraction: Extraction) -> str:
-    from indexer.extract import extract
-
-    try:
-        if source and texts and arguments.is_id(name):
-            return texts.of(arguments.meant(source, name))
-        options, limits = extraction.reading(content_of(source) if source else None)
-        data = arguments.document_file(name, options, limits)
-        return extract(data, name="" if name == STDIN else name, options=options, limits=limits).text
-    except ExtractionError as error:
-        detail = error.detail or REASONS.get(error.reason, "")
-        shown = printable_path(name)
-        raise ExtractionError(error.reason, detail if shown in detail else f"{shown}: {detail}") from None
-
-
-def _show(difference: Difference, pieces: Iterable[Piece]) -> None:
+def _show(difference: Difference) -> None:
     removed, added, end = ("[-", "{+", ("-]", "+}"))
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         removed, added, end = _REMOVED, _ADDED, (_PLAIN, _PLAIN)
     line: list[str] = []
     if difference.removed or difference.added:
-        for piece in pieces:
+        for piece in difference.pieces:
             if piece.kind == "skipped":
                 _show_line(line)
                 answer(f"... {counted(piece.words, 'unchanged word')} ...")

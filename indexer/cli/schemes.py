@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.options.fields import explained, field_options
+from indexer.cli.options.fields import field_options
 from indexer.cli.options.groups import Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, jobs_option, json_option, opened, store_folder, store_option
@@ -267,6 +267,8 @@ def corpus(
 
 def _why(gathered: GatheredCorpora) -> str:
     """The reasons of what could not be read, to be added to a sentence."""
+    from indexer.ingest.from_store import explained
+
     reasons = "; ".join(f"{explained(reason)} ({count:,})" for reason, count in gathered.failed.most_common())
     return f": {reasons}" if reasons else ""
 

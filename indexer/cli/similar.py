@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.files.questions import Files, holds_many, is_stored
 from indexer.cli.options import arguments
+from indexer.cli.options.answers import Answering
+from indexer.cli.options.arguments import from_stdin
 from indexer.cli.options.columns import column_options
 from indexer.cli.options.groups import Group
-from indexer.cli.options.matching import Matching, match_options, show_rule
+from indexer.cli.options.matching import Matching, match_options
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     extraction_options,
     filter_option,
     json_option,
     only_one,
-    opened,
-    store_folder,
+    opened_collection,
     store_option,
 )
 from indexer.cli.terminal.answers import Answers
 from indexer.cli.terminal.output import shown_store
+from indexer.library.asking import THE_TEXT, holds_many, is_stored
 from indexer.library.options import Extraction, NamedColumns
-from indexer.model import parse_fingerprint
 from indexer.model.paths import printable_path
-
-if TYPE_CHECKING:
-    from indexer.matching.asking import Unanswered
-    from indexer.matching.question import Question
-    from indexer.stores import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +95,9 @@ listing_options = Group(
 
 
 @click.command(
+    cls=Answering,
+    answers="Similar",
+    many=True,
     name="similar",
     short_help="Show what is similar to documents.",
     epilog="""
@@ -125,9 +122,6 @@ Folders, patterns and files with many documents are read as by neardup index, an
 one request. One that can't be read or has no words, and an id that is not stored, are named with the reason, and the
 others answered; the exit code is then 6 or 5.
 
-With --json one object for each document, a line each: query, rule, total (before --limit), not_comparable, and matches,
-the most similar first, each with similarity, near (by the rule), bits (of simhash-doc), label, and the stored document
-as in "neardup show --json"; with --explain also plan.
 """,
 )
 @click.argument("files", metavar="[FILE|DIR|GLOB|ID|-]...", nargs=-1, type=A_PATH)
@@ -152,52 +146,36 @@ def similar_command(
 
     FILE is a file, a folder, a pattern, - for standard input, or else the id of a stored document; there may be many.
     """
-    from indexer.matching.asking import lookup_each
-    from indexer.matching.shorthand import rule_of
-
-    ids = about.identities
-    only_one(**{"FILE": files or None, "--id": ids or None, "--text": about.text, "--hash": about.hash_})
+    ids, text = about.identities, about.text
+    only_one(**{"FILE": files or None, "--id": ids or None, "--text": text, "--hash": about.hash_})
     arguments.require_some_file(files, is_stored)
     arguments.any_stored(list(filter(is_stored, files)), store)
-    with opened(store, read_only=True) as source:
-        if listing.filter is not None:
-            source.narrow(listing.filter)
-        rule = rule_of(matching.wanted, source, hashes=about.hash_ is not None)
+    with opened_collection(store, filter=listing.filter, read_only=True) as collection:
+        wanted = matching.wanted
+        rule = collection.rule(wanted, hashes=about.hash_ is not None)
         if matching.explain:
-            show_rule(rule)
-        shown = Answers(rule, listing.at_least, as_json=json, explain=matching.explain, sole=_sole(files, about))
-        reading = Files(store_folder(store), extraction, columns)
-        answers = lookup_each(
-            source,
-            rule,
-            _questions(source, files, about, reading),
+            collection.tell_plan(rule)
+        shown = Answers(rule, listing.at_least, as_json=json, sole=_sole(files, about))
+        answers = collection.similar_each(
+            None if text is None else [from_stdin(text)],
+            names=files or None,
+            ids=ids or None,
+            hashes=None if about.hash_ is None else [about.hash_],
+            fields=columns,
+            extraction=extraction,
+            match=rule,
             limit=listing.limit,
-            include_short=listing.include_short,
             at_least=listing.at_least,
-            inside=listing.verify_in_engine,
+            include_short=listing.include_short,
+            verify_in_engine=listing.verify_in_engine,
+            explain=matching.explain,
+            parts=shown.is_sole and not wanted.given and listing.at_least is None,
         )
         with shown.progress():
             for answered in answers:
                 shown.show(answered)
-        if not matching.wanted.given and listing.at_least is None:
-            shown.tell_part(source)
-        empty = not shown.found and next(source.scan(sketches=False), None) is None
+        empty = not shown.found and next(iter(collection), None) is None
     return shown.end(f"{shown_store(store)} holds no document; neardup index brings some into it" if empty else "")
-
-
-def _questions(store: Store, files: Sequence[str], about: Asked, reading: Files) -> Iterable[Question | Unanswered]:
-    if files:
-        return reading.questions(store, files)
-    if about.identities:
-        from indexer.matching.asking import stored_questions
-
-        return stored_questions(store, about.identities, arguments.only)
-    if about.text is not None:
-        return [arguments.from_text(about.text)]
-    from indexer.matching.question import Question
-
-    given = about.hash_ or ""
-    return [Question(given, fingerprint=parse_fingerprint(given))]
 
 
 def _sole(files: Sequence[str], about: Asked) -> str | None:
@@ -205,7 +183,7 @@ def _sole(files: Sequence[str], about: Asked) -> str | None:
     if any(map(holds_many, files)):
         return None
     names = [*(printable_path(name.removeprefix("id:")) for name in files), *about.identities]
-    names += [arguments.THE_TEXT] if about.text is not None else []
+    names += [THE_TEXT] if about.text is not None else []
     names += [about.hash_] if about.hash_ is not None else []
     return names[0] if len(names) == 1 else None
 

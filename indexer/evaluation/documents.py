@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from indexer import own_files
 from indexer.errors import UsageError
 from indexer.evaluation.judging import Truth
-from indexer.extract.base import Content, Failed, Item, Limits, Options
+from indexer.extract.base import Failed, Item, Limits, Options
 from indexer.ingest.outcomes import RunCounts, read, texts
 from indexer.ingest.readers import reader_of
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
@@ -107,11 +107,6 @@ def require_two(texts: Texts) -> None:
         )
 
 
-def options_of(store: Store) -> Options:
-    """The options by which the documents of a store are read."""
-    return Options(content=cast(Content, store.info.content))
-
-
 def sampled(store: Store, most: int, wanted: Collection[str] = ()) -> list[Record]:
     """At most `most` documents of a store that have text, and all that are `wanted` by id.
 
@@ -131,19 +126,20 @@ def sampled(store: Store, most: int, wanted: Collection[str] = ()) -> list[Recor
     return [*chosen, *(record for _, record in smallest[: max(0, most - len(chosen))])]
 
 
-def read_truth(path: Path, root: Path | None = None) -> Named:
+def read_truth(path: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Named:
     """The truth in a file of JSON lines: {"a", "b"} for a pair, or {"id", "group"} for a member of a group.
 
-    "id_a" and "id_b" do as well, as `neardup pairs --format jsonl` writes them. A line of a document may have "path",
+    "left" and "right" do as well, as `neardup pairs --format jsonl` writes them. A line of a document may have "path",
     seen from `root` (the file's folder where it is None). A null group is a document that is like no other. Raises
     UsageError that names the file and the line.
     """
     pairs: set[tuple[str, str]] = set()
     groups: dict[str, list[str]] = {}
     paths: dict[str, str] = {}
-    base = root or path.parent
+    path = Path(path)
+    base = Path(root) if root else path.parent
     for number, entry in _lines(path):
-        one, other = entry.get("a", entry.get("id_a")), entry.get("b", entry.get("id_b"))
+        one, other = entry.get("a", entry.get("left")), entry.get("b", entry.get("right"))
         if one is not None and other is not None:
             if str(one) != str(other):
                 pairs.add(_pair(str(one), str(other)))

@@ -39,7 +39,14 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Precision and recall of all candidates that a threshold lets through; None where nothing is divided by."""
+    """Precision and recall of all candidates that a threshold lets through.
+
+    Attributes:
+        threshold: The least similarity (0 to 1)
+        precision: The share of the returned pairs that is right; null for none
+        recall: The share of the wanted pairs that was returned; null for none
+        f1: The harmonic mean of precision and recall; null if one of them is
+    """
 
     threshold: float
     precision: float | None

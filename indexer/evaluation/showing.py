@@ -1,12 +1,11 @@
-"""An evaluation as a table, as JSON and as a picture of its curves."""
+"""An evaluation as a table, in words and as a picture of its curves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from indexer.evaluation.judging import BANDS, Evaluation, Judged, Point, Result
-from indexer.matching.rule import Finder
+from indexer.evaluation.figures import plain_figures
+from indexer.evaluation.judging import BANDS, Evaluation, Judged, Point
 from indexer.text.counts import counted
 
 COLUMNS = (
@@ -29,14 +28,13 @@ COLUMNS = (
 
 def rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
     """A row of the table for each rule; recall by band, then the figures at its threshold, then its costs."""
-    for result in evaluation.results:
-        costs = _costs(evaluation, result)
+    for result, figures in zip(evaluation.results, plain_figures(evaluation).rules, strict=True):
         yield (
             result.rule.name,
             *judged_cells(result.judged, result.rule.measure.similarity),
-            f"{costs['megabytes_per_second']:.1f}",
-            f"{costs['documents_per_second']:,.0f}",
-            f"{costs['payload_octets'] + costs['key_octets']:,.0f}",
+            f"{figures.megabytes_per_second:.1f}",
+            f"{figures.documents_per_second:,.0f}",
+            f"{figures.payload_octets + figures.key_octets:,.0f}",
             f"{result.candidates:,.1f}",
             f"{result.probes:,}",
             f"{result.lookup_seconds * 1e6:,.0f}",
@@ -68,59 +66,6 @@ def in_words(evaluation: Evaluation, first: int = 2) -> Iterator[str]:
         wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"
         share = "" if judged.overall is None else f", and finds {judged.overall:.1%} of what should be found"
         yield f"{result.rule.in_words} calls {counted(judged.returned, 'pair')} near, {wrong}{share}"
-
-
-def as_json(evaluation: Evaluation) -> dict[str, Any]:
-    """The evaluation as JSON types."""
-    return {
-        "documents": evaluation.documents,
-        "bytes": evaluation.text_bytes,
-        "bands": [
-            {"from": low, "to": high, "pairs": count}
-            for (low, high), count in zip(BANDS, evaluation.band_pairs, strict=True)
-        ],
-        "wanted": evaluation.wanted,
-        "truth": evaluation.truth,
-        "notes": list(evaluation.notes),
-        "rules": [_rule(evaluation, result) for result in evaluation.results],
-    }
-
-
-def _rule(evaluation: Evaluation, result: Result) -> dict[str, Any]:
-    rule = result.rule
-    return {
-        "rule": rule.written(whole=True),
-        "finders": [{"scheme": finder.scheme.id, "similarity": finder.similarity} for finder in rule.finders],
-        "measure": rule.measure.scheme.measure if isinstance(rule.measure, Finder) else rule.measure.name,
-        "threshold": rule.measure.similarity,
-        "recall_by_band": list(result.judged.recall),
-        "precision": result.judged.precision,
-        "recall": result.judged.overall,
-        "f1": result.judged.f1,
-        "returned": result.judged.returned,
-        "wrong": result.judged.wrong,
-        "best": _point(result.judged.best),
-        "curve": [_point(point) for point in result.judged.curve],
-        **_costs(evaluation, result),
-        "candidates_per_query": result.candidates,
-        "keys_asked": result.probes,
-        "lookup_seconds": result.lookup_seconds,
-        "without_fingerprint": result.without,
-    }
-
-
-def _costs(evaluation: Evaluation, result: Result) -> dict[str, float]:
-    seconds = max(result.seconds, 1e-9)
-    return {
-        "megabytes_per_second": evaluation.text_bytes / 1e6 / seconds,
-        "documents_per_second": evaluation.documents / seconds,
-        "payload_octets": result.payload_bytes,
-        "key_octets": result.key_bytes,
-    }
-
-
-def _point(point: Point) -> dict[str, float | None]:
-    return {"threshold": point.threshold, "precision": point.precision, "recall": point.recall, "f1": point.f1}
 
 
 def _share(share: float | None) -> str:

@@ -42,6 +42,11 @@ _PAGE = 250
 _PAGE_BYTES = 8 << 20
 
 
+def explained(reason: str) -> str:
+    """A reason of failure, with what to do where that is to be said."""
+    return f"{reason}: {REASONS[reason]}" if reason in REASONS else reason
+
+
 def stored_inputs(
     store: Store, records: Iterable[Record], chosen: Selection, fields: TextFields | None = None
 ) -> Iterator[Input | Rejected]:

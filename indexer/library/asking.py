@@ -1,39 +1,53 @@
-"""Answers of a collection to questions: to one, or to many together."""
+"""The documents that are asked about, as questions: texts, rows, files, standard input, and what is stored."""
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
-from indexer.errors import NotFoundError, UsageError
-from indexer.extract.base import Content, Limits, Options
-from indexer.ingest.indexing import default_jobs
-from indexer.ingest.outcomes import read
-from indexer.ingest.readers.named_columns import KnownColumns
-from indexer.ingest.sources import Selection, Sources
-from indexer.library.forms import described, similar_of, stored_members
-from indexer.library.given import columns_of, documents
-from indexer.library.records import Cluster, Copy, Described, Erased, Failure, Similar, Surplus
-from indexer.library.rows import Rows
-from indexer.matching.asking import Reading, Unanswered, lookup_each, questions_of, stored_questions
-from indexer.matching.question import Question, stored_as
-from indexer.matching.rule import MatchRule
-from indexer.model import Ref, name_of
-from indexer.stores.base import Store
+from indexer import own_files
+from indexer.errors import ExtractionError, NotFoundError, UsageError
+from indexer.extract.base import REASONS, Limits, Options
+from indexer.ingest.readers import ColumnNames, reader_of
+from indexer.ingest.sources import STDIN, Input, Selection, Sources, UnreadableError, read_file
+from indexer.model import Record, Ref, name_of, parse_fingerprint
+from indexer.model.paths import printable_path
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.clustering.prune import Pruning
+    from indexer.library.options import Extraction
+    from indexer.matching.asking import Given, Unanswered
+    from indexer.matching.question import Question
+    from indexer.stores.base import Store
 
 AnyPath = str | os.PathLike[str]
 
+# What a text without a name is called.
+THE_TEXT = "the text"
+_ID = "id:"
+# This many of the places of an ambiguous id are named.
+_LISTED = 5
 
-class Listing(NamedTuple):
-    """The choice of the found documents that are listed: see `Collection.similar`."""
 
-    limit: int | None
-    at_least: float | None
-    include_short: bool
+def is_id(name: str) -> bool:
+    """True if a name means the id of a stored document: it begins with "id:", or there is no such file."""
+    return name.startswith(_ID) or (name != STDIN and not os.path.lexists(name))
+
+
+def is_stored(name: str) -> bool:
+    """The same of a name that may also be a pattern, which some file matches."""
+    is_pattern = glob.has_magic(name) and next(glob.iglob(name, recursive=True), None) is not None
+    return is_id(name) and (name.startswith(_ID) or not is_pattern)
+
+
+def holds_many(name: str) -> bool:
+    """True if a name stands for several documents; a file is judged by its name."""
+    return os.path.isdir(name) or (reader_of(name) is not None if os.path.isfile(name) else not is_stored(name))
 
 
 def names_of(given: Any) -> list[str]:
@@ -45,125 +59,193 @@ def names_of(given: Any) -> list[str]:
     return names
 
 
-def question_of(
-    store: Store, text: AnyPath | None, path: AnyPath | None, identity: str | None, folder: str
-) -> Question:
-    """The one thing that is asked about. Raises UsageError, NotFoundError and ExtractionError."""
-    if sum(given is not None for given in (text, path, identity)) != 1:
-        raise UsageError("ask about one thing: a text, path=, or id=")
-    if identity is not None:
-        [question] = stored_questions(store, names_of([identity]), only)
-        if isinstance(question, Unanswered):
-            raise question.error
-        return question
-    if isinstance(text, str):
-        return Question("the text", text)
+def paths_of(given: AnyPath | Iterable[AnyPath]) -> list[str]:
+    """The paths that are given, one or several."""
+    return [os.fspath(path) for path in ([given] if isinstance(given, str | os.PathLike) else given)]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The way to read what is asked about; `folder` is that of an embedded store's file, empty for another store."""
+
+    store: Store
+    extraction: Extraction
+    columns: ColumnNames
+    folder: str
+
+    def names(self, names: Iterable[str]) -> Iterator[Question | Unanswered]:
+        """The documents that names stand for, in order: files, folders, patterns, "-", or ids of stored documents."""
+        from indexer.matching.asking import stored_questions
+
+        for (stored, named), some in groupby(names, lambda name: (is_stored(name), name.startswith(_ID))):
+            if not stored:
+                yield from self._read(self._items(some))
+            elif named:
+                yield from stored_questions(self.store, (name.removeprefix(_ID) for name in some), only)
+            else:
+                yield from stored_questions(self.store, some, only_or_file)
+
+    def paths(self, paths: Iterable[str]) -> Iterator[Question | Unanswered]:
+        """The documents of files, folders and patterns, in order."""
+        from indexer.ingest.outcomes import read
+
+        return self._read(read(Sources(list(paths), self._selection()), self.extraction.max_size))
+
+    def given(self, documents: Any) -> Iterator[Question | Unanswered]:
+        """Documents as programs have them, in order."""
+        from indexer.ingest.outcomes import read
+        from indexer.library.given import documents as inputs
+
+        return self._read(read(inputs(documents, self.columns), self.extraction.max_size))
+
+    def _read(self, items: Iterable[Given]) -> Iterator[Question | Unanswered]:
+        from indexer.ingest.indexing import default_jobs
+        from indexer.matching.asking import Reading, questions_of
+
+        how = Reading(default_jobs(), *self._reading())
+        return questions_of(self.store, items, how, self.folder)
+
+    def _reading(self) -> tuple[Options, Limits]:
+        return self.extraction.reading(self.store.info.content)  # type: ignore[arg-type]
+
+    def _selection(self) -> Selection:
+        from indexer.ingest.dead_letters import PATTERN
+        from indexer.ingest.readers.named_columns import KnownColumns
+
+        return Selection(
+            exclude=(PATTERN,), base=self.folder, line_limit=self.extraction.max_size, columns=self.columns,
+            known=KnownColumns(self.store),
+        )  # fmt: skip
+
+    def _items(self, names: Iterable[str]) -> Iterator[Given]:
+        from indexer.ingest.outcomes import read
+
+        limit, chosen = self.extraction.max_size, self._selection()
+        for name in names:
+            if _is_special(name):
+                yield _one(name, limit)
+            else:
+                yield from read(Sources([name], chosen), limit)
+
+
+def stored(store: Store, ids: Iterable[str]) -> Iterator[Question | Unanswered]:
+    """Stored documents, by their ids, in order."""
+    from indexer.matching.asking import stored_questions
+
+    return stored_questions(store, (names_of([name])[0] for name in ids), only)
+
+
+def hashes(given: Iterable[str]) -> Iterator[Question]:
+    """Fingerprints of simhash-doc, in base32 or as 16 hexadecimal digits. Raises UsageError."""
+    from indexer.matching.question import Question
+
+    return (Question(text, fingerprint=parse_fingerprint(text)) for text in given)
+
+
+def _is_special(name: str) -> bool:
+    """True if a name is that of no plain file, folder or pattern, or of a file that is in use here."""
+    if name == STDIN or not os.path.lexists(name):
+        return name == STDIN
+    return own_files.is_own(name) or not (os.path.isdir(name) or os.path.isfile(name))
+
+
+def _one(name: str, limit: int) -> Given:
+    """Standard input, and what is named and is no plain file: a pipe is read, the rest is refused with the reason."""
+    from indexer.extract.base import Failed, Item
+
+    try:
+        if name == STDIN:
+            return Item(Input("", "", name=name), content_of_file(name, limit))
+        place = Input("", printable_path(os.path.abspath(name)), name)
+        return Item(place, read_file(name, limit, any_kind=True), name)
+    except (UnreadableError, ExtractionError) as error:
+        return Failed(Input("", "", "" if name == STDIN else name, name=name), error.reason, error.detail)
+
+
+# One document
+
+
+def content_of_file(path: str, limit: int) -> bytes:
+    """The content of a file, or of standard input for "-"; NotFoundError or ExtractionError where there is none."""
+    if path == STDIN:
+        data = sys.stdin.buffer.read(limit + 1)
+        if len(data) > limit:
+            raise ExtractionError("too-large", f"standard input holds more than {counted(limit, 'byte')}")
+        return data
+    if not os.path.lexists(path):
+        raise NotFoundError(f"{printable_path(path)}: no such file")
+    try:
+        return read_file(path, limit, any_kind=not os.path.isdir(path))
+    except UnreadableError as error:
+        raise ExtractionError(error.reason, f"{printable_path(path)}: {error.detail}") from None
+
+
+def from_file(path: str, extraction: Extraction, store: Store | None = None) -> Question:
+    """The document in a file. Raises NotFoundError, ExtractionError that names the file, and UsageError for several."""
     from indexer.extract import extract
+    from indexer.matching.question import Question
 
-    file = os.fspath(cast(str, path if text is None else text))
-    if not os.path.lexists(file):
-        raise NotFoundError(f"{file}: no such file")
-    document = extract(file, options=_options(store))
-    return Question(file, document.text, title=document.title, ref=stored_as(store, file, folder))
-
-
-def questions(
-    store: Store,
-    given: Any,
-    paths: AnyPath | Iterable[AnyPath] | None,
-    ids: Iterable[str] | None,
-    fields: Mapping[str, str] | None,
-    folder: str,
-) -> Iterator[Question | Unanswered]:
-    """The documents that are asked about: given ones, files, or stored ones. Raises UsageError and NotFoundError."""
-    if sum(each is not None for each in (given, paths, ids)) != 1:
-        raise UsageError("ask about documents, paths=, or ids=")
-    if ids is not None:
-        if isinstance(ids, str):
-            raise UsageError("ids= takes a list of ids; for one use similar(id=...)")
-        return stored_questions(store, (names_of([name])[0] for name in ids), only)
-    columns, limits = columns_of(fields), Limits()
-    if paths is not None:
-        named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-        selection = Selection(base=folder, columns=columns, known=KnownColumns(store))
-        inputs = iter(Sources([os.fspath(path) for path in named], selection))
-    else:
-        inputs = documents(given, columns)
-    how = Reading(default_jobs(), _options(store), limits)
-    return questions_of(store, read(inputs, limits.input_bytes), how, folder)
+    options, limits = extraction.reading(store.info.content if store else None)  # type: ignore[arg-type]
+    reader = reader_of(path) if path != STDIN and options.format is None and os.path.isfile(path) else None
+    if reader:
+        raise UsageError(
+            f"{printable_path(path)}: this file holds many documents; index it, and name one of them by its id "
+            "(--format reads it as one document)"
+        )
+    data = content_of_file(path, limits.input_bytes)
+    try:
+        document = extract(data, name="" if path == STDIN else path, options=options, limits=limits)
+    except ExtractionError as error:
+        raise named_error(error, path) from None
+    named = printable_path(path)
+    return Question(named, document.text, title=document.title, format=document.format, pages=document.pages)
 
 
-def answers(
-    store: Store, rule: MatchRule, asked: Iterable[Question | Unanswered], listing: Listing
-) -> Iterator[Similar]:
-    """The documents near each, in order."""
-    found = lookup_each(
-        store, rule, asked, limit=listing.limit, at_least=listing.at_least, include_short=listing.include_short
-    )
-    return (similar_of(each, rule) for each in found)
+def named_error(error: ExtractionError, name: str) -> ExtractionError:
+    """The same error with the name of the document."""
+    detail, shown = error.detail or REASONS.get(error.reason, ""), printable_path(name)
+    return ExtractionError(error.reason, detail if shown in detail else f"{shown}: {detail}")
 
 
-def only(name: str, refs: Sequence[Ref]) -> Ref:
-    """The one identity that a name means. Raises NotFoundError for none, UsageError for several."""
+def from_store(store: Store, name: str) -> Question:
+    """The stored document that a name means in the place of a file."""
+    from indexer.matching.question import Question
+
+    record = meant(store, name)
+    return Question(name.removeprefix(_ID), record=record, title=record.title, format=record.format, ref=record.ref)
+
+
+def meant(store: Store, name: str) -> Record:
+    """The record that a name means in the place of a file; NotFoundError says that there is no such file either."""
+    [refs] = store.find_each([name.removeprefix(_ID)])
+    choose: Callable[[str, Sequence[Ref]], Ref] = only if name.startswith(_ID) else only_or_file
+    [record] = store.get([choose(name.removeprefix(_ID), refs)])
+    if record is None:
+        raise missing(name.removeprefix(_ID))
+    return record
+
+
+def only(identity: str, refs: Sequence[Ref]) -> Ref:
+    """The one identity that a name means. Raises NotFoundError for none, and UsageError that lists several."""
     if not refs:
-        raise NotFoundError(f"{name}: no document with this id is stored")
+        raise missing(identity)
     if len(refs) > 1:
-        raise UsageError(f"{name}: {len(refs)} documents have this id: name one as {name_of(refs[0])}")
+        several = len({(ref.index, ref.id) for ref in refs}) < len(refs)
+        named = [name_of(replace(ref, routing=ref.routing or "") if several else ref) for ref in refs[:_LISTED]]
+        shown = ", ".join(named) + (", ..." if len(refs) > _LISTED else "")
+        raise UsageError(
+            f"{identity}: {len(refs)} documents have this id: {shown}; name one of them so, or open its index alone"
+        )
     return refs[0]
 
 
-def _options(store: Store) -> Options:
-    return Options(content=cast(Content, store.info.content))
+def only_or_file(name: str, refs: Sequence[Ref]) -> Ref:
+    """The same of what may have been meant for a file."""
+    if not refs:
+        raise NotFoundError(f"{printable_path(name)}: no such file, and no document with this id is stored")
+    return only(name, refs)
 
 
-def stored_rows(store: Store, refs: Sequence[Ref]) -> list[Described]:
-    """The stored documents with these identities, without those that are not there."""
-    return [described(*known) for known in store.described(refs) if known is not None]
-
-
-def cluster_rows(store: Store, least: int) -> list[Cluster]:
-    """The stored clusters of at least `least` documents, the largest first."""
-    from indexer.clustering.stored import stored_clusters
-
-    rows = [
-        Cluster(one.id, len(one.members), name_of(one.canonical), tuple(map(name_of, one.members)), one.similarities)
-        for one in stored_clusters(store, least=least)
-    ]
-    return sorted(rows, key=lambda one: (-one.size, one.id))
-
-
-def surplus_rows(pruning: Pruning) -> list[Surplus]:
-    """The documents that repeat a kept one, and why some of them are kept."""
-    return [
-        Surplus(
-            **stored_members(one.record), cluster=one.cluster, repeats=name_of(one.repeats), similarity=one.similarity,
-            identical=one.identical, kept=one.kept, differs=one.differs,
-        )
-        for one in pruning.surplus()
-    ]  # fmt: skip
-
-
-def failure_rows(store: Store, reason: str | None = None) -> Iterator[Failure]:
-    """The recorded failures, all or those for one reason."""
-    for failure in store.failures():
-        if not reason or failure.reason == reason:
-            yield Failure(name_of(failure.ref), failure.source, failure.reason, failure.detail, failure.failed_at)
-
-
-def erased(store: Store, refs: Sequence[Ref], rule: MatchRule | None, *, dry_run: bool) -> Erased:
-    """Delete documents and their copies, or list them in a dry run. Raises UsageError."""
-    from indexer.clustering.copies import Copies
-
-    copies = Copies(store, refs, rule)
-    outcomes = {"listed": copies.found} if dry_run else copies.delete().by_outcome
-    rows = [
-        Copy(
-            **stored_members(one.record), copy_of=name_of(one.of), similarity=one.similarity, identical=one.identical,
-            outcome=outcome, left=one.left,
-        )
-        for outcome, some in outcomes.items()
-        for one in some
-    ]  # fmt: skip
-    deleted, stripped, changed = (len(outcomes.get(name, ())) for name in ("deleted", "stripped", "changed"))
-    unseen = copies.uncompared
-    return Erased(Rows(Copy, rows), deleted, stripped, changed, unseen.documents, unseen.failures)
+def missing(identity: str) -> NotFoundError:
+    """The error for an id that no document has."""
+    return NotFoundError(f"{identity or repr(identity)}: no document with this id is stored")

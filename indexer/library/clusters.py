@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.errors import UsageError
-from indexer.library import asking
-from indexer.library.forms import unread_of
+from indexer.library.forms import stored_members, unread_of
 from indexer.library.held import Held
 from indexer.library.records import Cluster, Clustering, Pruned, SharedKey, Surplus, Written
 from indexer.library.rows import Rows
-from indexer.matching.rule import MatchRule
+from indexer.library.rules import AnyRule
 from indexer.model import name_of
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
+    from indexer.clustering.prune import Pruning
+    from indexer.library.evaluating import Evaluated, Named
+    from indexer.library.options import Extraction, NamedFields
     from indexer.library.reports import Report
+
+
+class SurplusStream(Iterator[Surplus]):
+    """An iterator over the documents that repeat a kept one; its `tally` counts those that have come.
+
+    They were near by `rule`.
+    """
+
+    def __init__(self, pruning: Pruning, surplus: Iterator[Any]) -> None:
+        from indexer.clustering.prune import Tally
+
+        self.rule, self.tally, self._surplus = pruning.rule, Tally(), surplus
+
+    def __next__(self) -> Surplus:
+        one = next(self._surplus)
+        self.tally.add(one)
+        return Surplus(
+            **stored_members(one.record), cluster=one.cluster, repeats=name_of(one.repeats), similarity=one.similarity,
+            identical=one.identical, kept=one.kept, differs=one.differs,
+        )  # fmt: skip
 
 
 class Clusters(Held):
@@ -26,34 +48,40 @@ class Clusters(Held):
     def cluster(
         self,
         *,
-        match: str | MatchRule | None = None,
+        match: AnyRule = None,
         bound: float | None = None,
         canonical: str | CanonicalRule | None = None,
+        prefer: Sequence[str] = (),
         dry_run: bool = False,
         threads: int | None = None,
+        explain: bool = False,
     ) -> Clustering:
         """Assign every document to its cluster, as `neardup cluster` does, and write the changes.
 
         `bound` (0 to 1) is how far apart two documents of a cluster may be; `canonical` chooses the canonical one:
-        "earliest", "longest", "declared", "field:NAME" or "field:NAME:desc". What is not given is as in the last
-        clustering; a UserWarning says what is not as it was. With `dry_run` nothing is written.
+        "earliest", "longest", "declared", "field:NAME", "field:NAME:desc", or "source", by the patterns in `prefer`.
+        What is not given is as in the last clustering; a UserWarning says what is not as it was. With `dry_run` nothing
+        is written; `explain` tells what the rule looks up.
         """
         from indexer.clustering.canonical import canonical_asked
         from indexer.clustering.clusters import cluster
         from indexer.clustering.memory import obeyed
         from indexer.matching.measures.reading import reader_of
 
-        chosen = canonical_asked(canonical)
+        chosen = canonical_asked(canonical, prefer)
         with self._lock, self.store.turn(wanted=not dry_run):
             before = self.store.contended.count
-            asked = None if match is None else self._rule(match)
-            rule, bound, chosen, changed = obeyed(self.store, asked, bound, chosen)
+            rule, bound, chosen, changed = obeyed(self.store, self.rule_asked(match), bound, chosen)
             if changed:
-                warnings.warn(f"{self.name}: {changed}", stacklevel=2)
+                self.tell(changed, level="warning")
+            self.tell_size(rule)
+            if explain:
+                self.tell_plan(rule)
             reader = reader_of(self.store, rule)
             made = cluster(
                 self.store, rule, bound=bound, canonical=chosen, dry_run=dry_run, threads=threads, reader=reader
             )
+            contended = self.tell_contended(before)
         costliest = (
             SharedKey(name_of(each.example), each.scheme, each.documents, each.comparisons) for each in made.costliest
         )
@@ -61,13 +89,21 @@ class Clusters(Held):
         return Clustering(
             str(rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
             made.split, made.comparisons, tuple(costliest), unread_of(reader.unread if reader else {}), written,
-            self.store.contended.count - before, changed, dry_run,
+            contended, changed, dry_run,
         )  # fmt: skip
 
     def clusters(self, *, least: int = 2) -> Rows[Cluster]:
         """The stored clusters of at least `least` documents, the largest first."""
+        from indexer.clustering.stored import stored_clusters
+
         with self._lock:
-            return Rows(Cluster, asking.cluster_rows(self.store, least))
+            rows = [
+                Cluster(
+                    one.id, len(one.members), name_of(one.canonical), tuple(map(name_of, one.members)), one.similarities
+                )
+                for one in stored_clusters(self.store, least=least)
+            ]
+        return Rows(Cluster, sorted(rows, key=lambda one: (-one.size, one.id)))
 
     def prune(
         self,
@@ -88,28 +124,77 @@ class Clusters(Held):
         another field that differs, except for those in `ignore_field`. Raises UsageError if deleting requires a
         verification, and where documents can't be deleted so.
         """
-        if (with_documents and not (delete or dry_run)) or (ignore_field and not with_documents):
-            raise UsageError("with_documents goes with delete or dry_run, and ignore_field with with_documents")
-        if isinstance(ignore_field, str):
-            raise UsageError(f"ignore_field {ignore_field!r}: give a list of names")
+        if with_documents and not (delete or dry_run):
+            raise UsageError("with_documents goes with delete or dry_run")
+        with self._lock, self.store.turn(wanted=not dry_run):
+            before = self.store.contended.count
+            pruning = self._pruning(identical, verify, unverified, with_documents, ignore_field)
+            if dry_run:
+                return Pruned(Rows(Surplus, SurplusStream(pruning, pruning.surplus())))
+            if delete:
+                held = len(self.store.stripped)
+                deleted = pruning.delete()
+                stripped = len(self.store.stripped) - held
+                contended = self.tell_contended(before)
+                return Pruned(deleted=deleted - stripped, stripped=stripped, contended=contended)
+            done = pruning.mark()
+            return Pruned(marked=done.documents, unmarked=done.removed, contended=self.tell_contended(before))
+
+    def surplus(
+        self,
+        *,
+        delete: bool = False,
+        identical: bool = False,
+        verify: Literal["sketch", "text"] | None = None,
+        unverified: bool = False,
+        with_documents: bool = False,
+        ignore_field: Sequence[str] = (),
+    ) -> SurplusStream:
+        """The documents that `prune` would mark, one by one as they are compared, or would delete with `delete`.
+
+        Raises UsageError as `prune` does.
+        """
+        with self._lock:
+            pruning = self._pruning(identical, verify, unverified, with_documents, ignore_field)
+            if delete:
+                pruning.require_verified()
+        return SurplusStream(pruning, self._turns(pruning.surplus))
+
+    def _pruning(
+        self, identical: bool, verify: str | None, unverified: bool, with_documents: bool, ignored: Sequence[str]
+    ) -> Pruning:
         from indexer.clustering.prune import Pruning, verification
 
-        with self._lock, self.store.turn(wanted=not dry_run):
-            measure = verification(self.store, verify) if verify else None
-            pruning = Pruning(
-                self.store, verify=measure, unverified=unverified, identical=identical,
-                with_documents=with_documents, ignored=ignore_field,
+        if ignored and not with_documents:
+            raise UsageError("ignore_field goes with with_documents")
+        if isinstance(ignored, str):
+            raise UsageError(f"ignore_field {ignored!r}: give a list of names")
+        return Pruning(
+            self.store, verify=verification(self.store, verify) if verify else None, unverified=unverified,
+            identical=identical, with_documents=with_documents, ignored=ignored,
+        )  # fmt: skip
+
+    def evaluate(  # noqa: PLR0913 - they are options of the command
+        self,
+        rules: Sequence[str] = (),
+        *,
+        truth: Named | str | os.PathLike[str] | None = None,
+        sample: int = 2000,
+        alike: float = 0.8,
+        right: float = 0.5,
+        fields: NamedFields | None = None,
+        jobs: int | None = None,
+        extraction: Extraction | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> Evaluated:
+        """Measure match rules on a `sample` of the documents; see `indexer.library.evaluating.evaluate`."""
+        from indexer.library.evaluating import evaluate
+
+        with self._lock:
+            return evaluate(
+                rules, truth=truth, sample=sample, alike=alike, right=right, fields=fields, jobs=jobs,
+                extraction=extraction, store=self.store, progress=progress,
             )  # fmt: skip
-            none: Rows[Surplus] = Rows(Surplus)
-            if delete and not dry_run:
-                before = len(self.store.stripped)
-                deleted = pruning.delete()
-                stripped = len(self.store.stripped) - before
-                return Pruned(none, deleted=deleted - stripped, stripped=stripped)
-            if not dry_run:
-                done = pruning.mark()
-                return Pruned(none, marked=done.documents, unmarked=done.removed)
-            return Pruned(Rows(Surplus, asking.surplus_rows(pruning)))
 
     def report(self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, time_field: str = "") -> Report:
         """A report on what is duplicated, as figures or a page. Raises UsageError if there was no clustering yet."""

@@ -11,6 +11,7 @@ from indexer.ingest.indexing import store_info
 from indexer.library.clusters import Clusters
 from indexer.library.contents import Contents
 from indexer.library.nearness import Nearness
+from indexer.library.opening import Tell, tell_made, warned
 from indexer.library.repeated import Repeated
 from indexer.matching.kept import schemes_of_new
 from indexer.model import SIMHASH_DOC
@@ -30,6 +31,7 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
     wait: float = DEFAULT_WAIT,
     turns: bool = True,
     refresh: Refresh = "wait",
+    tell: Tell = warned,
 ) -> Collection:
     """Open the collection in a store, a file or the URL of an index in an engine; `create` makes a new store.
 
@@ -39,7 +41,8 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
     file has one writer at a time: processes that share it take turns, one for each batch that is written, for a whole
     call where that compares or clusters, and wait up to `wait` seconds for theirs; without `turns` one keeps its turn
     from its first change to the end. In an engine `refresh` says when changes can be found: at the end of a call
-    ("wait"), also after each batch ("true"), or when the index refreshes itself ("none"). Raises StoreError,
+    ("wait"), also after each batch ("true"), or when the index refreshes itself ("none"). What a user of the store
+    should know is a UserWarning, unless `tell` takes the sentences. Raises StoreError,
     NoStoreError if there is no store and none is made, and UsageError.
     """
     try:
@@ -58,7 +61,10 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
         if turns:
             opened.take_turns()
         opened.refresh = refresh
-        return Collection(opened, shown_name(os.fspath(store)), schemes or ())
+        tell_made(opened, os.fspath(store), tell)
+        for notice in opened.notices() if read_only else ():
+            tell(notice, level="warning")
+        return Collection(opened, shown_name(os.fspath(store)), schemes or (), tell)
     except BaseException:
         opened.close()
         raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -14,18 +13,18 @@ from indexer.ingest.indexing import IndexingSummary, Settings, default_jobs
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
-from indexer.library import asking
+from indexer.library.forms import stored_members
 from indexer.library.given import columns_of, document, documents
 from indexer.library.held import AT_ONCE, Held, Progress
 from indexer.library.indexing import arrivals, indexed, with_added
 from indexer.library.options import Arriving, content_of
 from indexer.library.outcomes import Indexed
-from indexer.library.records import Described, Erased, Failure
+from indexer.library.records import Copy, Described, Erased, Failure
 from indexer.library.rows import Rows
 from indexer.matching.rule import MatchRule
-from indexer.model import DEFAULT_MIN_TOKENS
+from indexer.model import DEFAULT_MIN_TOKENS, Ref, name_of
 from indexer.model.chunking import chunks
-from indexer.stores import Stats
+from indexer.stores import Stats, Store
 
 
 class Contents(Held):
@@ -126,7 +125,7 @@ class Contents(Held):
         """
         with self._lock, self.store.turn(wanted=not dry_run):
             refs = self._refs(ids)
-            return asking.erased(self.store, refs, None if match is None else self._rule(match), dry_run=dry_run)
+            return erased(self.store, refs, None if match is None else self.rule(match), dry_run=dry_run)
 
     def failures(self, *, reason: str | None = None) -> Rows[Failure]:
         """The documents that could not be indexed, and why; with `reason` those that failed for it."""
@@ -134,7 +133,7 @@ class Contents(Held):
 
     def iter_failures(self, *, reason: str | None = None) -> Iterator[Failure]:
         """Yield the failures one by one; see `failures`."""
-        return self._turns(lambda: asking.failure_rows(self.store, reason))
+        return self._turns(lambda: failure_rows(self.store, reason))
 
     def stats(self) -> Stats:
         """Counts of the store."""
@@ -179,16 +178,38 @@ class Contents(Held):
                     progress(summary.done, total)
                 yield item
 
-        def tell(text: str, *, level: str = "info", **_fields: object) -> None:
-            if level != "info":
-                warnings.warn(f"{self.name}: {text}", stacklevel=6)
-
         with self._lock, self.store.turn(wanted=bool(arriving)):
             schemes = with_added(self.store, self._added)
             made = replace(settings, options=Options(content=content_of(self.store)), schemes=schemes)
             has_read = inputs.has_read if isinstance(inputs, Sources) else None
-            with arrivals(self.store, arriving, tell) as coming:
+            with arrivals(self.store, arriving, self.tell) as coming:
                 run_index(read_items(), self.store, made, summary=summary, arrivals=coming, has_read=has_read)
         if progress:
             progress(summary.done, total)
         return indexed(self.name, summary, coming, left_out=inputs.left_out if isinstance(inputs, Sources) else 0)
+
+
+def failure_rows(store: Store, reason: str | None = None) -> Iterator[Failure]:
+    """The recorded failures, all or those for one reason."""
+    for failure in store.failures():
+        if not reason or failure.reason == reason:
+            yield Failure(name_of(failure.ref), failure.source, failure.reason, failure.detail, failure.failed_at)
+
+
+def erased(store: Store, refs: Sequence[Ref], rule: MatchRule | None, *, dry_run: bool) -> Erased:
+    """Delete documents and their copies, or list them in a dry run. Raises UsageError."""
+    from indexer.clustering.copies import Copies
+
+    copies = Copies(store, refs, rule)
+    outcomes = {"listed": copies.found} if dry_run else copies.delete().by_outcome
+    rows = [
+        Copy(
+            **stored_members(one.record), copy_of=name_of(one.of), similarity=one.similarity, identical=one.identical,
+            outcome=outcome, left=one.left,
+        )
+        for outcome, some in outcomes.items()
+        for one in some
+    ]  # fmt: skip
+    deleted, stripped, changed = (len(outcomes.get(name, ())) for name in ("deleted", "stripped", "changed"))
+    unseen = copies.uncompared
+    return Erased(Rows(Copy, rows), deleted, stripped, changed, unseen.documents, unseen.failures)

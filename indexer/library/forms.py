@@ -110,13 +110,12 @@ def similar_of(answered: Answered | Unanswered, rule: MatchRule, plan: RulePlan 
 
     if isinstance(answered, Unanswered):
         nothing = Rows(Match, note=str(answered.error))
-        return Similar(
-            Query(answered.name, "", None, None, 0), str(rule), plan, 0, 0, (), nothing, answered.error
-        )  # fmt: skip
+        query = Query(answered.name, "", **hash_members(None))
+        return Similar(query, str(rule), plan, 0, 0, (), nothing, error=answered.error)
     question, answer = answered
     matches = Rows(Match, map(match_of, answer.matches), _note(answered))
     unread = unread_of(answer.unread)
-    return Similar(query_of(question), str(rule), plan, answer.total, answer.lacking, unread, matches, None)
+    return Similar(query_of(question), str(rule), plan, answer.total, answer.lacking, unread, matches)
 
 
 def _note(answered: Answered) -> str:

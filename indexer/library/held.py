@@ -11,9 +11,11 @@ from typing import Self, TypeVar
 
 from indexer.errors import StoreError
 from indexer.library import asking
+from indexer.library.forms import described
+from indexer.library.opening import Tell, tell_contended, warned
 from indexer.library.records import Described
 from indexer.library.rows import html_table
-from indexer.matching.rule import MatchRule, default_rule, parse_rule
+from indexer.library.rules import AnyRule, MatchRule, explained, is_asked, rule_of
 from indexer.model import Ref
 from indexer.stores import Store
 from indexer.text.counts import counted
@@ -26,18 +28,40 @@ AT_ONCE = 500
 
 
 class Held:
-    """A store that is open, under the `name` that its user gave."""
+    """A store that is open, under the `name` that its user gave; `tell` is called with what its user should know."""
 
-    def __init__(self, store: Store, name: str, schemes: Sequence[str] = ()) -> None:
-        self.store, self.name = store, name
+    def __init__(self, store: Store, name: str, schemes: Sequence[str] = (), tell: Tell = warned) -> None:
+        self.store, self.name, self.tell = store, name, tell
         self._added = tuple(schemes)
         self._lock = threading.RLock()
 
-    def notices(self) -> list[str]:
-        """The remarks on the state of the store that its user should know, a sentence each."""
+    def rule(self, match: AnyRule = None, *, hashes: bool = False) -> MatchRule:
+        """The rule that is asked for, else the store's default; with `hashes` for hashes of simhash-doc alone.
+
+        Raises UsageError, and IncompatibleStoreError if the store has a scheme with other parameters.
+        """
         with self._lock:
-            made = self.store.created and not self.store.capabilities.embedded
-            return [f"there was no index {self.name}, so it was made"] * made + self.store.notices()
+            return rule_of(match, self.store, hashes=hashes)
+
+    def rule_asked(self, match: AnyRule) -> MatchRule | None:
+        """The rule that is asked for, None where nothing is. Raises what `rule` does."""
+        return self.rule(match) if is_asked(match) else None
+
+    def tell_plan(self, rule: MatchRule) -> None:
+        """Tell what a rule looks up, and what that guarantees or is expected to miss."""
+        for line in explained(rule):
+            self.tell(line)
+
+    def tell_size(self, rule: MatchRule) -> None:
+        """Tell if the store is too large for what holds something of each document."""
+        from indexer.matching import room
+
+        if sentence := room.remark_on(self.store.count(), rule, room.available_memory()):
+            self.tell(sentence, level="warning")
+
+    def tell_contended(self, before: int = 0) -> int:
+        """Tell which documents were left as they are since there were `before`; how many."""
+        return tell_contended(self.store, self.tell) - before if self.store.contended.count > before else 0
 
     def close(self) -> None:
         """Close the store; it may be called twice."""
@@ -68,11 +92,6 @@ class Held:
         except StoreError:
             return "closed"
 
-    def _rule(self, match: str | MatchRule | None) -> MatchRule:
-        if match is None:
-            return default_rule(self.store)
-        return match if isinstance(match, MatchRule) else parse_rule(match, self.store)
-
     def _refs(self, given: str | Iterable[str]) -> list[Ref]:
         """The identities that names mean, without those that mean none. UsageError where one means several."""
         names = asking.names_of(given)
@@ -80,7 +99,7 @@ class Held:
         return [asking.only(name, refs) for name, refs in found if refs]
 
     def _stored(self, refs: Sequence[Ref]) -> list[Described]:
-        return asking.stored_rows(self.store, refs)
+        return [described(*known) for known in self.store.described(refs) if known is not None]
 
     def _turns(self, make: Callable[[], Iterator[T]], at_once: int = AT_ONCE) -> Iterator[T]:
         """The items of an iterator over the store, some at a time, so that other threads have their turn between."""

@@ -1,29 +1,44 @@
-"""What is near in a collection: lookups and pairs."""
+"""What is near in a collection: lookups, pairs, and two documents beside each other."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from indexer.library import asking
-from indexer.library.forms import pair_of, similar_of
+from indexer.errors import UsageError
+from indexer.library import asking, comparing
+from indexer.library.asking import AnyPath
+from indexer.library.forms import match_of, plan_of, similar_of
+from indexer.library.given import columns_of
 from indexer.library.held import Held
-from indexer.library.records import Match, Pair, Similar
+from indexer.library.options import Extraction, NamedColumns
+from indexer.library.pairing import PairStream, is_list, other_nodes
+from indexer.library.records import Comparison, Match, Pair, RulePlan, Similar
 from indexer.library.rows import Rows
-from indexer.matching.rule import MatchRule
+from indexer.library.rules import AnyRule
+
+if TYPE_CHECKING:
+    from indexer.matching.asking import Unanswered
+    from indexer.matching.question import Question
+    from indexer.text.differences import Difference
 
 
 class Nearness(Held):
     """What is near in a collection."""
 
+    def plan(self, match: AnyRule = None) -> RulePlan:
+        """The plan of a rule: what it looks up, and what that guarantees. Raises UsageError."""
+        with self._lock:
+            return plan_of(self.rule(match))
+
     def similar(
         self,
-        text: str | os.PathLike[str] | None = None,
+        text: AnyPath | None = None,
         *,
-        path: str | os.PathLike[str] | None = None,
+        path: AnyPath | None = None,
         id: str | None = None,  # noqa: A002
-        match: str | MatchRule | None = None,
+        match: AnyRule = None,
         limit: int | None = 10,
         at_least: float | None = None,
         include_short: bool = False,
@@ -37,62 +52,171 @@ class Nearness(Held):
         from indexer.matching.asking import Answered
         from indexer.matching.lookups import lookup
 
+        if sum(given is not None for given in (text, path, id)) != 1:
+            raise UsageError("ask about one thing: a text, path=, or id=")
         with self._lock:
-            rule = self._rule(match)
-            question = asking.question_of(self.store, text, path, id, self._folder)
+            rule = self.rule(match)
+            question = self._question(text, path, id)
             answer = lookup(
                 self.store, rule, question, limit=limit, at_least=at_least, include_short=include_short,
                 exclude=question.ref,
             )  # fmt: skip
         return similar_of(Answered(question, answer), rule).matches
 
-    def similar_each(
+    def similar_each(  # noqa: PLR0913 - they are options of the command
         self,
-        documents_: Any = None,
+        documents: Any = None,
         *,
-        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
+        paths: AnyPath | Iterable[AnyPath] | None = None,
         ids: Iterable[str] | None = None,
-        fields: Mapping[str, str] | None = None,
-        match: str | MatchRule | None = None,
+        names: Iterable[str] | None = None,
+        hashes: Iterable[str] | None = None,
+        fields: Mapping[str, str] | NamedColumns | None = None,
+        extraction: Extraction | None = None,
+        match: AnyRule = None,
         limit: int | None = 10,
         at_least: float | None = None,
         include_short: bool = False,
+        verify_in_engine: bool = False,
+        explain: bool = False,
+        parts: bool = False,
     ) -> Iterator[Similar]:
         """Yield what `similar` answers for each of many documents, in order; in an engine 50 are one request.
 
-        Documents and `fields` are as for `add_many`, `paths` as for `index`; or they are stored ones, by `ids`. A
+        Documents and `fields` are as for `add_many`, `paths` as for `index`; or they are stored ones, by `ids`, or
+        fingerprints, by `hashes`; `names` are what `neardup similar` takes: paths, "-" for standard input, and ids. A
         document is no answer to itself: one with its id and source, or its path, is left out. One that can't be read,
-        or is not stored, has an `error`. Memory: that of 50 documents. Raises UsageError.
+        or is not stored, has an `error`. With `explain` each has the `plan` of the rule; with `parts`, what is near
+        nothing has the document that holds a part of it. `verify_in_engine` is for a rule of simhash-doc alone, and
+        changes no answer. Memory: that of 50 documents. Raises UsageError.
         """
+        ways = {"documents": documents, "paths": paths, "ids": ids, "names": names, "hashes": hashes}
+        if len(given := [way for way, value in ways.items() if value is not None]) != 1:
+            raise UsageError("ask about documents, paths=, ids=, names= or hashes=")
+        if given == ["ids"] and isinstance(ids, str):
+            raise UsageError("ids= takes a list of ids; for one use similar(id=...)")
+        from indexer.matching.asking import lookup_each
 
         with self._lock:
-            asked = asking.questions(self.store, documents_, paths, ids, fields, self._folder)
-            listing = asking.Listing(limit, at_least, include_short)
-            found = asking.answers(self.store, self._rule(match), asked, listing)
-        return self._turns(lambda: found, 1)
+            rule = self.rule(match, hashes=hashes is not None)
+            extraction = extraction or Extraction()
+            columns = fields.columns(extraction) if isinstance(fields, NamedColumns) else columns_of(fields)
+            how = asking.Asking(self.store, extraction, columns, self._folder)
+            asked: Iterable[Question | Unanswered]
+            if paths is not None:
+                asked = how.paths(asking.paths_of(paths))
+            elif names is not None:
+                asked = how.names(names)
+            elif ids is not None:
+                asked = asking.stored(self.store, ids)
+            else:
+                asked = asking.hashes(hashes) if hashes is not None else how.given(documents)
+            plan = plan_of(rule) if explain else None
+            found = lookup_each(
+                self.store, rule, asked, limit=limit, at_least=at_least, include_short=include_short,
+                inside=verify_in_engine,
+            )  # fmt: skip
+            answers = ((each, similar_of(each, rule, plan)) for each in found)
+        return self._turns(lambda: (self._with_part(*each) if parts else each[1] for each in answers), 1)
+
+    def _with_part(self, answered: Any, similar: Similar) -> Similar:
+        """An answer without matches with the document that holds most of what was asked about, or is most in it."""
+        from indexer.matching.lookups import nearest_part
+
+        if similar.error or similar.total or not similar.query.tokens:
+            return similar
+        part = nearest_part(self.store, answered.question, exclude=answered.question.ref)
+        return similar if part is None else replace(similar, part=match_of(part), part_rule=str(part.rule))
+
+    def _question(self, text: AnyPath | None, path: AnyPath | None, identity: str | None) -> Question:
+        from indexer.matching.asking import Unanswered
+        from indexer.matching.question import Question, stored_as
+
+        if identity is not None:
+            [question] = asking.stored(self.store, asking.names_of([identity]))
+            if isinstance(question, Unanswered):
+                raise question.error
+            return question
+        if isinstance(text, str):
+            return Question(asking.THE_TEXT, text)
+        [file] = asking.paths_of(path if text is None else text)  # type: ignore[arg-type]
+        question = asking.from_file(file, Extraction(), self.store)
+        return replace(question, name=file, ref=stored_as(self.store, file, self._folder))
+
+    def compare(self, a: str, b: str, *, match: AnyRule = None, extraction: Extraction | None = None) -> Comparison:
+        """Two documents beside each other, which are files, or stored documents named by id ("id:ID" is always one).
+
+        "-" is standard input. Raises UsageError, NotFoundError and ExtractionError.
+        """
+        with self._lock:
+            return comparing.compare(a, b, match=self.rule(match), extraction=extraction, store=self.store)
+
+    def diff(
+        self, a: str, b: str, *, context: int = 12, max_words: int = 100_000, extraction: Extraction | None = None
+    ) -> Difference:
+        """The words that differ between two documents, as for `compare`; files of stored ones are read again.
+
+        `context` unchanged words are shown around each change. Only the first `max_words` of each are compared: the
+        time grows with the square of that. Raises UsageError, NotFoundError and ExtractionError.
+        """
+        with self._lock:
+            return comparing.diff(
+                a, b, context=context, max_words=max_words, extraction=extraction, store=self.store
+            )  # fmt: skip
 
     def iter_pairs(
-        self, *, match: str | MatchRule | None = None, collapse: bool = False, include_short: bool = False,
+        self,
+        *,
+        match: AnyRule = None,
+        collapse: bool = False,
+        include_short: bool = False,
+        against: AnyPath | None = None,
         threads: int | None = None,
-    ) -> Iterator[Pair]:  # fmt: skip
-        """Yield every pair of documents that the rule calls near, as it is found; see `pairs`."""
+    ) -> PairStream:
+        """Every pair of documents that the rule calls near, as it is found; see `pairs`.
+
+        What the iterator says of the documents that were not compared is complete when it has ended.
+        """
+        from indexer.matching.measures.reading import reader_of
         from indexer.matching.pairing import pairs_of
 
+        if against is not None and collapse:
+            raise UsageError("collapse is for the pairs of one store, and not against another")
         with self._lock:
-            rule = self._rule(match)
+            rule = self.rule(match, hashes=against is not None and is_list(against))
+            self.tell_size(rule)
+            reader = reader_of(self.store, rule)
+            other = None if against is None else other_nodes(self.store, rule, against, include_short=include_short)
         pairs = self._turns(
-            lambda: pairs_of(self.store, rule, collapse=collapse, include_short=include_short, threads=threads)
+            lambda: pairs_of(
+                self.store,
+                rule,
+                against=other,
+                collapse=collapse,
+                include_short=include_short,
+                threads=threads,
+                reader=reader,
+            )
         )
-        return (pair_of(pair, rule) for pair in pairs)
+        return PairStream(self.store, rule, pairs, reader, other, include_short=include_short)
 
     def pairs(
-        self, *, match: str | MatchRule | None = None, collapse: bool = False, include_short: bool = False,
+        self,
+        *,
+        match: AnyRule = None,
+        collapse: bool = False,
+        include_short: bool = False,
+        against: AnyPath | None = None,
         threads: int | None = None,
-    ) -> Rows[Pair]:  # fmt: skip
+    ) -> Rows[Pair]:
         """Every pair of documents that the rule calls near, the most similar first.
 
-        With `collapse`, documents with equal sketches are paired only with the first of them. Short documents are left
-        out unless `include_short`. Memory grows with the number of pairs; `iter_pairs` avoids that.
+        With `collapse`, documents with equal sketches are paired only with the first of them. With `against` the pairs
+        are of a document of this collection and one of another store, or of a list of fingerprints as printed by
+        `neardup hash --json`. Short documents are left out unless `include_short`. Memory grows with the number of
+        pairs; `iter_pairs` avoids that.
         """
-        iterated = self.iter_pairs(match=match, collapse=collapse, include_short=include_short, threads=threads)
+        iterated = self.iter_pairs(
+            match=match, collapse=collapse, include_short=include_short, against=against, threads=threads
+        )
         return Rows(Pair, sorted(iterated, key=lambda pair: (-pair.similarity, pair.left, pair.right)))

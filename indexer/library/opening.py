@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import os
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from indexer.opening import open_store
@@ -15,6 +18,9 @@ from indexer.text.remarks import Level
 if TYPE_CHECKING:
     from indexer.model.times import Refresh
     from indexer.stores import Store, StoreInfo
+
+
+_PASSED_OVER = (str(Path(__file__).parents[1]) + os.sep, contextlib.__file__)
 
 
 class Tell(Protocol):
@@ -43,9 +49,13 @@ Follow = Callable[[Underway], AbstractContextManager[object]]
 
 
 def warned(text: str, *, level: Level = "info", **_fields: object) -> None:
-    """Warn of what needs attention, as a UserWarning."""
-    if level != "info":
-        warnings.warn(text, stacklevel=4)
+    """Warn of what needs attention, as a UserWarning at the line outside this package that is responsible."""
+    if level == "info":
+        return
+    frame, depth = inspect.currentframe(), 1
+    while frame and frame.f_back and frame.f_code.co_filename.startswith(_PASSED_OVER):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(text, stacklevel=depth)
 
 
 def opened(

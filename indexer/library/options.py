@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Limits, Options
-from indexer.ingest.indexing import default_jobs
 from indexer.ingest.path_lists import list_of_paths
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.readers.named_columns import KnownColumns
@@ -21,7 +20,21 @@ if TYPE_CHECKING:
     from indexer.stores.base import Store
     from indexer.stores.texts import TextFields
 
-__all__ = ["LEFT_OUT", "Content", "Extractor", "Format", "IdFrom", "Limits", "Options", "Refresh", "list_of_paths"]
+__all__ = [
+    "DEFAULT_MIN_TOKENS",
+    "LEFT_OUT",
+    "Content",
+    "Extractor",
+    "Format",
+    "IdFrom",
+    "Limits",
+    "Options",
+    "Refresh",
+    "ReportFormat",
+    "list_of_paths",
+]
+
+ReportFormat = Literal["html", "json", "csv", "md"]
 
 USUAL_CONTENT: Content = "landmarks"
 
@@ -147,6 +160,8 @@ class Fingerprinting:
     @property
     def processes(self) -> int:
         """The number of worker processes."""
+        from indexer.ingest.indexing import default_jobs
+
         return self.jobs or default_jobs()
 
 

@@ -210,6 +210,8 @@ class Similar:
         not_comparable: How many documents lack the sketch that the rule compares
         unread: The documents that could not be read again to verify them, and so were left out
         matches: The documents that are near, the most similar first
+        part: If nothing is near, a document that holds a part of it, or is a part of it; null for none, or if not asked
+        part_rule: The rule of parts by which that was found; null for none
         error: Why it could not be asked about; null if it could
     """
 
@@ -220,12 +222,75 @@ class Similar:
     not_comparable: int
     unread: tuple[Unread, ...]
     matches: Rows[Match]
-    error: NeardupError | None
+    part: Match | None = None
+    part_rule: str | None = None
+    error: NeardupError | None = None
 
     @property
     def name(self) -> str:
         """The name of the document that was asked about."""
         return self.query.name
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two documents beside each other.
+
+    Attributes:
+        rule: The match rule
+        near: True if the two are near by it
+        identical: True if the texts are equal except for case and white space; null if unknown
+        similarity: The similarity (0 to 1) by the measure of the rule
+        shares: The share (0 to 1) of 5-word shingles that are in both; null if unknown
+        estimated: True if `shares` comes from sketches
+        bits: How many of the 64 bits of the simhash differ; null if unknown
+        a: The first document
+        b: The second document
+    """
+
+    rule: str
+    near: bool
+    identical: bool | None
+    similarity: float
+    shares: float | None
+    estimated: bool
+    bits: int | None
+    a: Query
+    b: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed(Query):
+    """The fingerprint of a document.
+
+    Attributes:
+        format: Its format; empty for a text
+        scheme: With --scheme, the scheme with its parameters; else null
+        sketch: With --scheme, its sketch, of minhash in the form for interchange; null if it has no features
+        features: With --scheme, how many features the sketch was made from; else null
+    """
+
+    format: str
+    scheme: str | None
+    sketch: str | None
+    features: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Uncompared:
+    """The documents of a store that a rule does not compare.
+
+    Attributes:
+        empty: Documents without text
+        short: Documents with too few words to be compared
+        refused: Documents that could not be indexed
+        not_comparable: Documents that lack the sketch that the rule compares
+    """
+
+    empty: int
+    short: int
+    refused: int
+    not_comparable: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +457,7 @@ class Pruned(Shown):
         contended: Documents that others change constantly, left as they are
     """
 
-    surplus: Rows[Surplus] = field(repr=False)
+    surplus: Rows[Surplus] = field(default_factory=lambda: Rows(Surplus), repr=False)
     marked: int = 0
     unmarked: int = 0
     deleted: int = 0

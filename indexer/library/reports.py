@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from indexer import own_files
 from indexer.errors import UsageError
+from indexer.library.options import ReportFormat
 from indexer.library.rows import html_table
+from indexer.model.declared import as_json
+from indexer.model.paths import printable_path
 from indexer.report import contents
+from indexer.report.figures import ReportFigures
 from indexer.report.html import report_html
 
 
@@ -20,6 +23,11 @@ class Report:
     """A report of how much of a collection is duplicated, where and how."""
 
     contents: contents.Report
+
+    @property
+    def figures(self) -> ReportFigures:
+        """All figures as plain values."""
+        return contents.plain_figures(self.contents)
 
     @property
     def documents(self) -> int:
@@ -33,34 +41,39 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as `neardup report --format json` has them."""
-        figures: dict[str, Any] = json.loads(contents.report_json(self.contents))
+        figures: dict[str, Any] = as_json(self.figures)
         return figures
 
     def to_html(self) -> str:
         """The report as a single page that loads nothing from elsewhere."""
-        from indexer import __version__
-
-        return report_html(self.contents, __version__)
+        return self.text("html")
 
     def to_markdown(self) -> str:
         """The figures and the largest clusters as Markdown tables."""
-        return contents.report_markdown(self.contents)
+        return self.text("md")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a file: figures if its name ends in .json, .csv or .md, otherwise the page.
+    def text(self, form: ReportFormat) -> str:
+        """The report in a format: the page, or figures."""
+        from indexer import __version__
 
-        Raises UsageError.
+        if form == "html":
+            return report_html(self.contents, __version__)
+        ways = {"json": contents.report_json, "csv": contents.report_csv, "md": contents.report_markdown}
+        return ways[form](self.contents)
+
+    def save(self, path: str | os.PathLike[str], form: ReportFormat | None = None) -> int:
+        """Write the report to a file; return its size in bytes.
+
+        Without a format: figures if its name ends in .json, .csv or .md, otherwise the page. Raises UsageError.
         """
-        ways = {
-            ".json": contents.report_json, ".csv": contents.report_csv, ".md": contents.report_markdown,
-        }  # fmt: skip
-        way = ways.get(Path(path).suffix.lower())
-        text = way(self.contents) if way else self.to_html()
+        ending = Path(path).suffix[1:].lower()
+        data = self.text(form or cast(ReportFormat, ending if ending in ("json", "csv", "md") else "html")).encode()
         try:
             with open(path, "wb", opener=own_files.writer) as file:
-                file.write(text.encode("utf-8"))
+                return file.write(data)
         except OSError as error:
-            raise UsageError(f"{os.fspath(path)}: the report can't be written: {error.strerror}") from None
+            shown = printable_path(os.fspath(path))
+            raise UsageError(f"{shown}: the report can't be written: {error.strerror}") from None
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<12}  {value}" for name, value in self._cells())

@@ -29,6 +29,11 @@ class Rows(Sequence[Row], Generic[Row]):
         self._kind, self._rows, self.note = kind, tuple(rows), note
 
     @property
+    def kind(self) -> type[Row]:
+        """The class of the records."""
+        return self._kind
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(self._types)

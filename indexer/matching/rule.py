@@ -19,7 +19,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of, scheme_written
-from indexer.text.counts import counted
+from indexer.text.counts import counted, share_shown
 
 Unit = Literal["bits", "share"]
 
@@ -268,16 +268,6 @@ class MatchRule:
     def said(self, similarity: float, name: str) -> str:
         """A similarity to a document that is called so: "3 bits differ from NAME", "shares 87% with NAME"."""
         return f"{self.shown(similarity)} {'with' if self.unit == 'share' else 'from'} {name}"
-
-
-def share_shown(similarity: float) -> str:
-    """A share in whole percent; what is not all is never shown as all, and what is not nothing never as nothing."""
-    percent = round(100 * similarity)
-    if percent == 100 and similarity < 1:
-        percent = 99
-    if percent == 0 and similarity > 0:
-        percent = 1
-    return f"{percent}%"
 
 
 def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str], Scheme] | None = None) -> MatchRule:

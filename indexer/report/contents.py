@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.memory import Remembered, remembered
@@ -16,8 +15,10 @@ from indexer.clustering.stored import Cluster
 from indexer.errors import NeardupError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.rule import default_rule
-from indexer.model import Record
+from indexer.model import Record, name_of
+from indexer.model.declared import as_json
 from indexer.report.counting import Figures, Share, figures
+from indexer.report.figures import ClusterMember, LargeCluster, NamedShare, ReportFigures
 from indexer.stores.base import Store
 from indexer.text.counts import counted
 from indexer.text.differences import Difference, word_difference
@@ -126,97 +127,73 @@ def _pairs(store: Store, clusters: Sequence[Cluster], most: int, text_of: TextOf
         yield ShownPair(cluster.id, left, right, cluster.similarities[-1], difference, why)
 
 
-def report_json(report: Report) -> str:
-    """The report as one JSON object, ASCII only, without the texts of the pairs."""
-    numbers = report.figures
-    value = {
-        "store": report.store,
-        "made_at": report.made_at,
-        "made_with": report.made_with,
-        "rule": numbers.rule.written(whole=True),
-        "not_compared": numbers.not_compared,
-        "left_out": [
-            {"reason": each.reason, "documents": each.documents, "names": each.names} for each in numbers.left_out
-        ],
-        **_share(numbers.total),
-        "fingerprinted": numbers.fingerprinted,
-        "short": numbers.short,
-        "unclustered": numbers.unclustered,
-        "clusters": numbers.clusters,
-        "in_clusters": numbers.in_clusters,
-        "spanning": numbers.spanning,
-        "cluster_sizes": [
-            {"from": row.low, "to": row.high, "clusters": row.clusters, "documents": row.documents}
-            for row in numbers.sizes
-        ],
-        "similarities": [
-            {"label": row.label, "from": row.least, "documents": row.documents} for row in numbers.similarities
-        ],
-        "by_format": _shares(numbers.by_format),
-        "by_source": _shares(numbers.by_source),
-        "by_time": _shares(numbers.by_time),
-        "largest": [
-            {
-                "id": row.id,
-                "size": row.size,
-                "least_similarity": row.least,
-                "members": [_member(record, near) for record, near in row.members],
-            }
+def plain_figures(report: Report) -> ReportFigures:
+    """The figures of a report as plain values, without the texts of the pairs."""
+    numbers, total = report.figures, NamedShare.of("", report.figures.total)
+    return ReportFigures(
+        store=report.store,
+        made_at=report.made_at,
+        made_with=report.made_with,
+        rule=numbers.rule.written(whole=True),
+        not_compared=numbers.not_compared,
+        left_out=numbers.left_out,
+        documents=total.documents,
+        redundant=total.redundant,
+        redundant_share=total.redundant_share,
+        bytes=total.bytes,
+        redundant_bytes=total.redundant_bytes,
+        fingerprinted=numbers.fingerprinted,
+        short=numbers.short,
+        unclustered=numbers.unclustered,
+        clusters=numbers.clusters,
+        in_clusters=numbers.in_clusters,
+        spanning=numbers.spanning,
+        cluster_sizes=numbers.sizes,
+        similarities=numbers.similarities,
+        by_format=_shares(numbers.by_format),
+        by_source=_shares(numbers.by_source),
+        by_time=_shares(numbers.by_time),
+        largest=tuple(
+            LargeCluster(row.id, row.size, row.least, tuple(_member(record, near) for record, near in row.members))
             for row in report.clusters
-        ],
-    }
-    return json.dumps(value, indent=2) + "\n"
+        ),
+    )
 
 
-def _share(share: Share) -> dict[str, Any]:
-    return {
-        "documents": share.documents,
-        "redundant": share.redundant,
-        "redundant_share": round(share.part, 6),
-        "bytes": share.total_bytes,
-        "redundant_bytes": share.redundant_bytes,
-    }
+def report_json(report: Report) -> str:
+    """The figures as one JSON object, ASCII only."""
+    return json.dumps(as_json(plain_figures(report)), indent=2) + "\n"
 
 
-def _shares(shares: Mapping[str, Share]) -> list[dict[str, Any]]:
-    return [{"name": name, **_share(share)} for name, share in shares.items()]
+def _shares(shares: Mapping[str, Share]) -> tuple[NamedShare, ...]:
+    return tuple(NamedShare.of(name, share) for name, share in shares.items())
 
 
-def _member(record: Record, similarity: float) -> dict[str, Any]:
-    place = {"index": record.ref.index, "routing": record.ref.routing} if record.ref.index else {}
-    about = {"title": record.title, "source": record.source, "format": record.format, "bytes": record.size}
-    return {"id": record.ref.id, **place, "similarity": similarity, **about}
+def _member(record: Record, similarity: float) -> ClusterMember:
+    return ClusterMember(
+        name_of(record.ref), similarity, record.title, record.source, record.format, record.size
+    )  # fmt: skip
 
 
 def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, float]]:
     """Every number as section, name, measure and value."""
-    numbers = report.figures
-    overall = (
-        {"not_compared": numbers.not_compared}
-        | _share(numbers.total)
-        | {
-            "fingerprinted": numbers.fingerprinted,
-            "short": numbers.short,
-            "unclustered": numbers.unclustered,
-            "clusters": numbers.clusters,
-            "in_clusters": numbers.in_clusters,
-            "spanning": numbers.spanning,
-        }
-    )
-    yield from (("overall", "", measure, value) for measure, value in overall.items() if measure != "redundant_share")
+    numbers = plain_figures(report)
+    for measure, value in as_json(numbers).items():
+        if isinstance(value, int):
+            yield "overall", "", measure, value
     yield from (("left_out", each.reason, "documents", each.documents) for each in numbers.left_out)
-    for size in numbers.sizes:
+    for size in numbers.cluster_sizes:
         name = str(size.low) if size.low == size.high else f"{size.low}-{size.high}"
         yield "cluster_size", name, "clusters", size.clusters
         yield "cluster_size", name, "documents", size.documents
     yield from (("similarity", row.label, "documents", row.documents) for row in numbers.similarities)
     for section, shares in (("format", numbers.by_format), ("source", numbers.by_source), ("time", numbers.by_time)):
-        for name, share in shares.items():
-            counts = {key: value for key, value in _share(share).items() if key != "redundant_share"}
-            yield from ((section, name, measure, value) for measure, value in counts.items())
-    for cluster in report.clusters:
+        for share in shares:
+            for measure in ("documents", "redundant", "bytes", "redundant_bytes"):
+                yield section, share.name, measure, getattr(share, measure)
+    for cluster in numbers.largest:
         yield "largest", cluster.id, "documents", cluster.size
-        yield "largest", cluster.id, "least_similarity", cluster.least
+        yield "largest", cluster.id, "least_similarity", cluster.least_similarity
 
 
 def report_csv(report: Report) -> str:

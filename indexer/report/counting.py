@@ -70,7 +70,14 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class SizeClass:
-    """Clusters of `low` to `high` members: how many, and how many documents they hold."""
+    """Clusters of a size.
+
+    Attributes:
+        low: The least number of members
+        high: The largest number of members
+        clusters: The clusters of so many members
+        documents: The documents in them
+    """
 
     low: int
     high: int
@@ -85,9 +92,12 @@ class SizeClass:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """This many redundant documents whose similarity to what they repeat is `least` or more, up to the step before.
+    """Redundant documents that are so similar to what they repeat.
 
-    `label` says it in the rule's unit: "3" bits, or "85 to 89%".
+    Attributes:
+        label: The similarity in the unit of the rule, as "3" bits or "85 to 89%"
+        least: The least similarity (0 to 1), up to that of the step before
+        documents: The documents
     """
 
     label: str
@@ -97,9 +107,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Documents that the other figures say nothing about: why, how many, and the names of the first of them.
+    """Documents that the other figures say nothing about.
 
-    `reason` is one of `neardup failures`, or "no-text", "too-short" or "no-sketch".
+    Attributes:
+        reason: A reason of `neardup failures`, or "no-text", "too-short" or "no-sketch"
+        documents: How many there are
+        names: The names of the first 20
     """
 
     reason: str

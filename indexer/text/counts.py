@@ -9,3 +9,13 @@ def counted(number: int, singular: str, plural: str = "") -> str:
     Both may go on with a verb: ("document is", "documents are").
     """
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def share_shown(similarity: float) -> str:
+    """A share in whole percent; what is not all is never shown as all, and what is not nothing never as nothing."""
+    percent = round(100 * similarity)
+    if percent == 100 and similarity < 1:
+        percent = 99
+    if percent == 0 and similarity > 0:
+        percent = 1
+    return f"{percent}%"

@@ -21,10 +21,13 @@ Kind = Literal["same", "changed", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of two texts: "same" in both, "changed", or "skipped", the same and left out.
+    """A stretch of two texts.
 
-    `left` and `right` are the words of each side, one space where there was any; one of a "changed" piece may be
-    empty, both of a "skipped" one are. `words` counts those of the longer side.
+    Attributes:
+        kind: "same" in both, "changed", or "skipped", which is the same and left out
+        left: The words of the first text, with one space where there was any; empty if skipped
+        right: The words of the second text, with one space where there was any; empty if skipped
+        words: The number of words of the longer side
     """
 
     kind: Kind
@@ -35,9 +38,15 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The changes that turn one text into another: `pieces` in order, and the numbers of words kept, removed and added.
+    """The changes that turn one text into another.
 
-    `cut` says that only the first `limit` words of each side were compared, because one has more.
+    Attributes:
+        pieces: The stretches of the texts, in order
+        same: The number of words that are the same
+        removed: The number of words that were removed
+        added: The number of words that were added
+        limit: How many words of each text are compared at most
+        cut: True if only the first words, up to the limit, were compared
     """
 
     pieces: tuple[Piece, ...]

@@ -20,12 +20,14 @@ import numpy as np
 from indexer import core, core_sketch
 from indexer.errors import NeardupError, UsageError
 from indexer.evaluation.documents import read_texts
+from indexer.evaluation.figures import plain_figures
 from indexer.evaluation.judging import Judge, Judged, corpus_of, evaluate, read_rule
-from indexer.evaluation.showing import COLUMNS, as_json, heading, judged_cells, rows
+from indexer.evaluation.showing import COLUMNS, heading, judged_cells, rows
 from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Input
 from indexer.matching.measures.exact import shingle_sets
+from indexer.model.declared import as_json
 from indexer.schemes.registry import scheme
 
 SETS = ("javadoc", "udhr", "jose")
@@ -98,7 +100,7 @@ def _measure(name: str, texts: Sequence[str]) -> dict[str, Any]:
     judge = Judge(shingle_sets(texts))
     megabytes = found.text_bytes / 1e6
     table = [COLUMNS, *rows(found)]
-    figures: dict[str, Any] = {**as_json(found), "others": {}}
+    figures: dict[str, Any] = {**as_json(plain_figures(found)), "others": {}}
     for label, other in (("datasketch", _datasketch), ("rensa", _rensa)):
         try:
             judged, seconds = other(shingles, judge)

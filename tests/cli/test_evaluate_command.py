@@ -80,7 +80,7 @@ def test_what_can_not_be_measured(neardup: Neardup) -> None:
     assert "at least two" in neardup("evaluate", "--documents", "one.txt", code=2).err
     assert "is not a scheme" in neardup("evaluate", "--schemes", "magic", "--documents", "one.txt", code=2).err
     assert "can't be read" in neardup("evaluate", "none.jsonl", "--documents", "one.txt", code=2).err
-    assert "above --alike" in neardup("evaluate", "--right", "0.9", "--documents", "one.txt", code=2).err
+    assert "above alike" in neardup("evaluate", "--right", "0.9", "--documents", "one.txt", code=2).err
 
 
 def test_each_line_of_a_stored_file_is_a_document(neardup: Neardup) -> None:

@@ -53,10 +53,9 @@ BATCH = {"batch sketch", "batch cluster", "batch filter", "batch report", "batch
 # Members only where a store has several indices, where very many documents share a key, where a file is gone, where
 # another package's scheme is broken, and columns of other formats.
 ELSEWHERE = {
-    "similar": {"shares", "of_query", "of_match"},
-    "pairs": {"index_a", "routing_a", "index_b", "routing_b"},
+    "similar": {"reason"},
+    "cluster": {"id", "scheme", "reason"},
     "passages": {"reason"},
-    "cluster": {"id", "scheme"},
     "schemes": {"reason"},
 }
 NO_MEMBERS = {"pairs": {"csv", "jsonl", "parquet"}, "report": {"section", "name", "measure", "value"}}

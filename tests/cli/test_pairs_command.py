@@ -19,20 +19,25 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
+def texts_of(row: dict[str, object]) -> dict[str, str]:
+    """A row as CSV has it."""
+    return {key: "" if value is None else str(value) for key, value in row.items()}
+
+
 def test_pairs_in_every_form(indexed: Neardup) -> None:
     shown = indexed("pairs")
     pairs = rows(shown.out)
     assert len(pairs) == 10
     assert "10 pairs by the default rule" in shown.err
-    assert {frozenset((row["id_a"], row["id_b"])) for row in pairs} == {
+    assert {frozenset((row["left"], row["right"])) for row in pairs} == {
         frozenset((a, b)) for a in ALIKE for b in ALIKE if a < b
     }
     for row in pairs:
-        assert set(row) == {"id_a", "id_b", "similarity"}
+        assert set(row) == {"left", "right", "similarity", "bits"}
         assert (float(row["similarity"]) < 1) == ("docs/near.txt" in row.values())
         assert len(row["similarity"]) <= 8
     lines = indexed("pairs", "--format", "jsonl").lines
-    assert [{key: str(value) for key, value in line.items()} for line in lines] == pairs
+    assert [texts_of(line) for line in lines] == pairs
     assert len(indexed("pairs", "--collapse", "--format", "jsonl").lines) == 4
 
 
@@ -63,7 +68,12 @@ def test_pairs_by_bits_have_these_too(indexed: Neardup) -> None:
     far = indexed("pairs", "-k", "12", "--explain")
     assert len(rows(far.out)) == 10
     assert "for all pairs alone, of which every one is found" in far.err
-    assert set(rows(indexed("pairs", "-k", "12", "--verify", "sketch").out)[0]) == {"id_a", "id_b", "similarity"}
+    assert set(rows(indexed("pairs", "-k", "12", "--verify", "sketch").out)[0]) == {
+        "left",
+        "right",
+        "similarity",
+        "bits",
+    }
 
 
 def test_pairs_into_a_file(indexed: Neardup) -> None:
@@ -78,7 +88,7 @@ def test_pairs_as_parquet(indexed: Neardup) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="NOT INSTALLED: pyarrow; Parquet was not tried")
     indexed("pairs", "--format", "parquet", "-o", "pairs.parquet")
     read = parquet.read_table(indexed.folder / "pairs.parquet").to_pylist()
-    assert [{key: str(value) for key, value in row.items()} for row in read] == rows(indexed("pairs").out)
+    assert [texts_of(row) for row in read] == rows(indexed("pairs").out)
 
 
 def test_parquet_without_its_library_is_explained(indexed: Neardup) -> None:
@@ -92,14 +102,14 @@ def test_pairs_against_another_store_and_against_a_list(indexed: Neardup) -> Non
     write(indexed.folder, {"new/one.txt": changed(prose(1), 50), "new/two.txt": prose(9)})
     indexed("index", "new", "--store", "new.neardup")
     found = rows(indexed("pairs", "--against", "new.neardup", "-k", "6").out)
-    assert sorted(row["id_a"] for row in found) == ALIKE
-    assert {row["id_b"] for row in found} == {"new/one.txt"}
+    assert sorted(row["left"] for row in found) == ALIKE
+    assert {row["right"] for row in found} == {"new/one.txt"}
     (indexed.folder / "new.jsonl").write_text(indexed("hash", "new/one.txt", "new/two.txt", "--json").out)
     listed = rows(indexed("pairs", "--against", "new.jsonl", "-k", "6").out)
     assert sorted(listed, key=str) == sorted(found, key=str)
     # By default stores are compared as they are clustered, and a list by the simhash, which is all that it has.
     by_share = rows(indexed("pairs", "--against", "new.neardup").out)
-    assert {(row["id_a"], row["id_b"]) for row in by_share} == {(row["id_a"], row["id_b"]) for row in found}
+    assert {(row["left"], row["right"]) for row in by_share} == {(row["left"], row["right"]) for row in found}
     assert all(0.6 <= float(row["similarity"]) < 1 for row in by_share)
     assert "by simhash-doc@3bits" in indexed("pairs", "--against", "new.jsonl").err
     refused = indexed("pairs", "--against", "new.jsonl", "--match", "minhash@0.6", code=2).err

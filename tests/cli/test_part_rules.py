@@ -24,8 +24,8 @@ def test_similar_shows_both_shares(neardup: Neardup) -> None:
     assert "contains" in row
     [match] = neardup("similar", "chapter.txt", "--match", RULE, "--json").json["matches"]
     assert match["label"] == "contains"
-    assert match["shares"]["of_query"] == match["similarity"] > 0.9
-    assert match["shares"]["of_match"] < 0.1
+    assert match["of_query"] == match["similarity"] > 0.9
+    assert match["of_match"] < 0.1
     # By the default rule nothing is near, but what holds it is named.
     err = neardup("similar", "chapter.txt").err
     assert "by the default rule, but docs/book.txt contains it" in err

@@ -65,7 +65,7 @@ def test_reports_that_can_not_be_made(neardup: Neardup) -> None:
     neardup("index", "docs")
     assert "neardup cluster" in neardup("report", code=2).err
     neardup("cluster")
-    assert "nowhere" in neardup("report", "-o", "nowhere/r.html", code=1).err
+    assert "nowhere" in neardup("report", "-o", "nowhere/r.html", code=2).err
 
 
 def test_markers_in_a_pipe(neardup: Neardup) -> None:

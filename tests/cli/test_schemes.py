@@ -54,7 +54,7 @@ def ids(answer: dict[str, object]) -> list[str]:
 
 
 def pairs_of(text: str) -> set[tuple[str, str]]:
-    names = ((Path(row["id_a"]).name, Path(row["id_b"]).name) for row in csv.DictReader(io.StringIO(text)))
+    names = ((Path(row["left"]).name, Path(row["right"]).name) for row in csv.DictReader(io.StringIO(text)))
     return {(min(pair), max(pair)) for pair in names}
 
 

@@ -95,20 +95,27 @@ def test_folders_patterns_and_files_of_many_documents_are_read_as_by_index(store
 def test_what_can_t_be_asked_about_is_named_and_the_rest_answered(stored: Neardup) -> None:
     names = ["docs/broken.pdf", "docs/a.html", "nowhere", "docs/empty.txt", "id:docs/b.pdf", "docs/deep/c.xml"]
     done = stored("similar", *names, "--json", code=6)
-    assert [each["query"]["name"] for each in done.lines] == [
+    assert [each["query"]["name"].removeprefix("id:") for each in done.lines] == [
+        name.removeprefix("id:") for name in names
+    ]
+    found = [each for each in done.lines if not each["error"]]
+    assert [each["query"]["name"] for each in found] == [
         "docs/a.html", "docs/empty.txt", "docs/b.pdf", "docs/deep/c.xml"
     ]  # fmt: skip
-    assert done.lines[0] == alone(stored, "docs/a.html")
+    assert found[0] == alone(stored, "docs/a.html")
+    assert [each["error"] for each in done.lines if each["error"]] == [
+        line.removeprefix("neardup: ") for line in done.err.splitlines()[:2]
+    ]
     broken, missing, empty = done.err.splitlines()
     assert broken.startswith("neardup: malformed: docs/broken.pdf: ")
     assert missing == "neardup: nowhere: no such file, and no document with this id is stored"
     assert "docs/empty.txt has no words" in empty
-    assert stored("similar", "--id", "nowhere", "--id", "docs/a.html", "--json", code=5).lines == [done.lines[0]]
+    assert stored("similar", "--id", "nowhere", "--id", "docs/a.html", "--json", code=5).lines[1:] == found[:1]
     as_json = stored("--log-format", "json", "similar", *names, code=6).err.splitlines()
     assert [json.loads(line).get("reason") for line in as_json] == ["malformed", None, None]
     # A folder is asked about as a whole, whatever is in it.
     whole = stored("similar", "docs", "--json", code=6)
-    assert len(whole.lines) == 8
+    assert sum(not each["error"] for each in whole.lines) == 8
     assert "docs/broken.pdf" in whole.err
 
 
@@ -118,7 +125,7 @@ def test_one_that_lacks_a_sketch_does_not_stop_the_others(neardup: Neardup) -> N
     neardup("index", "new.txt", "--scheme", "minhash")
     asked = ["--id", "old.txt", "--id", "new.txt", "--match", "minhash@0.6"]
     done = neardup("similar", *asked, "--json", code=2)
-    assert [each["query"]["name"] for each in done.lines] == ["new.txt"]
+    assert [each["query"]["name"] for each in done.lines if not each["error"]] == ["new.txt"]
     assert "old.txt has no sketch of minhash" in done.err
     # What is wrong with the rule is said once.
     refused = neardup("similar", "old.txt", "new.txt", "-k", "8", code=2)
@@ -164,7 +171,8 @@ def test_a_file_that_may_not_be_read_has_the_exit_code_of_one(neardup: Neardup) 
     neardup("index", ".")
     (neardup.folder / "closed.txt").chmod(0)
     done = bound(neardup.folder, "similar", "closed.txt", "a.txt", "--json")
-    assert (done.returncode, json.loads(done.stdout)["total"]) == (6, 1)
+    closed, read = map(json.loads, done.stdout.splitlines())
+    assert (done.returncode, read["total"], "Permission denied" in closed["error"]) == (6, 1, True)
     assert "unreadable: closed.txt: Permission denied" in done.stderr
     for words in (["similar", "closed.txt"], ["hash", "closed.txt"], ["compare", "a.txt", "closed.txt"]):
         done = bound(neardup.folder, *words)

@@ -17,12 +17,17 @@ from indexer.cli.batch.sketching import Task
 from indexer.cli.options.groups import Group
 from indexer.cli.options.shared import Seconds, Size
 from indexer.extract.base import Content
+from indexer.library.options import ClusterOptions
+from indexer.library.writers import RowFormat
 from indexer.matching.shorthand import Way
 from indexer.stores.base import Refresh
 from tests.cli.command import leaves
 
 # What the commands import for mypy alone.
-NAMES = {"Content": Content, "Stale": Stale, "Refresh": Refresh, "Way": Way}
+NAMES = {
+    "ClusterOptions": ClusterOptions, "Content": Content, "Stale": Stale, "Refresh": Refresh, "RowFormat": RowFormat,
+    "Way": Way,
+}  # fmt: skip
 
 
 def values_of(kind: Callable[..., Any]) -> Iterator[tuple[str, Any]]:

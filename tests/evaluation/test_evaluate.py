@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 from indexer.errors import UsageError
 from indexer.evaluation.documents import placed, read_truth
+from indexer.evaluation.figures import plain_figures
 from indexer.evaluation.judging import BANDS, Evaluation, Truth, candidates, evaluate, read_rule
-from indexer.evaluation.showing import COLUMNS, as_json, heading, picture, rows
+from indexer.evaluation.showing import COLUMNS, heading, picture, rows
 from indexer.matching.measures.exact import jaccard_pairs, shingle_sets
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import Sketch
+from indexer.model.declared import as_json
 from indexer.schemes.base import Plan, Scheme
 from indexer.schemes.keys.layout import KeyLayout
 
@@ -133,7 +135,7 @@ def test_every_form_has_every_rule(evaluation: Evaluation) -> None:
     assert [row[0] for row in table] == list(RULES)
     assert all(len(row) == len(COLUMNS) for row in table)
     assert any("wanted" in line for line in heading(evaluation))
-    plain = json.loads(json.dumps(as_json(evaluation)))
+    plain = json.loads(json.dumps(as_json(plain_figures(evaluation))))
     assert [str(read_rule(each["rule"])) for each in plain["rules"]] == [row[0] for row in table]
     assert [[finder["scheme"].partition(":")[0] for finder in each["finders"]] for each in plain["rules"]] == [
         ["minhash"],
@@ -179,7 +181,7 @@ def test_truth_of_pairs_and_of_groups(tmp_path: Path) -> None:
         {"id": "c", "group": "one"},
         {"id": "d", "group": None, "path": "x/d.html"},
         {"a": "d", "b": "a"},
-        {"id_a": "a", "id_b": "z", "distance": 3},
+        {"left": "a", "right": "z", "similarity": 0.9},
         {"a": "a", "b": "a"},
     ]
     file.write_text("\n".join(map(json.dumps, lines)) + "\n\n", "utf-8")

@@ -63,7 +63,7 @@ def test_files_and_what_can_t_be_asked_about(collection: indexer.Collection, tmp
     assert isinstance(missing.error, NotFoundError)
     with pytest.raises(NotFoundError, match="no such file or folder"):
         collection.similar_each(paths=[docs / "none"])
-    for wrong in ({}, {"documents_": ["a"], "ids": ["b"]}, {"ids": "d1"}):
+    for wrong in ({}, {"documents": ["a"], "ids": ["b"]}, {"ids": "d1"}):
         with pytest.raises(UsageError, match=r"ask about|similar\(id="):
             collection.similar_each(**wrong)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="put it into a list"):

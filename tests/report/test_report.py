@@ -366,9 +366,9 @@ def test_json(hostile: Report) -> None:
     assert (value["documents"], value["redundant"], value["clusters"]) == (8, 3, 2)
     assert value["rule"] == "simhash-doc@3bits"
     assert value["similarities"] == [
-        {"label": "0", "from": 1.0, "documents": 1},
-        {"label": "1", "from": ONE_BIT, "documents": 1},
-        {"label": "2", "from": TWO_BITS, "documents": 1},
+        {"label": "0", "least": 1.0, "documents": 1},
+        {"label": "1", "least": ONE_BIT, "documents": 1},
+        {"label": "2", "least": TWO_BITS, "documents": 1},
     ]
     assert value["largest"][0]["size"] == 3
     assert value["largest"][0]["members"][0]["title"] == HOSTILE

@@ -1,40 +1,24 @@
-"""Formats of results in rows: CSV, JSON lines, Parquet."""
+"""Results in rows, written to a file or to standard output."""
 
 from __future__ import annotations
 
-import csv
-import json
-from typing import Any
+import sys
+from collections.abc import Iterable
+from typing import TypeVar
 
-from indexer.cli.files.pair_formats import target_of
-from indexer.cli.terminal.output import printable
-from indexer.library.rows import Rows
-from indexer.model.declared import as_json
+from indexer.errors import UsageError
+from indexer.library.writers import RowFormat, save, write
+
+Row = TypeVar("Row")
 
 
-def written_rows(rows: Rows[Any], kind: str, output: str | None) -> None:
-    """Write rows to a file, or to standard output for None, as "csv", "jsonl" or "parquet".
+def written_rows(rows: Iterable[Row], kind: type[Row], form: RowFormat, output: str | None) -> int:
+    """Write records of a kind to a file, or to standard output for None; how many.
 
-    A file is there under its name only when it is complete. Raises UsageError where it can't be written, and for
-    Parquet without pyarrow or on a terminal.
+    Raises UsageError where a file can't be written, and for Parquet without pyarrow or on a terminal.
     """
-    table = rows.to_arrow() if kind == "parquet" else None
-    with target_of(output, kind) as file:
-        if kind == "jsonl":
-            file.writelines(json.dumps(as_json(row)) + "\n" for row in rows)
-        elif kind == "csv":
-            out = csv.writer(file, lineterminator="\n")
-            out.writerow(rows.columns)
-            for row in rows:
-                out.writerow([_cell(getattr(row, name), safe=file.isatty()) for name in rows.columns])
-        else:
-            import pyarrow.parquet
-
-            pyarrow.parquet.write_table(table, file)
-
-
-def _cell(value: Any, *, safe: bool) -> Any:
-    if isinstance(value, tuple):
-        value = " ".join(value)
-    # A terminal obeys what is in a text; a file keeps it as it is.
-    return printable(value) if safe and isinstance(value, str) else value
+    if output is not None:
+        return save(rows, kind, output, form)
+    if form == "parquet" and sys.stdout.isatty():
+        raise UsageError("Parquet is not for a terminal; name a file with -o")
+    return write(rows, kind, sys.stdout.buffer if form == "parquet" else sys.stdout, form)

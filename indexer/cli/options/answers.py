@@ -1,9 +1,9 @@
-"""Commands whose help ends with the members of their answer in JSON, as its class declares them."""
+"""Commands whose help ends with the members of their answer, as its class declares them."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import click
@@ -12,37 +12,48 @@ from indexer.model import declared
 
 
 class Answering(click.Command):
-    """A command that answers with a result, named by `answers`: of `indexer.library.records`, or as "MODULE:CLASS".
+    """A command that answers with the result `answers`: a class of `indexer.library.records`, or MODULE:CLASS.
 
-    With `--json` it prints one object, or one a line if `many`.
+    With `--json` it prints one object, or one a line if `many`; `lists` is the class of what it prints a line each in a
+    dry run. `heading` is for one that has another form than JSON.
     """
 
-    def __init__(self, *arguments: Any, answers: str, many: bool = False, **attributes: Any) -> None:
+    def __init__(
+        self, *arguments: Any, answers: str, many: bool = False, lists: str = "", heading: str = "", **attributes: Any
+    ) -> None:
         super().__init__(*arguments, **attributes)
-        self.answers, self.many = answers, many
+        forms = [(answers, heading or "With --json " + ("one object per line" if many else "one object"))]
+        forms += [(lists, "With --json --dry-run one object per line")] if lists else []
+        self._forms = forms
 
-    @property
-    def result(self) -> type:
-        """The class of its answer."""
-        module, _, name = self.answers.rpartition(":")
-        kind: type = getattr(import_module(f"indexer.library.{module or 'records'}"), name)
-        return kind
+    def results(self) -> list[tuple[str, type]]:
+        """The classes of its answers, each with its heading."""
+        return [(heading, _class(name)) for name, heading in self._forms]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the epilog, and the members of the answer."""
+        """Write the epilog, and the members of the answers."""
         super().format_epilog(ctx, formatter)
-        with formatter.section("With --json " + ("one object per line" if self.many else "one object")):
-            formatter.write_dl(list(_lines(self.result)))
+        for heading, kind in self.results():
+            with formatter.section(heading):
+                formatter.write_dl(list(_lines(kind)))
+
+
+def _class(name: str) -> type:
+    module, _, own = name.rpartition(":")
+    place = module if module.startswith("indexer.") else f"indexer.library.{module or 'records'}"
+    kind: type = getattr(importlib.import_module(place), own)
+    return kind
 
 
 def _lines(kind: type) -> Iterator[tuple[str, str]]:
     from indexer.library.records import Stored
 
+    included = kind.__base__ is Stored
     for member in declared.members(kind):
-        if member.of is not Stored or kind.__base__ is not Stored:
+        if member.of is not Stored or not included:
             inner = (
-                [each.name for each in declared.members(member.kind) if each.of is not Stored] if member.kind else []
+                [each.name for each in declared.members(member.kind) if each.of is not Stored] if member.kind else ()
             )
             yield member.name, member.meaning + f" ({'each ' * member.many}{', '.join(inner)})" * bool(inner)
-    if kind.__base__ is Stored:
+    if included:
         yield "id, ...", "The stored document, as in neardup show --json"

@@ -22,10 +22,3 @@ field_options = Group(
     ),
     column_options,
 )
-
-
-def explained(reason: str) -> str:
-    """A reason of failure, with what to do where that is to be said."""
-    from indexer.ingest.from_store import REASONS
-
-    return f"{reason}: {REASONS[reason]}" if reason in REASONS else reason

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.terminal.output import say
-from indexer.model import Ref, name_of
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.matching.rule import MatchRule
-    from indexer.matching.shorthand import Wanted, Way
-    from indexer.stores import Store
+    from indexer.library.records import Uncompared, Unread
+    from indexer.library.rules import MatchRule, Wanted, Way
 
 # This many documents are named that could not be verified.
 _SHOWN = 5
@@ -61,7 +58,7 @@ class Matching:
     @property
     def wanted(self) -> Wanted:
         """The rule that the options ask for."""
-        from indexer.matching.shorthand import Wanted
+        from indexer.library.rules import Wanted
 
         return Wanted(
             match=self.match,
@@ -129,41 +126,17 @@ match_options = Group(
 
 def show_rule(rule: MatchRule) -> None:
     """Print what a rule looks up, as a remark."""
-    from indexer.matching.shorthand import explained
+    from indexer.library.rules import explained
 
     for line in explained(rule):
         say(line)
 
 
-def rule_json(rule: MatchRule) -> dict[str, Any]:
-    """A rule for --json: as written, and for each finder what it looks up."""
-    from indexer.matching.lookups import plans
-
-    finders = [
-        {
-            "scheme": finder.scheme.id,
-            "measure": finder.scheme.measure,
-            "similarity": plan.similarity,
-            "probes": plan.probes,
-            "agreeing": plan.agreeing,
-            "recall": plan.recall,
-            "guaranteed": plan.guaranteed,
-            "explanation": plan.explanation,
-        }
-        for finder, plan in plans(rule)
-    ]
-    return {
-        "rule": rule.written(whole=True),
-        "finders": finders,
-        "verifier": str(rule.verifier) if rule.verifier else None,
-    }
-
-
-def tell_unread(unread: Mapping[Ref, str]) -> None:
+def tell_unread(unread: Sequence[Unread]) -> None:
     """Say which documents could not be verified, so that what they match was left out."""
     if not unread:
         return
-    shown = "; ".join(f"{name_of(ref)} ({why})" for ref, why in islice(unread.items(), _SHOWN))
+    shown = "; ".join(f"{each.id} ({each.reason})" for each in unread[:_SHOWN])
     more = f"; and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
     text = f"left out, since not verified: {counted(len(unread), 'document')}: {shown}{more}"
     say(text, level="warning", unread=len(unread))
@@ -180,17 +153,14 @@ def tell_lacking(count: int, rule: MatchRule) -> None:
         )
 
 
-def tell_uncompared(store: Store, rule: MatchRule, *, include_short: bool) -> None:
+def tell_uncompared(found: Uncompared, rule: MatchRule) -> None:
     """Say what of a store no rule compares, and what this one can't."""
-    from indexer.ingest.failures import DUPLICATE
-
-    stats = store.stats()
     kinds = (
-        (stats.empty, "without text"),
-        (0 if include_short else stats.short, "with too few words (see --include-short)"),
-        (sum(stats.failures.values()) - stats.failures.get(DUPLICATE, 0), "refused (see neardup failures)"),
+        (found.empty, "without text"),
+        (found.short, "with too few words (see --include-short)"),
+        (found.refused, "refused (see neardup failures)"),
     )
     if count := sum(number for number, _ in kinds):
         shown = ", ".join(f"{number:,} {kind}" for number, kind in kinds if number)
         say(f"{counted(count, 'document')} not compared: {shown}", not_comparable=count)
-    tell_lacking(rule.lacking(store.lacking(list(rule.schemes))), rule)
+    tell_lacking(found.not_comparable, rule)

@@ -270,10 +270,9 @@ def opened_collection(
     """Open the collection in a store that is there, and say what its user should know of it."""
     from indexer.library.collection import open as open_collection
 
-    collection = open_collection(store, filter=filter, read_only=read_only, create=False, turns=False, refresh=refresh)
-    for notice in collection.notices() if read_only else ():
-        say(notice, level="warning")
-    return collection
+    return open_collection(
+        store, filter=filter, read_only=read_only, create=False, turns=False, refresh=refresh, tell=say
+    )  # fmt: skip
 
 
 def tell_contended(store: Store) -> int:

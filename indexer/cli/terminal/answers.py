@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.options.matching import rule_json, tell_lacking, tell_unread
-from indexer.cli.terminal.output import about, answer, answer_json, fingerprint_json, match_json, say, table
+from indexer.cli.options.matching import tell_lacking, tell_unread
+from indexer.cli.terminal.output import about, answer, answer_json, say, table
 from indexer.errors import ExtractionError
-from indexer.model import name_of
-from indexer.text.counts import counted
+from indexer.library.options import DEFAULT_MIN_TOKENS
+from indexer.text.counts import counted, share_shown
 from indexer.text.remarks import in_json
 
 if TYPE_CHECKING:
     from indexer.cli.terminal.progress import Following
-    from indexer.matching.asking import Answered, Unanswered
-    from indexer.matching.lookups import Answer, Match
-    from indexer.matching.question import Question
+    from indexer.library.records import Match, Query, Similar
     from indexer.matching.rule import MatchRule
-    from indexer.stores import Store
 
 # What has the most candidates of all that an ordinary store is asked by.
 _WIDEST = "simhash-doc@7bits"
@@ -36,17 +33,18 @@ class Answers:
     heading, and one without an answer is named with the reason, and is no error of the command's.
     """
 
-    def __init__(
-        self, rule: MatchRule, at_least: float | None, *, as_json: bool, explain: bool, sole: str | None
-    ) -> None:
+    def __init__(self, rule: MatchRule, at_least: float | None, *, as_json: bool, sole: str | None) -> None:
         self._rule, self._at_least = rule, at_least
         self._as_json, self._sole = as_json, sole
-        self._plan = {"plan": rule_json(rule)} if explain and as_json else {}
         self._line: Following | None = None
         self._lacking = self._code = 0
         self._hint = ""
-        self.last: Question | None = None
         self.done = self.failures = self.total = self.found = 0
+
+    @property
+    def is_sole(self) -> bool:
+        """True if there is only one document that is asked about."""
+        return self._sole is not None
 
     def progress(self) -> AbstractContextManager[object]:
         """A line on the terminal while answers go elsewhere."""
@@ -57,40 +55,21 @@ class Answers:
         self._line = Following(self, "asking")
         return self._line
 
-    def show(self, answered: Answered | Unanswered) -> None:
+    def show(self, similar: Similar) -> None:
         """Print an answer. Raises the error of the only document that is asked about."""
-        from indexer.matching.asking import Unanswered
-
-        if not isinstance(answered, Unanswered):
-            self.done += 1
-            self._show(answered.question, answered.answer)
-            return
-        error = answered.error
-        if answered.name == self._sole:
+        error = similar.error
+        if error and similar.name == self._sole:
             raise error
         self.done += 1
+        if self._as_json:
+            answer_json(similar)
+        if error is None:
+            self._show(similar)
+            return
         self.failures += 1
         self._code = max(self._code, error.exit_code)
         with self._aside():
             say(str(error), level="error", **about(error))
-
-    def tell_part(self, store: Store) -> None:
-        """Say in place of the hint what holds a part of the only document that was asked about, or is a part of it."""
-        from indexer.matching.lookups import nearest_part
-        from indexer.matching.rule import share_shown
-
-        if self.found or self._sole is None or self.last is None or not self.last.simhash:
-            return
-        part = nearest_part(store, self.last, exclude=self.last.ref)
-        if part is not None and part.shares is not None:
-            of_query, of_match = map(share_shown, part.shares)
-            verb = {"contains": "contains it", "contained in": "is contained in it"}.get(
-                part.label, "shares parts of it"
-            )
-            self._hint = (
-                f"nothing else is near by {self._rule.in_words}, but {name_of(part.record.ref)} {verb} ({of_query} of "
-                f"it is there, {of_match} of that is in it); --match {part.rule} shows all that has parts in common"
-            )
 
     def end(self, empty: str) -> int:
         """Say what holds for all answers, with `empty` what is wrong with the store; the exit code."""
@@ -107,55 +86,59 @@ class Answers:
         """Take the line of progress away while something is said."""
         return self._line.aside() if self._line else nullcontext()
 
-    def _show(self, question: Question, answered: Answer) -> None:
-        self.found += answered.total
-        self.last = question
-        self._lacking = max(self._lacking, answered.lacking)
-        if question.simhash is None:
+    def _show(self, similar: Similar) -> None:
+        query = similar.query
+        self.found += similar.total
+        self._lacking = max(self._lacking, similar.not_comparable)
+        if query.hash is None:
             self._code = max(self._code, ExtractionError.exit_code)
-        if warning := _warning(question):
+        if warning := _warning(query):
             with self._aside():
                 say(warning)
-        if question.simhash:
-            self._hint = _nothing(answered.rule, self._at_least)
-        if self._as_json:
-            self._show_json(question, answered)
-        else:
-            self._show_table(question, answered)
-        if answered.unread:
+        if query.hash:
+            self._hint = _part(similar, self._rule) or _nothing(self._rule, self._at_least)
+        if not self._as_json:
+            self._show_table(similar)
+        if similar.unread:
             with self._aside():
-                tell_unread(answered.unread)
+                tell_unread(similar.unread)
 
-    def _show_json(self, question: Question, answered: Answer) -> None:
-        named = {"name": question.name, "title": question.title, **fingerprint_json(question.simhash)}
-        counts = {"total": answered.total, "not_comparable": answered.lacking}
-        matches = list(map(match_json, answered.matches))
-        answer_json({"query": named, "rule": str(answered.rule), **self._plan, **counts, "matches": matches})
-
-    def _show_table(self, question: Question, answered: Answer) -> None:
-        matches = answered.matches
-        shown = f"the nearest {len(matches):,} of {answered.total:,}"
-        cut = answered.total > len(matches)
-        if question.name != self._sole:
-            found = shown if cut else f"{answered.total:,} found" if matches else "nothing found"
+    def _show_table(self, similar: Similar) -> None:
+        matches, name = similar.matches, similar.name
+        shown = f"the nearest {len(matches):,} of {similar.total:,}"
+        cut = similar.total > len(matches)
+        if name != self._sole:
+            found = shown if cut else f"{similar.total:,} found" if matches else "nothing found"
             if self.done - self.failures > 1:
                 click.echo()
-            answer(f"{question.name}: {found}")
+            answer(f"{name}: {found}")
         if matches:
-            _show_matches(matches, answered.rule)
-        if cut and question.name == self._sole:
+            _show_matches(matches, self._rule)
+        if cut and name == self._sole:
             say(f"{shown}; --limit shows more")
 
 
-def _warning(question: Question) -> str:
-    fingerprint = question.simhash
-    if fingerprint is None:
-        return f"{question.name} has no words, so it has no fingerprint and matches nothing"
-    if not question.short:
+def _warning(query: Query) -> str:
+    if query.hash is None:
+        return f"{query.name} has no words, so it has no fingerprint and matches nothing"
+    if not 0 < query.tokens < DEFAULT_MIN_TOKENS:
         return ""
     return (
-        f"{question.name} has only {counted(fingerprint.tokens, 'word')}: too few for a meaningful fingerprint, so it "
+        f"{query.name} has only {counted(query.tokens, 'word')}: too few for a meaningful fingerprint, so it "
         "may match by chance, and may miss its near-duplicates"
+    )
+
+
+def _part(similar: Similar, rule: MatchRule) -> str:
+    """A sentence on what holds a part of the document, or is a part of it, where nothing is near."""
+    part = similar.part
+    if part is None or part.of_query is None or part.of_match is None:
+        return ""
+    verb = {"contains": "contains it", "contained in": "is contained in it"}.get(part.label, "shares parts of it")
+    return (
+        f"nothing else is near by {rule.in_words}, but {part.id} {verb} ({share_shown(part.of_query)} of "
+        f"it is there, {share_shown(part.of_match)} of that is in it); --match {similar.part_rule} shows all that has "
+        "parts in common"
     )
 
 
@@ -168,13 +151,13 @@ def _nothing(rule: MatchRule, at_least: float | None) -> str:
 
 
 def _show_matches(matches: Sequence[Match], rule: MatchRule) -> None:
-    columns, rows = ["id", "shares", "bits", "label", "title", "path"], [_row(match) for match in matches]
+    columns, rows = ["id", "shares", "bits", "label", "title", "path"], [_row(match, rule) for match in matches]
     # Mostly an id is the path as seen from here.
     if all(row[0] == row[-1] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     if rule.unit == "bits":
         columns, rows = [columns[0], *columns[2:]], [(row[0], *row[2:]) for row in rows]
-    elif all(match.shares for match in matches):
+    elif all(match.of_query is not None for match in matches):
         # How much of the one is in the other says more than the greater of both, and than bits of the whole documents.
         columns = [columns[0], "of query", "of match", *columns[3:]]
         rows = [(row[0], *_shares(match), *row[3:]) for row, match in zip(rows, matches, strict=True)]
@@ -182,18 +165,13 @@ def _show_matches(matches: Sequence[Match], rule: MatchRule) -> None:
 
 
 def _shares(match: Match) -> tuple[str, ...]:
-    from indexer.matching.rule import share_shown
-
-    return tuple(map(share_shown, match.shares or ()))
+    return tuple(share_shown(share or 0.0) for share in (match.of_query, match.of_match))
 
 
-def _row(match: Match) -> tuple[str, ...]:
-    from indexer.matching.rule import share_shown
-
-    record = match.record
-    label = (match.label + " short" * record.short).strip()
-    title = " ".join(record.title.split())
+def _row(match: Match, rule: MatchRule) -> tuple[str, ...]:
+    label = (match.label + " short" * match.short).strip()
+    title = " ".join(match.title.split())
     # Below the current folder a path is shown as the user would type it.
-    path = record.source.removeprefix(os.path.join(os.getcwd(), ""))
-    bits = "" if match.differing is None else str(match.differing)
-    return (name_of(record.ref), share_shown(match.similarity), bits, label, title, path)
+    path = match.source.removeprefix(os.path.join(os.getcwd(), ""))
+    bits = rule.bits(match.similarity) if rule.unit == "bits" else match.bits
+    return (match.id, share_shown(match.similarity), "" if bits is None else str(bits), label, title, path)

@@ -92,7 +92,7 @@ def test_commands_answer_as_on_the_embedded_store(server: Server, index_name: st
         found = []
         for out in both("pairs", *flags):
             rows = csv.DictReader(io.StringIO(out))
-            found.append({(frozenset((row["id_a"], row["id_b"])), row["similarity"]) for row in rows})
+            found.append({(frozenset((row["left"], row["right"])), row["similarity"]) for row in rows})
         assert found[0] == found[1] != set()
     one, other = both.json("cluster", "--dry-run")
     assert taken(one, "documents", "compared", "clusters", "clustered", "largest", "split") == taken(
@@ -172,7 +172,7 @@ def test_commands_that_read_texts_need_no_fields(server: Server, index_name: str
     assert [match["similarity"] for match in one["matches"]] == [match["similarity"] for match in other["matches"]]
     assert one["matches"]
     one, other = (
-        {(frozenset((row["id_a"], row["id_b"])), row["similarity"]) for row in csv.DictReader(io.StringIO(out))}
+        {(frozenset((row["left"], row["right"])), row["similarity"]) for row in csv.DictReader(io.StringIO(out))}
         for out in both("pairs", "--match", "minhash@0.5+text@0.5", "--format", "csv")
     )
     assert one == other

@@ -87,7 +87,7 @@ def test_clusters_by_size(library: Library) -> None:
     found = {
         int(each["from"]): (each["doc_count"], each["documents"]["value"]) for each in buckets if each["doc_count"]
     }
-    known = {each["from"]: (each["clusters"], each["documents"]) for each in library.report["cluster_sizes"]}
+    known = {each["low"]: (each["clusters"], each["documents"]) for each in library.report["cluster_sizes"]}
     assert found == {low: pair for low, pair in known.items() if pair[0]}
 
 
@@ -95,7 +95,7 @@ def test_similarities(library: Library) -> None:
     found = {round(float(step), 2): count for step, count in counts(library.ask("similarities")).items()}
     known: dict[float, int] = {}
     for each in library.report["similarities"]:
-        step = round(int(each["from"] * 20 + 1e-6) / 20, 2)
+        step = round(int(each["least"] * 20 + 1e-6) / 20, 2)
         known[step] = known.get(step, 0) + each["documents"]
     assert found == known
 
@@ -275,4 +275,4 @@ def test_the_sizes_are_drawn(library: Library, scripts: list[str], tmp_path: Pat
     known = [each for each in library.report["cluster_sizes"] if each["clusters"]]
     found = [(int(clusters), int(documents.replace(",", ""))) for _, clusters, documents in labels]
     assert found == [(each["clusters"], each["documents"]) for each in known]
-    assert [name.replace(",", "").split(" ")[0] for name, _, _ in labels] == [str(each["from"]) for each in known]
+    assert [name.replace(",", "").split(" ")[0] for name, _, _ in labels] == [str(each["low"]) for each in known]

@@ -1,0 +1,145 @@
+"""Match rules measured on documents: those of a collection, or files without a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from indexer import own_files
+from indexer.errors import UsageError
+from indexer.evaluation import judging, showing
+from indexer.evaluation.documents import (
+    Named,
+    Texts,
+    named_inputs,
+    placed,
+    read_texts,
+    read_truth,
+    require_two,
+    sampled,
+)
+from indexer.evaluation.figures import EvaluationFigures, plain_figures
+from indexer.ingest.from_store import explained, stored_inputs
+from indexer.ingest.indexing import default_jobs
+from indexer.ingest.sources import Selection, Sources
+from indexer.library.options import Extraction, NamedFields, content_of
+from indexer.matching.rule import default_rule
+from indexer.text.counts import counted
+
+if TYPE_CHECKING:
+    from indexer.stores.base import Store
+
+__all__ = ["ALIKE", "RIGHT", "SAMPLE", "Evaluated", "Named", "evaluate", "read_truth", "require_rules"]
+
+ALIKE, RIGHT, SAMPLE = judging.ALIKE, judging.RIGHT, 2000
+
+Step = Callable[[str], None]
+"""Told what is being measured."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluated:
+    """The result of measuring match rules."""
+
+    evaluation: judging.Evaluation
+
+    @property
+    def figures(self) -> EvaluationFigures:
+        """All figures as plain values."""
+        return plain_figures(self.evaluation)
+
+    def lines(self) -> list[str]:
+        """The documents, pairs and results in words, for readers who know no scheme."""
+        return [*showing.heading(self.evaluation), *showing.in_words(self.evaluation)]
+
+    def table(self) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+        """The columns and the rows of the table of all rules, as text."""
+        return showing.COLUMNS, list(showing.rows(self.evaluation))
+
+    def save_picture(self, path: str | os.PathLike[str]) -> None:
+        """Plot precision over recall of every rule to a file, as SVG. Raises UsageError."""
+        try:
+            with open(path, "w", encoding="utf-8", opener=own_files.writer) as file:
+                file.write(showing.picture(self.evaluation))
+        except OSError as error:
+            raise UsageError(f"{os.fspath(path)}: the picture can't be written: {error.strerror}") from error
+
+    def __repr__(self) -> str:
+        columns, rows = self.table()
+        widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+        return "\n".join(
+            [*self.lines(), "", *("  ".join(map(str.ljust, row, widths)).rstrip() for row in (columns, *rows))]
+        )
+
+
+def require_rules(rules: Sequence[str], *, alike: float, right: float) -> None:
+    """Raise UsageError for rules that can't be measured, before anything is read or opened."""
+    if right > alike:
+        raise UsageError(f"right, {right:g}, is above alike, {alike:g}")
+    for rule in rules:
+        judging.check_rule(rule)
+
+
+def evaluate(  # noqa: PLR0913 - they are options of the command
+    rules: Sequence[str] = (),
+    *,
+    documents: Sequence[str] = (),
+    truth: Named | str | os.PathLike[str] | None = None,
+    root: str | os.PathLike[str] | None = None,
+    sample: int = SAMPLE,
+    alike: float = ALIKE,
+    right: float = RIGHT,
+    fields: NamedFields | None = None,
+    jobs: int | None = None,
+    extraction: Extraction | None = None,
+    store: Store | None = None,
+    progress: Step | None = None,
+) -> Evaluated:
+    """Measure match rules on documents: recall, precision, curves and costs, as `neardup evaluate` does.
+
+    The documents are files, folders and patterns, those that `truth` names, or a `sample` of a store. `truth` is a file
+    of pairs or groups of near-duplicates, with paths relative to `root`; without one a pair should be found if the
+    Jaccard coefficient of its 5-word shingles is at least `alike`, and a returned pair is correct if it is at least
+    `right`. Memory grows with all texts together. Raises UsageError and StoreError.
+    """
+    require_rules(rules, alike=alike, right=right)
+    named = read_truth(truth, root) if isinstance(truth, str | os.PathLike) else truth
+    own = store if not documents and not (named and named.paths) else None
+    if own is None and not documents and not (named and named.paths):
+        raise UsageError("name documents to measure on, or a truth that names their files")
+    texts = _texts(own, documents, named, sample, fields or NamedFields(), jobs, extraction or Extraction())
+    require_two(texts)
+    corpus = judging.corpus_of(texts.texts)
+    wanted = rules or (default_rule(own).written(whole=True), *judging.DEFAULT_RULES)
+    read = [judging.read_rule(text, corpus) for text in wanted]
+    notes = [
+        f"left out: {counted(count, 'document')} ({explained(why)})" for why, count in sorted(texts.failed.items())
+    ]
+    known = None
+    if named:
+        known, missing = placed(named, texts.ids)
+        if missing:
+            notes.append(f"left out: {counted(missing, 'pair')} of {named.name}, with a document that is not here")
+    made = judging.evaluate(
+        texts.texts, list({rule.written(whole=True): rule for rule in read}.values()), known, alike=alike, right=right,
+        progress=progress,
+    )  # fmt: skip
+    return Evaluated(replace(made, notes=(*made.notes, *notes)))
+
+
+def _texts(
+    store: Store | None, documents: Sequence[str], named: Named | None, sample: int, fields: NamedFields,
+    jobs: int | None, extraction: Extraction,
+) -> Texts:  # fmt: skip
+    named_fields = fields.fields(stored=store is not None)
+    columns, processes = fields.columns.columns(extraction), jobs or default_jobs()
+    chosen = Selection(base=os.getcwd(), line_limit=extraction.max_size, columns=columns)
+    if store is not None:
+        options, limits = extraction.reading(content_of(store))
+        records = sampled(store, sample, named.ids if named else ())
+        return read_texts(stored_inputs(store, records, chosen, named_fields), options, limits, processes)
+    options, limits = extraction.reading(None)
+    inputs = Sources(list(documents), chosen) if documents else named_inputs(named.paths if named else {}, chosen)
+    return read_texts(inputs, options, limits, processes)

@@ -1,0 +1,33 @@
+"""Match rules as programs and commands ask for them: as written, as objects, or by short options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from indexer.matching.rule import MatchRule, parse_rule
+from indexer.matching.shorthand import Wanted, Way, explained
+from indexer.matching.shorthand import rule_of as short_rule
+
+if TYPE_CHECKING:
+    from indexer.stores.base import Store
+
+__all__ = ["AnyRule", "MatchRule", "Wanted", "Way", "explained", "is_asked", "rule_of"]
+
+AnyRule = str | MatchRule | Wanted | None
+"""A rule as written, as an object, or as the short options of the command ask for one; None for the store's default."""
+
+
+def is_asked(match: AnyRule) -> bool:
+    """True if a rule is asked for."""
+    return match.given if isinstance(match, Wanted) else match is not None
+
+
+def rule_of(match: AnyRule, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
+    """The rule that is asked for, else the store's default, without a store that of a new one.
+
+    With `hashes` the default is by hashes of simhash-doc alone. Raises UsageError, and IncompatibleStoreError if the
+    store has a scheme with other parameters.
+    """
+    if isinstance(match, MatchRule):
+        return match
+    return parse_rule(match, store) if isinstance(match, str) else short_rule(match or Wanted(), store, hashes=hashes)
