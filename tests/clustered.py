@@ -11,7 +11,8 @@ from indexer.clustering.clusters import Clustering, cluster
 from indexer.clustering.stored import stored_clusters
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
-from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
+from indexer.schemes.simhash import sketched
 from indexer.stores import Store, StoreInfo
 
 INFO = StoreInfo(
@@ -21,8 +22,8 @@ INFO = StoreInfo(
 
 def record(name: str, value: int | None, **fields: Any) -> Record:
     """A record with the true keys of its value."""
-    fingerprint = None if value is None else Fingerprint(value, fields.pop("tokens", 500))
-    return Record(Ref(name), fingerprint, () if value is None else simhash_keys(value), **fields)
+    own = {} if value is None else sketched(Fingerprint(value, fields.pop("tokens", 500)))
+    return Record(Ref(name), own | fields.pop("sketches", {}), **fields)
 
 
 def partition(store: Store) -> dict[str, str]:

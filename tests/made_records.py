@@ -20,7 +20,7 @@ def records(values: np.ndarray[tuple[int], np.dtype[np.uint64]], first: int) -> 
         digest = hashlib.sha256(name.encode()).hexdigest()
         made.append(
             Record(
-                Ref(name), Fingerprint(value, 500), tuple(keys), source=name, title=f"The title of document {number}",
+                Ref(name), Fingerprint(value, 500).sketches(keys), source=name, title=f"The title of document {number}",
                 format="html", extractor="lexbor 2.4", size=20_000, source_digest=digest,
                 indexed_at="2026-01-01T00:00:00Z",
             )

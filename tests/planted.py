@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from indexer.ingest.indexing import store_info
 from indexer.matching.measures import exact
 from indexer.matching.rule import Finder, MatchRule, Reading
-from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
+from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.opening import open_store
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc
@@ -58,10 +58,9 @@ def drifting(families: int, size: int, seed: int = 1) -> list[str]:
 def record(name: str, text: str, schemes: Iterable[Scheme] = (), **fields: Any) -> Record:
     """A document with its simhash and the sketches of other schemes."""
     found = _sketch(SimhashDoc(), text)
-    value = Fingerprint(int.from_bytes(found.payload, "big"), found.features) if found else None
     sketches = {each.family: _sketch(each, text) or Sketch.without_features(each.id) for each in schemes}
     sketches.pop(SIMHASH_DOC, None)
-    return Record(Ref(name), value, found.keys if found else (), sketches=sketches, **fields)
+    return Record(Ref(name), ({SIMHASH_DOC: found} if found else {}) | sketches, **fields)
 
 
 def empty(path: Path, schemes: Iterable[Scheme]) -> Store:

@@ -183,11 +183,11 @@ def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[Row
     for place, name in enumerate(columns["id"]):
         source, failed = columns["source"][place], columns["failed"][place]
         has_words = columns[column_name(SIMHASH_DOC)][place] is not None
+        own = Fingerprint(values[place], columns["tokens"][place]).sketches(keys[place]) if has_words else {}
         inside = not container or source == container or source.startswith(f"{container}/")
         record = Record(
             ref=places.of(name, metadata[place]),
-            fingerprint=Fingerprint(values[place], columns["tokens"][place]) if has_words else None,
-            keys=tuple(keys[place]) if has_words else (),
+            sketches=own if failed else own | sketches[place],
             short=columns["short"][place],
             source=source,
             title=columns["title"][place],
@@ -197,7 +197,6 @@ def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[Row
             source_digest=(columns["source_digest"][place] or b"").hex(),
             text_digest=(columns["text_digest"][place] or b"").hex(),
             metadata=metadata[place],
-            sketches={} if failed else sketches[place],
             container="" if inside else container,
         )
         rows.append(Row(record, failed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of
 from indexer.core_sketch import text_digest
@@ -128,7 +128,7 @@ class Copies:
         for refs in chunks(matches, READ_AT_ONCE):
             for ref, read in zip(refs, self._store.versioned(refs), strict=True):
                 if read is not None and read.record is not None:
-                    yield Copy(_plain(read.record), *matches[ref], origin_of_text(read.record), read.version)
+                    yield Copy(read.record.without_sketches(), *matches[ref], origin_of_text(read.record), read.version)
 
     def delete(self) -> Erased:
         """Delete those that are still as they were compared, and what is kept of their clusters as a whole."""
@@ -149,8 +149,3 @@ class Copies:
             # It names the canonical document with its title; the next clustering writes it anew.
             self._store.delete_clusters(sorted(gone))
         return Erased(deleted, stripped, changed)
-
-
-def _plain(record: Record) -> Record:
-    """A record without its sketches and keys, which are no longer needed once it was compared."""
-    return replace(record, sketches={}, keys=())

@@ -178,9 +178,7 @@ class Placer:
         names = sorted(touching.clusters)
         members = [ref for _, ref in self.store.cluster_members(names)]
         refs = list(dict.fromkeys([*members, *touching.loose, *touching.new]))
-        records = [
-            record for record in read_records(self.store, refs) if not record.short and record.fingerprint is not None
-        ]
+        records = [record for record in read_records(self.store, refs) if not record.short and record.has_words]
         self._assigner.read = {record.ref: record for record in records}
         nodes = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
         comparison = Comparison(self.rule, nodes.payloads)
@@ -202,9 +200,9 @@ class Placer:
 
 def asking_of(store: Store, rule: MatchRule, record: Record) -> Asking | None:
     """The question for what is near a document; None where the rule can't compare it."""
-    if record.short or record.fingerprint is None:
+    if record.short or not record.has_words:
         return None
-    if any(record.sketch_of(name) is None for name in rule.schemes):
+    if any(record.sketches.get(name) is None for name in rule.schemes):
         return None
     asking = Asking(store, rule, Question(record.ref.id, record=record))
     return asking if asking.probes else None

@@ -319,7 +319,7 @@ class Pruning:
         similarities = np.full(len(records), -1.0)
         payloads = [
             one.payload if one and one.scheme == measure.scheme.id else b""
-            for one in (record.sketch_of(measure.name) for record in (*canonical, *records))
+            for one in (record.sketches.get(measure.name) for record in (*canonical, *records))
         ]
         left = np.arange(len(records))
         sizes = np.array([len(one) for one in payloads], dtype=np.int64)

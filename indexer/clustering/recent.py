@@ -35,7 +35,7 @@ class Recent:
         if self._first.setdefault(self._sketches(record), record.ref) != record.ref:
             return
         for finder in self._rule.finders:
-            sketch = record.sketch_of(finder.name)
+            sketch = record.sketches.get(finder.name)
             for key in dict.fromkeys(sketch.keys) if sketch else ():
                 self._holders.setdefault((finder.name, key), []).append(record.ref)
 
@@ -54,7 +54,7 @@ class Recent:
 
     def _sketches(self, record: Record) -> Held:
         """All that a rule needs of a document."""
-        sketches = (record.sketch_of(name) for name in self._rule.schemes)
+        sketches = (record.sketches.get(name) for name in self._rule.schemes)
         return tuple((sketch.payload, sketch.keys) if sketch else None for sketch in sketches)
 
     def _meeting(self, probe: Probe, layout: KeyLayout) -> list[Ref]:

@@ -119,7 +119,7 @@ def sampled(store: Store, most: int, wanted: Collection[str] = ()) -> list[Recor
         for record in store.scan(sketches=False):
             if record.ref.id in wanted:
                 chosen.append(record)
-            elif not record.short and record.fingerprint:
+            elif not record.short and record.has_words:
                 yield hashlib.blake2b(record.ref.id.encode("utf-8", "surrogatepass"), digest_size=16).digest(), record
 
     smallest = heapq.nsmallest(most, others(), key=lambda entry: entry[0])

@@ -63,7 +63,7 @@ class RunCounts:
 
     def taken(self, record: Record) -> None:
         """Count a document that was taken in, beside what the run itself says of it."""
-        self.empty += record.fingerprint is None
+        self.empty += not record.has_words
         self.short += record.short
 
 
@@ -237,8 +237,7 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
     fingerprint = fingerprint_of(sketches)
     return Record(
         ref=ref,
-        fingerprint=fingerprint,
-        keys=sketches[SIMHASH_DOC].keys,
+        sketches={family: sketch for family, sketch in sketches.items() if fingerprint or family != SIMHASH_DOC},
         short=is_short(fingerprint, min_tokens),
         source=source,
         title=title or document.title,
@@ -249,7 +248,6 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
         text_digest=same,
         indexed_at=indexed_at or now(),
         metadata={} if metadata is None else metadata,
-        sketches={family: sketch for family, sketch in sketches.items() if family != SIMHASH_DOC},
         container=container,
     )
 

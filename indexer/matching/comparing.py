@@ -115,4 +115,4 @@ def _shares(one: Question, other: Question, store: Store | None) -> tuple[float 
 
 
 def _lacks(question: Question, scheme: Scheme) -> bool:
-    return question.record is None or question.record.sketch_of(scheme.family) is None
+    return question.record is None or question.record.sketches.get(scheme.family) is None

@@ -139,7 +139,7 @@ def nearest_part(store: Store, question: Question, *, exclude: Ref | None = None
     """
     for known in store.info.schemes:
         scheme = scheme_of(store, known.name)
-        has_sketch = question.text is not None or (question.record and question.record.sketch_of(known.name))
+        has_sketch = question.text is not None or (question.record and question.record.sketches.get(known.name))
         if scheme.of_parts and has_sketch:
             rule = MatchRule((Finder(scheme, scheme.default_similarity),))
             for match in lookup(store, rule, question, limit=1, exclude=exclude).matches:
@@ -308,9 +308,9 @@ class Asking:
 
     def bits(self, record: Record) -> int | None:
         """The number of bits of simhash-doc in which a record differs."""
-        if self.simhash is None or record.fingerprint is None:
+        if self.simhash is None or (found := record.fingerprint) is None:
             return None
-        return self.simhash.distance(record.fingerprint)
+        return self.simhash.distance(found)
 
 
 def check_of(rule: MatchRule, question: Question) -> Check:

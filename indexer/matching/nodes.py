@@ -132,7 +132,7 @@ def comparable(rule: MatchRule, batch: Found) -> npt.NDArray[np.bool_]:
 
 def found_of(records: Sequence[Record], rule: MatchRule, *, keys: bool = True) -> Found:
     """Records as a batch of a scan, with the keys that find pairs unless these are not asked for."""
-    sketches = {name: [record.sketch_of(name) for record in records] for name in rule.schemes}
+    sketches = {name: [record.sketches.get(name) for record in records] for name in rule.schemes}
     payloads = {
         name: Ragged.of_bytes([sketch.payload if sketch else b"" for sketch in sketches[name]]) for name in sketches
     }

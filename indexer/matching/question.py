@@ -13,7 +13,7 @@ from indexer.ingest.naming import possible_ids
 from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
 from indexer.model.paths import printable_path
 from indexer.schemes.base import Scheme
-from indexer.schemes.simhash import SimhashDoc
+from indexer.schemes.simhash import SimhashDoc, sketched
 from indexer.stores.base import Store
 
 
@@ -49,9 +49,9 @@ class Question:
             # What has no words matches nothing, whatever a scheme makes of its numbers.
             return scheme.sketch(self.text) if scheme.family == SIMHASH_DOC or self.simhash else None
         if self.record is not None:
-            if self.record.fingerprint is None:
+            if not self.record.has_words:
                 return None
-            stored = self.record.sketch_of(scheme.family)
+            stored = self.record.sketches.get(scheme.family)
             if stored is None:
                 raise UsageError(
                     f"{self.name} has no sketch of {scheme.family}: it was stored before the store kept them; index it "
@@ -65,7 +65,7 @@ class Question:
                 f"a hash is of {SIMHASH_DOC}, and {scheme.family} can't compare it; give a text or file, or ask with "
                 f"--match {SIMHASH_DOC}@3bits"
             )
-        return sketch_of(self.fingerprint)
+        return sketched(self.fingerprint)[SIMHASH_DOC]
 
     @property
     def text_digest(self) -> str:
@@ -108,10 +108,3 @@ def stored_as_each(store: Store, asked: Sequence[tuple[str, Sequence[str]]]) -> 
         named = list(islice(records, len(ids)))
         found.append(next((record.ref for record in named if record and record.source == source), None))
     return found
-
-
-def sketch_of(fingerprint: Fingerprint) -> Sketch:
-    """The sketch of a fingerprint of simhash-doc."""
-    from indexer.schemes.simhash import keys
-
-    return Sketch(fingerprint.scheme, fingerprint.value.to_bytes(8, "big"), keys(fingerprint), fingerprint.tokens)

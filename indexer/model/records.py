@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -112,6 +112,10 @@ class Fingerprint:
         """The same 64 bits as a signed (two's complement) integer, as search engines and SQLite store a long."""
         return to_signed(self.value)
 
+    def sketches(self, keys: Sequence[int]) -> dict[str, Sketch]:
+        """The same as a record has it: the sketch with these packed keys, by the scheme's name."""
+        return {SIMHASH_DOC: Sketch(self.scheme, self.value.to_bytes(8, "big"), tuple(keys), self.tokens)}
+
     def distance(self, other: Fingerprint) -> int:
         """The Hamming distance to `other`, 0 to 64; UsageError where the schemes differ."""
         if self.scheme != other.scheme:
@@ -160,13 +164,13 @@ def parse_fingerprint(text: str, tokens: int = 0) -> Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A document's sketch by a secondary scheme.
+    """A document's sketch by a scheme.
 
     `scheme` is the scheme's id with all its parameters; `payload` what similarities are computed from, in the scheme's
     own serialised form; `keys` are the packed keys (see `indexer.schemes.keys.layout`), at least one, several of one
-    table where the scheme says so; `features` is the number of features that it was made from. A document in which
-    the scheme found no features has a sketch without payload and keys (`without_features`): it matches nothing, and
-    says that the scheme was applied.
+    table where the scheme says so, and empty in a record that was read without sketches; `features` is the number of
+    features that it was made from. A document in which the scheme found no features has a sketch without payload and
+    keys (`without_features`): it matches nothing, and says that the scheme was applied.
     """
 
     scheme: str
@@ -184,20 +188,19 @@ class Sketch:
 class Record:
     """The record of one document in a store.
 
-    `keys` are the packed keys of the fingerprint's tables (see `indexer.schemes.keys.layout`), empty where there is
-    no fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
-    `source_digest` reveals a stale fingerprint: it is a digest of the bytes (or fields) that the fingerprint was made
-    from, the scheme and the extractor's version; `text_digest` is equal for texts that are identical except for case
-    and white space (`indexer.core_sketch.text_digest` in hexadecimal digits, empty if unknown); `indexed_at` is when
-    this record was made, ISO 8601 in UTC, and `first_indexed_at` when the document first came, empty where that is the
-    same; `metadata` is the user's own, JSON types only; `sketches` are the secondary sketches, by the scheme's
-    name; those of schemes that were added to the store after the document are missing; `container` is the file with
-    many documents that it was read from, where `source` does not say so, as a URL of its own.
+    `sketches` are those by each scheme, by the scheme's name; a document without words has none of simhash-doc, and
+    those of schemes that were added to the store after the document are missing; `short` marks documents with too few
+    tokens for a meaningful simhash; `source` is the path or URL; `source_digest` reveals a stale fingerprint: it is a
+    digest of the bytes (or fields) that the fingerprint was made from, the scheme and the extractor's version;
+    `text_digest` is equal for texts that are identical except for case and white space
+    (`indexer.core_sketch.text_digest` in hexadecimal digits, empty if unknown); `indexed_at` is when this record was
+    made, ISO 8601 in UTC, and `first_indexed_at` when the document first came, empty where that is the same; `metadata`
+    is the user's own, JSON types only; `container` is the file with many documents that it was read from, where
+    `source` does not say so, as a URL of its own.
     """
 
     ref: Ref
-    fingerprint: Fingerprint | None
-    keys: tuple[int, ...] = ()
+    sketches: Mapping[str, Sketch] = field(default_factory=dict)
     short: bool = False
     source: str = ""
     title: str = ""
@@ -208,14 +211,32 @@ class Record:
     text_digest: str = ""
     indexed_at: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    sketches: Mapping[str, Sketch] = field(default_factory=dict)
     container: str = ""
     first_indexed_at: str = ""
 
     @property
+    def fingerprint(self) -> Fingerprint | None:
+        """The sketch of simhash-doc as it is shown; None where there is none, as of a document without words."""
+        sketch = self.sketches.get(SIMHASH_DOC)
+        if sketch is None:
+            return None
+        return Fingerprint(int.from_bytes(sketch.payload, "big"), sketch.features, sketch.scheme)
+
+    @property
+    def has_words(self) -> bool:
+        """True if it has a fingerprint, without which it is compared with nothing."""
+        return SIMHASH_DOC in self.sketches
+
+    @property
     def tokens(self) -> int:
         """The number of tokens that the fingerprint was made from, 0 where there is none."""
-        return self.fingerprint.tokens if self.fingerprint else 0
+        sketch = self.sketches.get(SIMHASH_DOC)
+        return sketch.features if sketch else 0
+
+    def without_sketches(self) -> Record:
+        """The same record as a store gives it without sketches: with its fingerprint alone, and without keys."""
+        sketch = self.sketches.get(SIMHASH_DOC)
+        return replace(self, sketches={SIMHASH_DOC: replace(sketch, keys=())} if sketch else {})
 
     @property
     def arrived_at(self) -> str:
@@ -230,15 +251,6 @@ class Record:
     def is_identical(self, other: Record) -> bool:
         """True if both texts are known to be equal except for case and white space."""
         return bool(self.text_digest) and self.text_digest == other.text_digest
-
-    def sketch_of(self, scheme: str) -> Sketch | None:
-        """The sketch of the scheme with this name, simhash-doc like any other; None where the document has none."""
-        if scheme != SIMHASH_DOC:
-            return self.sketches.get(scheme)
-        if self.fingerprint is None:
-            return None
-        payload = self.fingerprint.value.to_bytes(8, "big")
-        return Sketch(self.fingerprint.scheme, payload, self.keys, self.fingerprint.tokens)
 
 
 def first_arrival(indexed_at: str, *known: str) -> str:

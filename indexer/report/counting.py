@@ -305,10 +305,10 @@ class _Scan:
     def count(self, record: Record, redundant: bool) -> None:
         share = Share(1, int(redundant), record.size, record.size if redundant else 0)
         self.total.add(share)
-        self.fingerprinted += record.fingerprint is not None
+        self.fingerprinted += record.has_words
         self.short += record.short
-        if record.fingerprint is None or record.short:
-            reason = "no-text" if record.fingerprint is None else "too-short"
+        if not record.has_words or record.short:
+            reason = "no-text" if not record.has_words else "too-short"
             self.leave_out(reason, record.source or name_of(record.ref))
         # A format is one of few; whatever else a store says is one more.
         known = record.format if record.format in self.formats or len(self.formats) < _SHOWN_SOURCES else OTHERS

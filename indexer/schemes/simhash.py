@@ -50,6 +50,11 @@ def keys(of: Fingerprint) -> tuple[int, ...]:
     return simhash_keys(of.value)
 
 
+def sketched(fingerprint: Fingerprint | None) -> dict[str, Sketch]:
+    """The sketch of a fingerprint, by the scheme's name, as a record has it; nothing for None."""
+    return {} if fingerprint is None else fingerprint.sketches(keys(fingerprint))
+
+
 def bits_allowed(width: int, similarity: float) -> int:
     """The number of `width` bits that may differ at a similarity (0 to 1): of 64 bits 6 at 0.90 and one at 0.98."""
     return math.floor(width * (1 - similarity) + 1e-9)
@@ -128,8 +133,9 @@ class SimhashDoc(Scheme):
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
         """1 - d / 64 of one simhash to each of others."""
         require_bytes(self, (payload,), 8)
-        distances = core.hamming_distances(int.from_bytes(payload, "big"), values_of(payloads))
-        return 1.0 - distances / 64.0
+        # In whatever order the bytes are read, the bits that differ are as many.
+        differing = payloads.matrix(8).view(np.uint64)[:, 0] ^ np.frombuffer(payload, dtype=np.uint64)
+        return np.asarray(1.0 - np.bitwise_count(differing) / 64.0, dtype=np.float64)
 
     def plan(self, similarity: float) -> Plan:
         """Every pair within the bits that the similarity allows, by neighbouring keys too."""

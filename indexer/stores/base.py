@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
+from indexer.model import SIMHASH_DOC, ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
 from indexer.model.paths import MovableFolder
 from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
@@ -39,6 +39,11 @@ class StoreInfo:
     unicode: str
     version: str
     schemes: tuple[SchemeInfo, ...] = ()
+
+    @property
+    def every_scheme(self) -> tuple[SchemeInfo, ...]:
+        """All schemes, that of the fingerprints first."""
+        return (SchemeInfo(SIMHASH_DOC, self.scheme, self.layout), *self.schemes)
 
     def require_comparable(self, wanted: StoreInfo, store: str) -> None:
         """Raise IncompatibleStoreError, naming each difference, unless `wanted` can be compared with this info."""
@@ -209,7 +214,7 @@ class Store(SketchStore, ABC):
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
         """The records of these identities, in this order; None where there is none.
 
-        Without `sketches` they lack those, which saves reading them.
+        Without `sketches` they are those of Record.without_sketches(), which saves reading them.
         """
 
     def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
@@ -251,7 +256,7 @@ class Store(SketchStore, ABC):
         """Every record, in bounded memory and the store's own order; a snapshot as of the first one.
 
         The order is the same from one scan to the next as long as nothing is written. Without `sketches` the records
-        lack those.
+        are those of Record.without_sketches().
         """
 
     @abstractmethod

@@ -74,6 +74,6 @@ def _is_same(known: Record, record: Record) -> bool:
     """True if a store has a record already; the sketches are those of the digest, if they are by the same schemes."""
 
     def seen(one: Record) -> Record:
-        return replace(one, indexed_at="", keys=(), sketches={})
+        return replace(one.without_sketches(), indexed_at="")
 
     return known.sketches.keys() == record.sketches.keys() and seen(known) == seen(record)

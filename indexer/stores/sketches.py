@@ -184,21 +184,24 @@ def check_resource(name: str, data: bytes) -> None:
 
 def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> str:
     """The reason why sketches can't be stored beside these schemes; empty if they can."""
-    known = 0
+    known = {scheme.name for scheme in schemes}
     for scheme in schemes:
-        name, sketch = scheme.name, sketches.get(scheme.name)
-        if sketch is None:
-            continue
-        known += 1
-        if sketch.scheme != scheme.id:
-            return f"a sketch of {sketch.scheme} in a store of {scheme.id}"
-        if bool(sketch.keys) != bool(sketch.payload) or sketch.features < 0:
-            return f"a sketch of {name} that has a payload or keys, not both"
-        if sketch.features and not sketch.keys:
-            return f"a sketch of {name} without keys, of features"
-        if sketch.keys and not (min(sketch.keys) >= 0 and max(sketch.keys) < scheme.layout.end):
-            return f"a key outside the key layout of {name}"
-    if known < len(sketches):
-        unknown = min(sketches.keys() - {scheme.name for scheme in schemes})
-        return f"a sketch of {unknown}, which the store has not"
+        sketch = sketches.get(scheme.name)
+        if sketch is not None and (reason := _misfit(scheme, sketch)):
+            return reason
+    if unknown := sketches.keys() - known:
+        return f"a sketch of {min(unknown)}, which the store has not"
+    return ""
+
+
+def _misfit(scheme: SchemeInfo, sketch: Sketch) -> str:
+    """The reason why a sketch is none of this scheme's; empty if it is one."""
+    if sketch.scheme != scheme.id:
+        return f"a sketch of {sketch.scheme} in a store of {scheme.id}"
+    if bool(sketch.keys) != bool(sketch.payload) or sketch.features < 0:
+        return f"a sketch of {scheme.name} that has a payload or keys, not both"
+    if not sketch.keys and (sketch.features or scheme.name == SIMHASH_DOC):
+        return f"a sketch of {scheme.name} without keys"
+    if sketch.keys and not (min(sketch.keys) >= 0 and max(sketch.keys) < scheme.layout.end):
+        return f"a key outside the key layout of {scheme.name}"
     return ""

@@ -47,7 +47,9 @@ def test_documents_are_ranked_by_the_canonical_rule(rule: CanonicalRule, by_arri
         name = "" if by_arrival else names[place]
         known = {} if scores[place] is None else {"score": scores[place]}
         about = {"indexed_at": times[place] or "", "source": sources[place] or "", "metadata": known}
-        return rule.key(Record(Ref(name), Fingerprint(0, tokens[place]), **about)), arrivals[place] * by_arrival
+        return rule.key(Record(Ref(name), Fingerprint(0, tokens[place]).sketches(()), **about)), arrivals[
+            place
+        ] * by_arrival
 
     expected = sorted(range(len(names)), key=key)  # type: ignore[arg-type]
     assert np.argsort(ranks_in(rows, rule, arrivals if by_arrival else None)).tolist() == expected

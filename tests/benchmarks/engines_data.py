@@ -125,7 +125,7 @@ def _records(texts: list[str], first: int) -> list[Record]:
     keys = core.simhash_keys(np.array([each.value for each in prints], dtype=np.uint64)).tolist()
     return [
         Record(
-            Ref(name_of(number)), found, tuple(own), format="text", extractor="text 1", size=len(text),
+            Ref(name_of(number)), found.sketches(own), format="text", extractor="text 1", size=len(text),
             source_digest=f"{found.value:016x}{number:048x}", indexed_at="2026-01-01T00:00:00Z",
         )
         for number, text, found, own in zip(range(first, first + len(texts)), texts, prints, keys, strict=True)

@@ -108,9 +108,9 @@ def records(first: int, count: int, *, lean: bool) -> Iterator[Record]:
         name = f"collection/{number % 1000:03d}/document-{number:09d}.html"
         digest = hashlib.sha256(name.encode()).hexdigest()
         yield Record(
-            Ref(name), Fingerprint(value, 500), tuple(keys), source=name, title=f"The title of document {number}",
-            format="html", extractor="lexbor 2.4", size=20_000, source_digest=digest, text_digest=digest[:32],
-            indexed_at="2026-01-01T00:00:00Z", sketches=sketches,
+            Ref(name), Fingerprint(value, 500).sketches(keys) | sketches, source=name,
+            title=f"The title of document {number}", format="html", extractor="lexbor 2.4", size=20_000,
+            source_digest=digest, text_digest=digest[:32], indexed_at="2026-01-01T00:00:00Z",
         )  # fmt: skip
 
 

@@ -62,7 +62,9 @@ class PlainTable:
                 )  # fmt: skip
                 self._connection.execute(f"INSERT INTO documents VALUES ({','.join('?' * len(row))})", row)
                 number = self._count
-                self._connection.executemany("INSERT INTO keys VALUES (?, ?)", [(key, number) for key in record.keys])
+                self._connection.executemany(
+                    "INSERT INTO keys VALUES (?, ?)", [(key, number) for key in record.sketches[SIMHASH_DOC].keys]
+                )
             self._connection.execute("COMMIT")
 
     def similar(self, value: int) -> list[tuple[int, str]]:

@@ -386,7 +386,7 @@ def test_documents_of_a_batch_are_found_like_what_is_stored(
 
     def made(name: str, some: list[int]) -> Record:
         sketch = Sketch(scheme.id, b"\0\0" * 40, tuple(some), 1)
-        return Record(Ref(name), Fingerprint(0, 9), sketches={scheme.family: sketch})
+        return Record(Ref(name), {**Fingerprint(0, 9).sketches((0,)), scheme.family: sketch})
 
     recent = Recent(rule)
     added = {f"{number:02d}": each for number, each in enumerate(keys)}

@@ -20,7 +20,7 @@ from indexer.extract.base import Limits, Options
 from indexer.ingest import indexing, run
 from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
 from indexer.ingest.sources import Input, Rejected
-from indexer.model import Ref
+from indexer.model import SIMHASH_DOC, Ref
 from indexer.opening import open_store
 from indexer.stores import PutResult, Store
 from indexer.stores.digests import source_digest
@@ -74,7 +74,7 @@ def test_keys_are_those_of_the_scheme(store: Store) -> None:
     index((replace(item, id=f"copy-{item.id}") for item in texts(3)), store)
     for record in store.scan():
         assert record.fingerprint
-        assert record.keys == simhash.keys(record.fingerprint)
+        assert record.sketches[SIMHASH_DOC].keys == simhash.keys(record.fingerprint)
 
 
 class BrokenError(Exception):

@@ -18,7 +18,8 @@ from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
 from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
+from indexer.schemes import simhash as simhashes
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
 from indexer.stores import Store, StoreInfo
 
 INFO = StoreInfo(SIMHASH_DOC, SIMHASH64_LAYOUT, "landmarks", "1", "16.0.0", "0.1.0")
@@ -27,8 +28,8 @@ CENTRE = 0x0123_4567_89AB_CDEF
 
 def record(name: str, value: int | None, *, short: bool = False) -> Record:
     """A record with the true keys of its value."""
-    fingerprint = None if value is None else Fingerprint(value, 100)
-    return Record(Ref(name), fingerprint, () if value is None else simhash_keys(value), short)
+    own = {} if value is None else simhashes.sketched(Fingerprint(value, 100))
+    return Record(Ref(name), own, short)
 
 
 def flipped(value: int, bits: int, generator: random.Random) -> int:
@@ -193,8 +194,7 @@ def sketched(store: Store) -> Store:
         found, sketch = simhash.sketch(text), minhash.sketch(text)
         assert found
         assert sketch
-        value = Fingerprint(int.from_bytes(found.payload, "big"), found.features)
-        records.append(Record(Ref(name), value, found.keys, sketches={"minhash": sketch}))
+        records.append(Record(Ref(name), {SIMHASH_DOC: found, "minhash": sketch}))
     for _ in store.put(records):
         pass
     return store
@@ -263,8 +263,7 @@ def test_labels_are_the_rule_s(tmp_path: Path, rule: str, label: str) -> None:
         sketches = {each.family: sketch for each in beside if (sketch := each.sketch(text))}
         simhash = registry.scheme(SIMHASH_DOC).sketch(text)
         assert simhash
-        value = Fingerprint(int.from_bytes(simhash.payload, "big"), 9)
-        for _ in store.put([Record(Ref("a"), value, simhash.keys, sketches=sketches)]):
+        for _ in store.put([Record(Ref("a"), {SIMHASH_DOC: simhash, **sketches})]):
             pass
         [match] = lookup(store, by, Question("asked", text=text)).matches
         assert (match.label, match.bits, match.similarity) == (label, 0, 1.0)

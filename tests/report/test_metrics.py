@@ -54,7 +54,7 @@ def values(store: Store) -> dict[str, float]:
 
 def stored(number: int, at: str, **about: object) -> Record:
     fingerprint = Fingerprint(number * 0x9E37_79B9_7F4A, 300)
-    return Record(Ref(f"d{number}"), fingerprint, simhash.keys(fingerprint), indexed_at=at, **about)  # type: ignore[arg-type]
+    return Record(Ref(f"d{number}"), simhash.sketched(fingerprint), indexed_at=at, **about)  # type: ignore[arg-type]
 
 
 def test_they_are_what_the_store_holds(tmp_path: Path) -> None:

@@ -42,8 +42,7 @@ def record(number: int, value: int, **about: object) -> Record:
     fingerprint = Fingerprint(value, 300)
     made = Record(
         Ref(f"d{number}"),
-        fingerprint,
-        simhash.keys(fingerprint),
+        simhash.sketched(fingerprint),
         source=f"/data/a/{number}.html",
         title=f"Title {number}",
         format="html",
@@ -64,7 +63,7 @@ def known() -> list[Record]:
         record(5, two, source="/data/b/5.html"),
         record(6, three, metadata={"published": "1999-12-31"}),
         record(7, three, short=True),
-        replace(record(8, three), fingerprint=None, keys=()),
+        replace(record(8, three), sketches={}),
     ]
 
 
@@ -115,7 +114,7 @@ def test_what_was_not_compared_comes_first(store: Store, tmp_path: Path) -> None
     torn = [Failure(Ref(f"f{n}"), f"/scans/{HOSTILE}{n}.pdf", "malformed", "torn", "") for n in range(30)]
     store.put_failures([*torn, Failure(Ref("again"), "/copies/again.html", "duplicate", "of d1", "")])
     list(store.put([record(n, n, source=f"/scans/{n}.pdf", short=n > 21) for n in range(20, 24)]))
-    list(store.put([replace(record(n, 0), fingerprint=None, keys=()) for n in range(30, 32)]))
+    list(store.put([replace(record(n, 0), sketches={}) for n in range(30, 32)]))
     report = build_report(store, "known")
     counts = {each.reason: (each.documents, len(each.names)) for each in report.figures.left_out}
     assert counts == {"malformed": (30, 20), "no-text": (3, 3), "too-short": (3, 3), "duplicate": (1, 1)}

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
-from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
+from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref, Sketch
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, probes, simhash_keys
+from indexer.schemes.simhash import sketched
 from indexer.stores import PutStatus, Store, StoreInfo
 from tests.stores.asked import counts_with_keys, documents_with_keys, holders_of, values_of
 from tests.stores.contract_clusters import ClusterContract
@@ -139,11 +140,13 @@ class StoreContract(WritingContract, ClusterContract, SchemeContract, ProbeContr
             pytest.param(record("bad", 1, metadata={"x": b"octets"}), id="octets"),
             pytest.param(record("bad", 1, size=2**64), id="a-size-past-64-bits"),
             pytest.param(record("bad", 1, title="x" * (17 << 20)), id="a-title-of-17-MB"),
-            pytest.param(Record(Ref("bad"), Fingerprint(1, 5)), id="no-keys"),
-            pytest.param(Record(Ref("bad"), None, simhash_keys(1)), id="keys-of-nothing"),
-            pytest.param(Record(Ref("bad"), Fingerprint(1, 5), (SIMHASH64_LAYOUT.end,)), id="a-key-past-the-layout"),
-            pytest.param(Record(Ref("bad"), Fingerprint(1, 5), (-1,)), id="a-negative-key"),
-            pytest.param(Record(Ref("bad"), Fingerprint(1, 5, "another"), simhash_keys(1)), id="another-scheme"),
+            pytest.param(Record(Ref("bad"), Fingerprint(1, 5).sketches(())), id="no-keys"),
+            pytest.param(Record(Ref("bad"), {SIMHASH_DOC: Sketch(SIMHASH_DOC, b"", (), 0)}), id="no-bits"),
+            pytest.param(
+                Record(Ref("bad"), Fingerprint(1, 5).sketches((SIMHASH64_LAYOUT.end,))), id="a-key-past-the-layout"
+            ),
+            pytest.param(Record(Ref("bad"), Fingerprint(1, 5).sketches((-1,))), id="a-negative-key"),
+            pytest.param(Record(Ref("bad"), sketched(Fingerprint(1, 5, "another"))), id="another-scheme"),
         ],
     )
     def test_a_record_that_can_not_be_stored_is_a_failed_result(self, store: Store, refused: Record) -> None:
@@ -160,7 +163,7 @@ class StoreContract(WritingContract, ClusterContract, SchemeContract, ProbeContr
         assert store.get([Ref("a")]) == [record("a", 1)]
 
     def test_routing_is_kept_or_refused(self, store: Store) -> None:
-        routed = Record(Ref("a", store.stats().extra.get("index", "other"), "r"), Fingerprint(1, 5), simhash_keys(1))
+        routed = Record(Ref("a", store.stats().extra.get("index", "other"), "r"), sketched(Fingerprint(1, 5)))
         (result,) = store.put([routed])
         if store.capabilities.routing:
             # The identity holds the routing: without it the document is another one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -78,14 +77,14 @@ def asked(draw: st.DrawFn) -> Probe:
 
 def satisfies(each: Record, probe: Probe) -> bool:
     """What a probe means, said slowly."""
-    sketch = each.sketch_of(probe.scheme)
+    sketch = each.sketches.get(probe.scheme)
     bits = LAYOUTS[probe.scheme].bits
     return sketch is not None and len({key >> bits for key in sketch.keys if key in probe.keys}) >= probe.agreeing
 
 
 def payloads_of(each: Record, schemes: Iterable[str]) -> dict[str, bytes]:
     """The payloads of a record, empty where it has none."""
-    return {name: sketch.payload if (sketch := each.sketch_of(name)) else b"" for name in schemes}
+    return {name: sketch.payload if (sketch := each.sketches.get(name)) else b"" for name in schemes}
 
 
 def read(found: Iterable[Found], schemes: Sequence[str]) -> dict[Ref, dict[str, bytes]]:
@@ -134,7 +133,7 @@ def agree(store: Store, data: st.DataObject) -> None:
 def lacking(held: Iterable[Record], schemes: Iterable[str]) -> dict[str, int]:
     """How many documents could be compared if they had a sketch."""
     compared = [each for each in held if each.fingerprint and not each.short]
-    return {name: sum(each.sketch_of(name) is None for each in compared) for name in schemes}
+    return {name: sum(each.sketches.get(name) is None for each in compared) for name in schemes}
 
 
 def _probing(store: Store, data: st.DataObject, listed: Sequence[Record], *, include_short: bool) -> None:
@@ -144,7 +143,7 @@ def _probing(store: Store, data: st.DataObject, listed: Sequence[Record], *, inc
         {each.ref: payloads_of(each, schemes) for each in listed if any(satisfies(each, probe) for probe in probes)}
         for probes in questions
     ]
-    bare = {each.ref: dataclasses.replace(each, sketches={}) for each in listed}
+    bare = {each.ref: each.without_sketches() for each in listed}
     for probes, wanted in zip(questions, expected, strict=True):
         answers = list(store.probe(probes, schemes, include_short=include_short))
         assert read(answers, schemes) == wanted
@@ -178,7 +177,7 @@ def _scanning(store: Store, data: st.DataObject, listed: Sequence[Record], *, in
 
 
 def _keys_of(each: Record, name: str) -> list[int]:
-    sketch = each.sketch_of(name)
+    sketch = each.sketches.get(name)
     return sorted(sketch.keys) if sketch else []
 
 

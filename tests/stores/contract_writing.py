@@ -15,7 +15,7 @@ from indexer.errors import UsageError
 from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
 from indexer.ingest.sources import Input
 from indexer.matching.rule import parse_rule
-from indexer.model import Failure, Record, Ref, own_cluster_id
+from indexer.model import Failure, Fingerprint, Record, Ref, own_cluster_id
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import PutStatus, Store
 from tests.stores.asked import documents_with_keys
@@ -77,7 +77,7 @@ class WritingContract:
 
     def test_what_is_written_after_a_batch_that_was_begun_comes_after_it(self, opened: Callable[..., Store]) -> None:
         store = opened(create=INFO)
-        bad = Record(Ref("bad"), None, keys=(1,))
+        bad = Record(Ref("bad"), Fingerprint(1, 5).sketches(()))
         waits = [store.begin_put([record(str(number), turn) for number in range(500)] + [bad]) for turn in (1, 2)]
         assert store.annotate([(Ref("7"), {"seen": True})]) == 1
         assert store.delete([Ref("8")]) == 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from indexer.model import SIMHASH_DOC, ClusterRecord, Fingerprint, Record, Ref
-from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
+from indexer.schemes.simhash import sketched
 from indexer.stores import PutStatus, Store, StoreInfo
 
 INFO = StoreInfo(
@@ -15,8 +16,8 @@ INFO = StoreInfo(
 
 def record(name: str, value: int | None = 0x0123_4567_89AB_CDEF, **fields: Any) -> Record:
     """A record with the true keys of its value."""
-    fingerprint = None if value is None else Fingerprint(value, fields.pop("tokens", 500))
-    return Record(Ref(name), fingerprint, () if value is None else simhash_keys(value), **fields)
+    own = {} if value is None else sketched(Fingerprint(value, fields.pop("tokens", 500)))
+    return Record(Ref(name), own | fields.pop("sketches", {}), **fields)
 
 
 def put(store: Store, *records: Record) -> list[PutStatus]:

@@ -23,6 +23,7 @@ from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
 from indexer.opening import open_store
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.keys.simhash64 import simhash_keys
+from indexer.schemes.simhash import sketched
 from indexer.stores import PutStatus, Store, StoreInfo
 from indexer.stores.sketches import Probe
 from indexer.stores.sqlite import file
@@ -328,7 +329,7 @@ def test_keys_that_move_from_the_small_table_to_the_large_are_found(path: Path) 
         # A key for each table, and one for the digest.
         assert large + small == 17 * 60_000
         for each in stored[::397]:
-            for key in each.keys:
+            for key in each.sketches[SIMHASH_DOC].keys:
                 assert each.fingerprint
                 assert documents_with_keys(store, [key])[each.ref] == each.fingerprint.value
         assert store.delete([each.ref for each in stored[1:]]) == 59_999
@@ -344,7 +345,10 @@ def test_other_layouts_are_kept(path: Path) -> None:
     layout = KeyLayout(tables=20, bits=40)
     info = StoreInfo(SIMHASH_DOC, layout, "full", "2", "16.0.0", "0.1.0")
     keys = (layout.pack(0, 1), layout.pack(0, 2), layout.pack(19, 2**40 - 1))
-    stored = [Record(Ref("a"), Fingerprint(9, 30), keys), Record(Ref("b"), Fingerprint(10, 30), keys[2:])]
+    stored = [
+        Record(Ref("a"), Fingerprint(9, 30).sketches(keys)),
+        Record(Ref("b"), Fingerprint(10, 30).sketches(keys[2:])),
+    ]
     with open_store(path, create=info) as store:
         assert [result.status for result in store.put(stored)] == [PutStatus.CREATED] * 2
         assert documents_with_keys(store, keys) == {Ref("a"): 9, Ref("b"): 10}
@@ -373,8 +377,7 @@ def test_any_record_comes_back(tmp_path: Path, data: st.DataObject) -> None:
         made_up.append(
             Record(
                 Ref(name),
-                None if value is None else Fingerprint(value, data.draw(st.integers(0, 2**63 - 1))),
-                () if value is None else simhash_keys(value),
+                {} if value is None else sketched(Fingerprint(value, data.draw(st.integers(0, 2**63 - 1)))),
                 data.draw(st.booleans()),
                 *texts[:4],
                 data.draw(st.integers(0, 2**63 - 1)),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from indexer.model import Fingerprint, Record, Ref
 from indexer.opening import open_store
-from indexer.schemes.keys.simhash64 import simhash_keys
+from indexer.schemes.simhash import sketched
 from tests.stores.made import INFO
 
 
@@ -18,7 +18,10 @@ def made(number: int, version: int) -> Record:
     """Document `number` as its version `version` has it: all of it follows from the two."""
     value = int.from_bytes(hashlib.sha256(b"%d.%d" % (number, version)).digest()[:8], "big")
     return Record(
-        Ref(f"{number:05d}"), Fingerprint(value, 500), simhash_keys(value), title=str(version), metadata={"v": version}
+        Ref(f"{number:05d}"),
+        sketched(Fingerprint(value, 500)),
+        title=str(version),
+        metadata={"v": version},
     )
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from indexer.model import SIMHASH_DOC
 from indexer.opening import open_store
 from tests.stores.asked import counts_with_keys
 
@@ -48,5 +49,5 @@ def whole(path: Path) -> None:
         assert store.stats().distinct == len(set(values))
         for each in stored:
             assert each.fingerprint
-            found = counts_with_keys(store, each.keys[:1])
+            found = counts_with_keys(store, each.sketches[SIMHASH_DOC].keys[:1])
             assert found[each.fingerprint.value] == values.count(each.fingerprint.value)

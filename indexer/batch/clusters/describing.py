@@ -52,7 +52,11 @@ def _preference(rows: Any, canonical: CanonicalRule) -> Positions:
     keys = []
     for count, source, text in zip(rows["tokens"].to_pylist(), rows["source"].to_pylist(), texts, strict=True):
         metadata = json.loads(text) if text else {}
-        keys.append(canonical.preferred(Record(_ANY, Fingerprint(0, count), source=source or "", metadata=metadata)))
+        keys.append(
+            canonical.preferred(
+                Record(_ANY, Fingerprint(0, count).sketches(()), source=source or "", metadata=metadata)
+            )
+        )
     places = {key: place for place, key in enumerate(sorted(set(keys)))}
     return np.array([places[key] for key in keys], dtype=np.int64)
 
@@ -80,7 +84,7 @@ def ids_of(rows: Any, starts: Positions, older: Any) -> list[str]:
         names, before = rows["id"][part].to_pylist(), older[part].to_pylist()
         for name, known in zip(names, before, strict=True):
             annotation = {"cluster": {"id": known}} if known else {}
-            gathered.add(Member(number, 0, 0, Record(Ref(name), None), annotation), _First())
+            gathered.add(Member(number, 0, 0, Record(Ref(name)), annotation), _First())
         gathered.choose_id()
         found[number] = gathered.id
     return found

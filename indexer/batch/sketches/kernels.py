@@ -198,7 +198,7 @@ def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, dat
     item = outcome.key
     if isinstance(outcome, Failed):
         failed = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
-        return SketchedRow(item.number, Record(Ref(item.id), None, source=item.source, metadata=item.metadata), failed)
+        return SketchedRow(item.number, Record(Ref(item.id), source=item.source, metadata=item.metadata), failed)
     options = replace(form.options, format=item.format) if item.format else form.options
     digest = source_digest(data, form.info, options, name=item.path or item.name, title=item.title)
     record = record_of(
@@ -212,7 +212,7 @@ def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
     """The same columns from documents that were sketched one by one."""
     records = [row.record for row in rows]
     metadata, times = metadata_columns([record.metadata for record in records], form.time_field)
-    values = [record.fingerprint.bits if record.fingerprint else None for record in records]
+    prints = [record.fingerprint for record in records]
     columns = [
         arrow.array([_text(record.ref.id) for record in records], arrow.string()),
         arrow.array([row.row for row in rows], arrow.int64()),
@@ -228,7 +228,7 @@ def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
         arrow.array([None if row.failed is None else _text(row.failed) for row in rows], arrow.string()),
         arrow.array([bytes.fromhex(record.source_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
         arrow.array([bytes.fromhex(record.text_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
-        arrow.array(values, arrow.int64()),
+        arrow.array([each and each.bits for each in prints], arrow.int64()),
     ]
     for scheme in form.made:
         sketches = [record.sketches.get(scheme.family) for record in records]

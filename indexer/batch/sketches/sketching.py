@@ -260,7 +260,7 @@ def _bad(entries: Sequence[BadEntry], place: Place, form: Form) -> list[Any]:
     rows = [
         SketchedRow(
             entry.number,
-            Record(Ref(f"{place.name}:{entry.number}"), None, source=place.source),
+            Record(Ref(f"{place.name}:{entry.number}"), source=place.source),
             f"{entry.reason}: {entry.detail}",
         )
         for entry in entries
@@ -286,7 +286,7 @@ def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
 def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> SketchedRow:
     if data is None:
         item, failed = outcome.key, f"{outcome.reason}: {outcome.detail}"
-        return SketchedRow(item.number, Record(Ref(item.id or item.source), None, source=item.source), failed)
+        return SketchedRow(item.number, Record(Ref(item.id or item.source), source=item.source), failed)
     one = sketched_one(outcome, form, data)
     # A file is no line: it is counted among those of its part.
     return one if one.row else one._replace(row=number)

@@ -19,7 +19,7 @@ from indexer.engine.index.sketches import (
     sketch_fields,
     sketch_of,
 )
-from indexer.model import Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
+from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
 from indexer.model.origins import origin_of
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.base import StoreInfo
@@ -107,10 +107,11 @@ class Bodies:
         """The fields under `neardup` for a record; RefusedError if it can't be stored exactly."""
         self._check(record)
         body: dict[str, Any] = {"tokens": record.tokens, "short": record.short}
-        if record.fingerprint:
-            hashed = {"hash": record.fingerprint.base32, "bits": record.fingerprint.bits}
-            body[self.scheme] = hashed | self._keys(record.keys)
-        body |= {name: sketch_fields(sketch, self.key_fields[name]) for name, sketch in record.sketches.items()}
+        if fingerprint := record.fingerprint:
+            hashed = {"hash": fingerprint.base32, "bits": fingerprint.bits}
+            body[self.scheme] = hashed | self._keys(record.sketches[SIMHASH_DOC].keys)
+        others = ((name, sketch) for name, sketch in record.sketches.items() if name != SIMHASH_DOC)
+        body |= {name: sketch_fields(sketch, self.key_fields[name]) for name, sketch in others}
         if record.size:
             body["bytes"] = record.size
         for name, attribute in _TEXTS.items():
@@ -140,25 +141,18 @@ class Bodies:
         return {name: terms[0] if len(terms) == 1 else terms for name, terms in self.layout.terms(keys).items()}
 
     def _check(self, record: Record) -> None:
-        fingerprint, keys = record.fingerprint, record.keys
-        if fingerprint is None and keys:
-            raise RefusedError("keys without a fingerprint")
-        if fingerprint is not None:
-            if fingerprint.scheme != self.info.scheme:
-                raise RefusedError(f"a fingerprint of {fingerprint.scheme} in a store of {self.info.scheme}")
-            if not keys:
-                raise RefusedError("a fingerprint without keys")
-            if min(keys) < 0 or max(keys) >= self.layout.end:
-                raise RefusedError("a key outside the store's key layout")
-        if reason := refusal(self.info.schemes, record.sketches):
+        if reason := refusal(self.info.every_scheme, record.sketches):
             raise RefusedError(reason)
         if not 0 <= record.size <= _MAX_LONG or not 0 <= record.tokens <= _MAX_INTEGER:
             raise RefusedError(f"size {record.size} or tokens {record.tokens} is out of range")
 
     # Records
 
-    def record(self, hit: Mapping[str, Any], ref: Ref) -> Record | None:
-        """The record of a hit; values come from doc values where the hit has them. None for another's document."""
+    def record(self, hit: Mapping[str, Any], ref: Ref, *, sketches: bool = False) -> Record | None:
+        """The record of a hit; values come from doc values where the hit has them. None for another's document.
+
+        Without `sketches` it is that of Record.without_sketches().
+        """
         source = own_part(hit.get("_source"))
         if source is None:
             return None
@@ -168,19 +162,22 @@ class Bodies:
             return None
         hashed = source.get(self.scheme) or {}
         bits = values.get(self.bits, hashed.get("bits"))
+        keys = self.layout.packed(hashed) if sketches else ()
+        first = {} if bits is None else self._fingerprint(int(bits), int(tokens)).sketches(keys)
         metadata = source.get("metadata")
         texts: dict[str, Any] = {attribute: source.get(name) or "" for name, attribute in _TEXTS.items()}
         texts |= {name: unpacked_digest(texts[name]) for name in _DIGESTS}
         return Record(
             ref=ref,
-            fingerprint=None if bits is None else Fingerprint(to_unsigned(int(bits)), int(tokens), self.info.scheme),
-            keys=self.layout.packed(hashed),
             short=_true(values.get(SHORT, source.get("short"))),
             size=source.get("bytes") or 0,
             metadata=json.loads(metadata) if metadata else {},
-            sketches=self._sketches(source),
+            sketches=first | self._sketches(source) if sketches else first,
             **texts,
         )
+
+    def _fingerprint(self, bits: int, tokens: int) -> Fingerprint:
+        return Fingerprint(to_unsigned(bits), tokens, self.info.scheme)
 
     def _sketches(self, source: Mapping[str, Any]) -> dict[str, Sketch]:
         sketches = {

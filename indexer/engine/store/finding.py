@@ -62,7 +62,7 @@ class FindPart(StorePart):
             # Elasticsearch 8.8 to 8.14 fails where the field of the collapse is not among the doc values asked for.
             fields["docvalue_fields"] = [*fields["docvalue_fields"], DIGEST]
             collapsed = self.lookup.search(query, size=len(page), collapse={"field": DIGEST}, **fields)
-            records = self.lookup.records(collapsed["hits"]["hits"])
+            records = self.lookup.records(collapsed["hits"]["hits"], sketches=True)
             first_of.update((record.source_digest, record) for record in records)
         return first_of
 

@@ -126,10 +126,10 @@ class Lookup:
                 yield hits
                 asked["search_after"] = hits[-1]["sort"]
 
-    def records(self, hits: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
+    def records(self, hits: Iterable[Mapping[str, Any]], *, sketches: bool = False) -> Iterator[Record]:
         """The records of hits that have what Bodies.record_fields() asks for."""
         for hit in hits:
-            record = self._context.bodies.record(hit, self._context.ref(hit))
+            record = self._context.bodies.record(hit, self._context.ref(hit), sketches=sketches)
             if record:
                 yield record
 

@@ -41,7 +41,7 @@ class ReadPart(StorePart):
         self.context.require_open()
         hits = self.lookup.fetch(refs, sketches=sketches)
         record = self.context.bodies.record
-        return [record(hit, ref) if hit else None for ref, hit in zip(refs, hits, strict=True)]
+        return [record(hit, ref, sketches=sketches) if hit else None for ref, hit in zip(refs, hits, strict=True)]
 
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
         """See Store.annotations."""
@@ -64,11 +64,11 @@ class ReadPart(StorePart):
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
         """See Store.versioned."""
         self.context.require_open()
-        record = self.context.bodies.record
-        return [
-            Versioned(record(hit, ref), annotations_of(hit["_source"][ROOT]), version_of(hit)) if hit else None
-            for ref, hit in zip(refs, self.lookup.fetch(refs, sketches=True), strict=True)
-        ]
+        found: list[Versioned | None] = []
+        for ref, hit in zip(refs, self.lookup.fetch(refs, sketches=True), strict=True):
+            record = self.context.bodies.record(hit, ref, sketches=True) if hit else None
+            found.append(Versioned(record, annotations_of(hit["_source"][ROOT]), version_of(hit)) if hit else None)
+        return found
 
     # Scanning
 
@@ -78,7 +78,7 @@ class ReadPart(StorePart):
         self.context.settle()
         fields = self.context.bodies.record_fields(sketches=sketches)
         for hits in self.lookup.pages({"query": is_record(), **fields}, RECORDS_PAGE):
-            yield from self.lookup.records(hits)
+            yield from self.lookup.records(hits, sketches=sketches)
 
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
         """See Store.scan_annotations."""

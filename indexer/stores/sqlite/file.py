@@ -6,8 +6,10 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
 from urllib.parse import quote
 
 from indexer.errors import IncompatibleStoreError, NoStoreError, StoreBusyError, StoreError
@@ -18,6 +20,8 @@ from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.tables import FIRST, add_scheme, read_schemes
 
 APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: marks a store among SQLite files
+
+T = TypeVar("T")
 
 # The number of this form of the file, in its header; a file of another one is refused.
 FORM = 1
@@ -184,22 +188,37 @@ class StoreFile:
                     "latest documents may be lost. Put it back, and run the same command again"
                 )
 
-    @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explained(self) -> Explained[None]:
         """Turn SQLite's errors into StoreError, StoreBusyError or IncompatibleStoreError that say what to do."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise _explain(self.path, error) from error
-        except OSError as error:
-            raise StoreError(f"{self.path}: {error.strerror}") from error
-        except (cells.DamagedError, UnicodeDecodeError) as error:
-            # The latter where SQLite's own message quotes what is no text.
-            raise StoreError(f"{self.path}: {_DAMAGED} ({error})") from error
+        return Explained(self.path, None)
 
     def _has_log(self) -> bool:
         log = Path(f"{self.real}-wal")
         return log.exists() and log.stat().st_size > 0
+
+
+class Explained(AbstractContextManager[T]):
+    """Gives a value, such as a connection, and turns SQLite's errors in its use into those of a store.
+
+    A class, because a generator would take each lookup some microseconds.
+    """
+
+    def __init__(self, path: Path, given: T) -> None:
+        self._path, self._given = path, given
+
+    def __enter__(self) -> T:
+        return self._given
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise _explain(self._path, error) from error
+        if isinstance(error, OSError):
+            raise StoreError(f"{self._path}: {error.strerror}") from error
+        if isinstance(error, cells.DamagedError | UnicodeDecodeError):
+            # The latter where SQLite's own message quotes what is no text.
+            raise StoreError(f"{self._path}: {_DAMAGED} ({error})") from error
 
 
 _NO_TABLE = re.compile(r"no such table: \w+_\d+")

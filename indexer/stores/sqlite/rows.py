@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref, Sketch, first_arrival
+from indexer.model import SIMHASH_DOC, Failure, Record, Ref, Sketch, first_arrival
 from indexer.model.paths import MovableFolder
 from indexer.stores.sketches import refusal
 from indexer.stores.sqlite import cells
@@ -20,12 +20,13 @@ from indexer.stores.sqlite.tables import FIRST, StoredScheme, features
 
 MAX_RECORD_BYTES = 16 << 20
 _MAX_INTEGER = (1 << 63) - 1
+_FINGERPRINT_BYTES = 8
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{6}))?Z", re.ASCII)
 
 # The order of the columns in every query that reads whole records, the document's number before them, after joined() of
 # the first scheme.
 RECORD_COLUMNS = (
-    "d.number", "d.id", features(FIRST), f"v{FIRST}.payload", f"v{FIRST}.keys", "d.short", "d.source", "d.title",
+    "d.number", "d.id", features(FIRST), f"v{FIRST}.payload", "d.short", "d.source", "d.title",
     "d.format", "d.extractor", "d.size", "d.source_digest", "d.indexed_at", "d.metadata", "d.text_digest",
     "d.container", "d.first_indexed_at",
 )  # fmt: skip
@@ -141,14 +142,15 @@ class Packer:
     def __init__(self, schemes: Mapping[str, StoredScheme], folder: MovableFolder) -> None:
         self._folder = folder
         self._schemes = [scheme.info for scheme in schemes.values()]
-        self._first = schemes[SIMHASH_DOC]
+        self._first = schemes[SIMHASH_DOC].info.id
 
     def row(self, record: Record) -> Row:
         """The row of a record; RefusedError with the reason where it can't be stored exactly."""
         name = pack_ref(record.ref)
         if name is None:
             raise RefusedError("an embedded store has no index names and no routing")
-        sketches = self._sketches(record)
+        if reason := refusal(self._schemes, record.sketches):
+            raise RefusedError(reason)
         if not 0 <= min(record.size, record.tokens) <= max(record.size, record.tokens) <= _MAX_INTEGER:
             raise RefusedError(f"size {record.size} or tokens {record.tokens} is out of range")
         metadata = pack_json(record.metadata, "metadata") if record.metadata else None
@@ -159,14 +161,14 @@ class Packer:
         first = pack_moment(record.first_indexed_at)
         digest, same = pack_digest(record.source_digest), pack_digest(record.text_digest)
         size = sum(map(len, (name, source, kind, title, extractor, digest, same, metadata or "", container)))
-        size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in sketches.values())
+        size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
         if size > MAX_RECORD_BYTES:
             raise RefusedError(f"id, titles, metadata and sketches take {size} bytes, more than {MAX_RECORD_BYTES}")
         columns = (
             id_digest(name), record.short, record.size, kind, None if source == name else source, title, extractor, at,
             digest_crc(digest), digest, metadata, same, container, first,
         )  # fmt: skip
-        return Row(record.ref, name, record.short, columns, size, sketches)
+        return Row(record.ref, name, record.short, columns, size, record.sketches)
 
     def replacing(self, row: Row, before: Replaced) -> Row:
         """The row of a record that takes the place of another one: the time of its arrival stays."""
@@ -175,32 +177,15 @@ class Packer:
         first = first_arrival(at, cells.moment(first), before.first_indexed_at, before.indexed_at)
         return replace(row, columns=(*columns, pack_moment(first)))
 
-    def _sketches(self, record: Record) -> Mapping[str, Sketch]:
-        """The sketches of a record, that of the first scheme among them; RefusedError where one does not fit."""
-        own = record.sketch_of(SIMHASH_DOC)
-        if SIMHASH_DOC in record.sketches or (record.keys and own is None):
-            raise RefusedError("keys without a fingerprint")
-        sketches = record.sketches if own is None else {SIMHASH_DOC: own, **record.sketches}
-        if own is not None and not own.keys:
-            raise RefusedError("a fingerprint without keys")
-        if reason := refusal(self._schemes, sketches):
-            raise RefusedError(reason)
-        return sketches
-
     def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
-        """A record from RECORD_COLUMNS."""
-        _, name, tokens, payload, keys, short, source, title, kind, extractor, size, digest, *rest = row
+        """A record from RECORD_COLUMNS; without sketches with its fingerprint alone."""
+        _, name, tokens, payload, short, source, title, kind, extractor, size, digest, *rest = row
         at, metadata, same, container, first = rest
-        fingerprint = None
-        if tokens is not None:
-            value = int.from_bytes(cells.blob(payload), "big")
-            if value >> 64:
-                raise cells.DamagedError("something else in place of a fingerprint")
-            fingerprint = Fingerprint(value, cells.count(tokens), self._first.info.id)
+        if sketches is None:
+            sketches = {} if tokens is None else {SIMHASH_DOC: self._fingerprint(payload, tokens)}
         return Record(
             ref=Ref(cells.text(name)),
-            fingerprint=fingerprint,
-            keys=() if fingerprint is None else self._first.unpack(keys, payload),
+            sketches=sketches,
             short=bool(cells.count(short, 1)),
             source=self._folder.now(cells.text(name if source is None else source)),
             title=cells.text(title),
@@ -212,9 +197,14 @@ class Packer:
             indexed_at=cells.moment(at),
             first_indexed_at=cells.moment(first),
             metadata={} if metadata is None else cells.json_object(metadata),
-            sketches=sketches or {},
             container=self._folder.now(cells.text(container)),
         )
+
+    def _fingerprint(self, payload: Any, tokens: Any) -> Sketch:
+        """The sketch of simhash-doc without its keys."""
+        if len(cells.blob(payload)) > _FINGERPRINT_BYTES:
+            raise cells.DamagedError("something else in place of a fingerprint")
+        return Sketch(self._first, payload, (), cells.count(tokens))
 
     def failure_row(self, failure: Failure) -> tuple[bytes, ...]:
         """The row of a failure."""

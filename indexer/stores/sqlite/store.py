@@ -22,7 +22,7 @@ from indexer.model.paths import MovableFolder
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
 from indexer.stores.sqlite import cells, file, parts
 from indexer.stores.sqlite.clusters import ClusterTable, cluster_name
-from indexer.stores.sqlite.file import StoreFile, fit_log, transaction
+from indexer.stores.sqlite.file import Explained, StoreFile, fit_log, transaction
 from indexer.stores.sqlite.parts import (
     READ_ROWS,
     document_numbers,
@@ -118,14 +118,12 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         self._file.require_one_name()
         self._lock.take()
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Explained[sqlite3.Connection]:
         if self._connection is None:
             raise StoreError(f"{self.path}: the store is closed")
         if os.getpid() != self._process:
             raise StoreError(f"{self.path}: a store object is used by the process that opened it; open another one")
-        with self._file.explained():
-            yield self._behind.connection or self._connection
+        return Explained(self.path, self._behind.connection or self._connection)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -241,13 +239,12 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     def _read(
         self, connection: sqlite3.Connection, rows: Sequence[Sequence[Any]], *, sketches: bool
     ) -> Iterator[tuple[bytes, Record]]:
-        """Stored ids and records of rows, with their sketches where these are wanted and the store has any."""
-        sketches_by_number: Mapping[int, Mapping[str, Sketch]] = {}
-        others = [each for each in self._schemes.values() if each.number != FIRST]
-        if rows and sketches and others:
-            sketches_by_number = sketches_of(connection, others, [number for number, *_ in rows])
+        """Stored ids and records of rows, with their sketches where these are wanted."""
+        made: Mapping[int, Mapping[str, Sketch]] = {}
+        if rows and sketches:
+            made = sketches_of(connection, self._schemes.values(), [number for number, *_ in rows])
         for row in rows:
-            yield row[1], self._packer.record(row, sketches_by_number.get(row[0]))
+            yield row[1], self._packer.record(row, made.get(row[0], {}) if sketches else None)
 
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:

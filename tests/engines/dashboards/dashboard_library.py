@@ -6,7 +6,7 @@ import random
 from datetime import UTC, datetime, timedelta
 
 from indexer.model import Failure, Fingerprint, Record, Ref
-from indexer.schemes.keys.simhash64 import simhash_keys
+from indexer.schemes.simhash import sketched
 from indexer.stores import Store
 from tests.clustered import cluster_store
 
@@ -73,8 +73,7 @@ def _record(
     name = f"{place}{number:04}.{kind[0]}"
     return Record(
         ref=Ref(name),
-        fingerprint=None if value is None else Fingerprint(value, 9 if short else 400),
-        keys=() if value is None else simhash_keys(value),
+        sketches={} if value is None else sketched(Fingerprint(value, 9 if short else 400)),
         short=short and value is not None,
         source=name,
         title=f"{title} {number % 17}" if title else "",

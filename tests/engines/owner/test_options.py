@@ -21,6 +21,7 @@ from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
 from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
+from indexer.schemes.simhash import sketched
 from indexer.stores import PutStatus
 from tests.engines.servers import OpenSearch, Server
 from tests.stores.asked import counts_with_keys
@@ -228,7 +229,7 @@ class TestNames:
         list(provision.carry_out(provision.set_up(INFO, shards=5, replicas=0)))
         client.close()
         with made(server, index_name) as store:
-            routed = [Record(Ref("i", "", way), Fingerprint(3, 5), simhash_keys(3)) for way in ("x y", "b", "c", "d")]
+            routed = [Record(Ref("i", "", way), sketched(Fingerprint(3, 5))) for way in ("x y", "b", "c", "d")]
             kept = [each.ref for each in store.put([record("i", 1), *routed]) if each.status is PutStatus.CREATED]
             put(store, record("j?routing=b", 1))
         assert len(kept) > 2

@@ -31,7 +31,7 @@ from made import INFO, put, record
 from indexer.opening import open_store
 with open_store(sys.argv[1], create=INFO) as store:
     put(store, record("a", 1), record("b", 1))
-    found = counts_with_keys(store, record("a", 1).keys)
+    found = counts_with_keys(store, simhash_keys(1))
     print(elasticsearch.__version__[0], found, len(list(store.scan())), store.delete([r.ref for r in store.scan()]))
 """
 

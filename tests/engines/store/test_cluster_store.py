@@ -18,6 +18,7 @@ from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
 from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import probes, simhash_keys
+from indexer.schemes.simhash import sketched
 from indexer.stores import PutStatus
 from tests import warm
 from tests.engines.annotated import left_by_removal
@@ -146,7 +147,7 @@ class TestOwnersDocuments:
             if joins:
                 child = {"relation": {"name": "answer", "parent": "q"}}
                 server.request("PUT", f"/{index_name}/_doc/c?routing=q&refresh=true", child)
-                keyed = Record(Ref("c", "", "q"), Fingerprint(1, 5), simhash_keys(1))
+                keyed = Record(Ref("c", "", "q"), sketched(Fingerprint(1, 5)))
                 (result,) = store.put([keyed])
                 assert (result.status, result.reason) == (PutStatus.REPLACED, "")
                 stored = server.request("GET", f"/{index_name}/_doc/c?routing=q")["_source"]
@@ -161,7 +162,7 @@ class TestIdentity:
         list(provision.carry_out(provision.set_up(INFO, shards=5, replicas=0)))
         client.close()
         with made(server, index_name) as store:
-            routed = [Record(Ref("same", "", str(n)), Fingerprint(n, 5), simhash_keys(n)) for n in range(8)]
+            routed = [Record(Ref("same", "", str(n)), sketched(Fingerprint(n, 5))) for n in range(8)]
             results = list(store.put(routed))
             kept = [each.ref for each in results if each.status is PutStatus.CREATED]
             assert kept

@@ -56,7 +56,10 @@ def payloads(found: Iterable[Found]) -> list[tuple[str, bytes]]:
 def probes(name: str) -> list[Probe]:
     """The probes for a text's equals, as the default rule asks."""
     record = next(record for record in RECORDS if record.ref.id == name)
-    return [Probe(SIMHASH_DOC, record.keys, 1), Probe("minhash", record.sketches["minhash"].keys, 1)]
+    return [
+        Probe(SIMHASH_DOC, record.sketches[SIMHASH_DOC].keys, 1),
+        Probe("minhash", record.sketches["minhash"].keys, 1),
+    ]
 
 
 def payload_field(server: Server, index: str) -> dict[str, Any]:
