@@ -26,6 +26,7 @@ from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.model.paths import printable_path
 from indexer.passages.cutting import Cutter, Span
 from indexer.passages.repeats import RepeatFinder
+from indexer.text.counts import counted
 from indexer.text.words import words_of
 
 _CUT = arrow.schema(
@@ -228,7 +229,7 @@ def _of_lines(part: Part, asked: Cutting) -> Iterator[_Row]:
             while line := lines.readline(limit + 1):
                 number += 1
                 if len(line) > limit:
-                    raise StoreError(f"{named}: line {number:,} is longer than {limit:,} bytes; take it out")
+                    raise StoreError(f"{named}: line {number:,}: longer than {counted(limit, 'byte')}; take it out")
                 try:
                     item = json.loads(line.removeprefix(MARK)) if line.strip() else None
                 except (ValueError, RecursionError):

@@ -150,7 +150,7 @@ class Relations(Generic[Document]):
         if isinstance(said, Wording):
             self._characters += len(said.text)
             if len(said) > MOST_WORDS:
-                said = f"it has more than {MOST_WORDS:,} words"
+                said = f"it has more than {counted(MOST_WORDS, 'word')}"
         if isinstance(said, str):
             self._unread = self._unread or f"{self._name(document)}: {said}"
         self._counts[isinstance(said, Wording)] += 1

@@ -72,7 +72,7 @@ class RepeatFinder:
     def __init__(self, words: int, folder: Path | None = None) -> None:
         if not LEAST_WORDS <= words <= MOST_WORDS:
             raise UsageError(
-                f"passages of {words:,} words or more can't be listed; ask for {LEAST_WORDS} to {MOST_WORDS:,} words"
+                f"passages can't be of {words:,} or more words: the least is {LEAST_WORDS}, the most {MOST_WORDS:,}"
             )
         self._words = words
         self._folder = TemporaryDirectory(prefix="neardup-passages-", dir=folder)

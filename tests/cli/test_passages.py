@@ -84,7 +84,7 @@ def test_what_cannot_be_read_again_is_named(stored: Neardup) -> None:
 
 
 def test_a_length_that_is_too_small_is_refused(stored: Neardup) -> None:
-    assert "ask for 8 to 100,000 words" in stored("passages", "--words", "7", code=2).err
+    assert "the least is 8, the most 100,000" in stored("passages", "--words", "7", code=2).err
 
 
 def test_what_a_text_says_to_a_terminal_is_escaped(neardup: Neardup) -> None:

@@ -71,7 +71,7 @@ def test_pages_that_are_all_the_same_cost_their_number() -> None:
 
 @pytest.mark.parametrize("words", [7, 100_001])
 def test_a_length_that_is_not_possible_is_refused(words: int) -> None:
-    with pytest.raises(UsageError, match=f"passages of {words:,} words"):
+    with pytest.raises(UsageError, match=f"of {words:,} or more words: the least is 8"):
         repeats.RepeatFinder(words)
 
 
