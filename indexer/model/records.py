@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from indexer.errors import UsageError
+from indexer.model.times import in_order
 
 SIMHASH_DOC = "simhash-doc"
 SHORT_IDS: Mapping[str, str] = MappingProxyType({SIMHASH_DOC: "sd1"})
@@ -258,7 +259,7 @@ def first_arrival(indexed_at: str, *known: str) -> str:
 
     Times are ISO 8601 in UTC; an empty one says nothing. Empty where the document came with this record.
     """
-    first = min(filter(None, (indexed_at, *known)), default="")
+    first = min(filter(None, (indexed_at, *known)), key=in_order, default="")
     return "" if first == indexed_at else first
 
 

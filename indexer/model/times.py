@@ -31,3 +31,8 @@ def _second(seconds: int) -> str:
 def to_the_second(moment: str) -> str:
     """A time for people: without the decimal places of now()."""
     return moment[:19] + "Z" if moment[19:20] == "." and moment.endswith("Z") else moment
+
+
+def in_order(moment: str) -> str:
+    """A key that sorts times with and without decimal places."""
+    return moment.removesuffix("Z")

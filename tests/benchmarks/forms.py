@@ -4,8 +4,8 @@ Run as `python -m tests.benchmarks forms`. Headlines are 8 to 20 made-up words, 
 of each there is a second one with a word replaced. Records are chats: a template that all of them share, a question and
 an answer of their own, and a few true copies with a word changed. The usual way to remove duplicates takes whatever
 shares a band of minhash (14 bands of 8) or lies within 3 bits of simhash for near, and keeps one of each component;
-`neardup` is `indexer.dedupe`, which compares sketches first and keeps all that is near nothing kept; `messages` is the
-same of the records without their template.
+`sketches` is `indexer.dedupe` with verify="sketch", which removes what is near a kept one; `neardup` is the same
+as it is by default: it aligns the texts of those, and keeps the ones whose facts differ.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def features_of(text: bytes) -> list[str]:
     sketch = [packed, str(made.shingles[0]), str(made.keys[0, 15]), str(last)]
     shingles = core.shingle_hashes(text, 5)
     signature, projection = core.minhash(shingles, 2), core_sketch.random_projection(shingles, 1)
-    samples = core.weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)
+    samples = core_sketch.weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)
     if signature is None or projection is None or samples is None:
         return [*sketch, folded]
     keys = core.band_keys(np.concatenate([signature, samples]), 1, 4)

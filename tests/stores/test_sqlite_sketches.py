@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example
 
 from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
@@ -181,6 +182,7 @@ MOMENTS = st.one_of(
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@example(moments=["2000-01-01T00:00:00.500000Z", "2000-01-01T00:00:00Z"])
 @given(moments=st.lists(MOMENTS, min_size=1, max_size=8))
 def test_times_come_back_as_they_were_and_the_last_is_known(store: Store, moments: list[str]) -> None:
     stored = [record(str(n), n, indexed_at=moment, format=str(n % 3)) for n, moment in enumerate(moments)]

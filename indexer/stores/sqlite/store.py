@@ -19,6 +19,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.model import SIMHASH_DOC, Failure, Record, Ref, Sketch
 from indexer.model.chunking import chunks
 from indexer.model.paths import MovableFolder
+from indexer.model.times import in_order
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
 from indexer.stores.sqlite import cells, file, parts
 from indexer.stores.sqlite.clusters import ClusterTable, cluster_name
@@ -373,7 +374,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 failures={cells.text(reason): count for reason, count in reasons},
                 formats=by_format,
                 bytes_on_disk=self._file.size(),
-                last_indexed_at=max((cells.moment(at) for *_, at in formats), default=""),
+                last_indexed_at=max((cells.moment(at) for *_, at in formats), key=in_order, default=""),
                 extra={"schema": schema},
             )
 
