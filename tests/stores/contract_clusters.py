@@ -118,7 +118,7 @@ class ClusterContract:
         )
         clustering = clusters.cluster(store, rule, threads=1)
         assert clustering.split > 0
-        found = dedupe(texts, rule, threads=1)
+        found = dedupe(texts, rule, verify="sketch", threads=1)
         wanted = {f"d{56 - copy.position}": (f"d{56 - copy.of}", copy.similarity) for copy in found.copies}
         assert 20 < len(wanted) < 50
         surplus = {one.record.ref.id: (one.repeats.id, one.similarity) for one in Pruning(store).surplus()}
