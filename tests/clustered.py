@@ -7,7 +7,7 @@ from typing import Any
 
 from indexer.clustering.arrivals import ArrivalRule, Arrivals
 from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.clusters import Clustering, cluster
+from indexer.clustering.clusters import ClusteringOutcome, cluster
 from indexer.clustering.stored import stored_clusters
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
@@ -43,7 +43,7 @@ def bits(distance: int) -> MatchRule:
 
 def cluster_store(
     store: Store, distance: int = 3, *, bound: int | None = None, canonical: CanonicalRule | None = None, **more: Any
-) -> Clustering:
+) -> ClusteringOutcome:
     """Cluster by simhash-doc alone, `bound` in bits."""
     return cluster(store, bits(distance), bound=None if bound is None else bound / 64, canonical=canonical, **more)
 

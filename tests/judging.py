@@ -14,7 +14,7 @@ from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Selection, Sources
 from indexer.matching.measures.exact import jaccard, jaccard_pairs, shingle_sets
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, nodes_of
 from indexer.matching.pairing import node_pairs
 from indexer.matching.rule import MatchRule
@@ -91,7 +91,7 @@ def _tokens(text: str, rules: Sequence[MatchRule]) -> int:
 def near_pairs(rule: MatchRule, texts: Sequence[str]) -> tuple[Positions, Positions]:
     """The pairs of positions that a rule calls near."""
     nodes = sketched(rule, texts)
-    blocks = list(node_pairs(nodes, Comparison(rule, nodes.payloads)))
+    blocks = list(node_pairs(nodes, Comparer(rule, nodes.payloads)))
     numbers = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
     left = np.concatenate([np.empty(0, dtype=np.int64), *(block[0] for block in blocks)])
     right = np.concatenate([np.empty(0, dtype=np.int64), *(block[1] for block in blocks)])

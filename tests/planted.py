@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from indexer.ingest.indexing import store_info
 from indexer.matching.measures import exact
-from indexer.matching.rule import Finder, MatchRule, Reading
+from indexer.matching.rule import Finder, MatchRule, TextVerification
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.opening import open_store
 from indexer.schemes.base import Scheme
@@ -106,9 +106,9 @@ class Oracle:
             for each in rule.schemes.values()
         }
 
-    def by(self, measure: Finder | Reading, one: str, other: str) -> float:
+    def by(self, measure: Finder | TextVerification, one: str, other: str) -> float:
         """The similarity by one part of the rule, below 0 where it is unknown."""
-        if isinstance(measure, Reading):
+        if isinstance(measure, TextVerification):
             sets = exact.shingle_sets([self.texts[one], self.texts[other]])
             return float((exact.jaccard if measure.kind == "text" else exact.containment)(sets, [0], [1])[0])
         left, right = (self._sketches[measure.scheme.id][name] for name in (one, other))

@@ -14,9 +14,9 @@ from indexer.engine.client.bulk import BATCH_RECORDS, in_flight, rounds
 from indexer.engine.client.gets import multi_get
 from indexer.engine.client.names import reading_path
 from indexer.engine.client.slices import Slices
-from indexer.engine.documents.fields import Wanted, described, fields_of_run, remember_fields
+from indexer.engine.documents.fields import AnnotateOptions, described, fields_of_run, remember_fields
 from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
-from indexer.engine.documents.sinks import Done, Known, Sidecar, Sink, Written, in_place
+from indexer.engine.documents.sinks import Done, Known, Sidecar, Sink, WriteResult, in_place
 from indexer.engine.index.bodies import OWNERS_FIELD
 from indexer.engine.index.mapping import Mappings, named
 from indexer.engine.index.source_fields import (
@@ -70,7 +70,7 @@ class Annotated(RunCounts):
 
 
 def annotate(
-    client: Client, wanted: Wanted, *, aside: Client | None = None, summary: Annotated | None = None
+    client: Client, wanted: AnnotateOptions, *, aside: Client | None = None, summary: Annotated | None = None
 ) -> Annotated:
     """Give the documents of an index, alias or data stream their fingerprints; doing it again does what is left.
 
@@ -99,7 +99,7 @@ class _Pending:
 
 
 class _Run:
-    def __init__(self, client: Client, wanted: Wanted, aside: Client | None, summary: Annotated) -> None:
+    def __init__(self, client: Client, wanted: AnnotateOptions, aside: Client | None, summary: Annotated) -> None:
         self.client, self.wanted, self.summary = client, wanted, summary
         self.shown = client.target.shown
         self._path = reading_path(client.target.name)
@@ -290,7 +290,7 @@ class _Run:
         )
         return Done(pending.place, replace(record, indexed_at=pending.at), pending.conditions, pending.known)
 
-    def _settle(self, written: Written) -> None:
+    def _settle(self, written: WriteResult) -> None:
         place, status = written.done.place, written.status
         if 200 <= status < 300:
             self.summary.annotated += 1

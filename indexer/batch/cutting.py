@@ -24,7 +24,7 @@ from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.model.paths import printable_path
-from indexer.passages.cutting import Cutter, Span
+from indexer.passages.cutting import Cutter, RepeatedSpan
 from indexer.passages.repeats import RepeatFinder
 from indexer.text.counts import counted
 from indexer.text.words import words_of
@@ -126,7 +126,7 @@ class _Plan:
 
     def __init__(self, parts: Sequence[Part], asked: Cutting) -> None:
         self.parts, self.asked, self.summary = parts, asked, PassagesCut()
-        self.spans: dict[int, list[Span]] = {}
+        self.spans: dict[int, list[RepeatedSpan]] = {}
         self.dropped: set[int] = set()
         self._ids: list[Any] = []
         self._times: list[Any] = []
@@ -163,7 +163,7 @@ class _Plan:
         # Of two with one id the first that was read.
         return compute.sort_indices(table, sort_keys=[("time", "ascending"), ("id", "ascending")]).to_numpy()
 
-    def _cut(self, document: int, spans: list[Span], words: int) -> None:
+    def _cut(self, document: int, spans: list[RepeatedSpan], words: int) -> None:
         gone = sum(span.end - span.begin for span in spans)
         done = self.summary
         done.passages += len(spans)
@@ -177,7 +177,7 @@ class _Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _FileRow:
     """A row of a file: its id, text and time, and the row itself as it is written again."""
 
     id: str
@@ -187,11 +187,11 @@ class _Row:
     raw: Any
 
 
-def _rows(part: Part, asked: Cutting) -> Iterator[_Row]:
+def _rows(part: Part, asked: Cutting) -> Iterator[_FileRow]:
     return _of_lines(part, asked) if isinstance(part.reader, JsonLines) else _of_table(part, asked)
 
 
-def _of_table(part: Part, asked: Cutting) -> Iterator[_Row]:
+def _of_table(part: Part, asked: Cutting) -> Iterator[_FileRow]:
     """The rows of a file of Parquet, the last one of each batch with the batch as `raw`."""
     named = printable_path(part.path)
     try:
@@ -208,7 +208,9 @@ def _of_table(part: Part, asked: Cutting) -> Iterator[_Row]:
                 for place, (one, key, at) in enumerate(zip(*columns, strict=True), 1):
                     number += 1
                     raw = batch if place == batch.num_rows else None
-                    yield _Row(_id(key, named, number), one if isinstance(one, str) else None, _text(at), number, raw)
+                    yield _FileRow(
+                        _id(key, named, number), one if isinstance(one, str) else None, _text(at), number, raw
+                    )
     except (arrow.ArrowException, *BROKEN) as error:
         raise StoreError(f"{named}: can't be read: {error}") from error
 
@@ -220,7 +222,7 @@ def _text_column(names: Sequence[str], asked: Cutting, named: str) -> str:
     return name
 
 
-def _of_lines(part: Part, asked: Cutting) -> Iterator[_Row]:
+def _of_lines(part: Part, asked: Cutting) -> Iterator[_FileRow]:
     """The lines of a file of JSON lines, each with itself as `raw`; what is no document has no text."""
     named, limit, number = printable_path(part.path), Selection().line_limit, 0
     try:
@@ -236,7 +238,7 @@ def _of_lines(part: Part, asked: Cutting) -> Iterator[_Row]:
                     item = None
                 known = item if isinstance(item, dict) else {}
                 text = value_at(known, asked.columns.text or "text")
-                yield _Row(
+                yield _FileRow(
                     _id(value_at(known, asked.columns.id or "id"), named, number),
                     text if isinstance(text, str) else None,
                     _text(value_at(known, asked.time_field)) if asked.time_field else None, number, line,
@@ -279,7 +281,7 @@ class _Written:
         self.plan, self.part, self.document = plan, part, document
         self._listed = listed
 
-    def rows(self) -> Iterator[tuple[_Row, str | None, bool]]:
+    def rows(self) -> Iterator[tuple[_FileRow, str | None, bool]]:
         """(row, its text or None for one that stays as it is, whether it is kept), in the order of the file."""
         cuts: list[tuple[Any, ...]] = []
         place = printable_path(self.part.path)
@@ -305,7 +307,7 @@ class _Written:
             self._listed.write_table(arrow.Table.from_arrays(columns, schema=_CUT))
 
 
-def without(text: str, spans: Sequence[Span]) -> tuple[str, list[tuple[int, int]]]:
+def without(text: str, spans: Sequence[RepeatedSpan]) -> tuple[str, list[tuple[int, int]]]:
     """A text without some of its words, and the characters (begin, end) that are cut, with the signs that adjoin them.
 
     White space at either end of a cut becomes a line break if there was one, else a space.

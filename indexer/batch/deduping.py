@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.copying import Output
 from indexer.batch.filtering import Filtered, keep, parts_to_write, write_parts
 from indexer.batch.form import Form, Making
@@ -100,7 +100,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
 
     sketched = steps.sketch(given, parts, folder, making)
     took("sketch")
-    asked = Wanted(rule, preferred, **more)
+    asked = ClusteringOptions(rule, preferred, **more)
     clustered = steps.cluster(folder, folder, asked)
     took("cluster")
     against = [asked.against] if asked.against else []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.rows import Batch, Places, Row
+from indexer.batch.rows import Batch, BatchRow, Places
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice
@@ -74,7 +74,7 @@ def load(
     StoreError, and IncompatibleStoreError where the store's clusters are by another rule.
     """
     counts = summary if summary is not None else Loaded()
-    run = _Run(batch, into, places or Places(), counts)
+    run = _Loading(batch, into, places or Places(), counts)
     counts.total = len(batch)
     run.require_same_rule()
     if dry_run:
@@ -89,7 +89,7 @@ def load(
     return counts
 
 
-class _Run:
+class _Loading:
     def __init__(self, batch: Batch, into: RecordDestination, places: Places, summary: Loaded) -> None:
         self._batch, self._into, self._places, self.summary = batch, into, places, summary
         store = into.store
@@ -157,7 +157,7 @@ class _Run:
             if store is not None and not dry_run:
                 store.put_failures(failures)
 
-    def _landed(self, rows: Sequence[Row]) -> list[Landed]:
+    def _landed(self, rows: Sequence[BatchRow]) -> list[Landed]:
         """The outcome of each of these documents; those that failed before have the reason that the batch gives."""
         wanted, landed = [], []
         for row in rows:

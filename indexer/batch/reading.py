@@ -20,7 +20,7 @@ from indexer.batch.form import Form, cluster_schema, form_of, read_footer
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.sketching import sketch_files
 from indexer.errors import StoreError, UsageError
-from indexer.matching.rule import LEAN_RULE, PREFERRED, MatchRule, Reading, parse_rule, verified_text
+from indexer.matching.rule import LEAN_RULE, PREFERRED, MatchRule, TextVerification, parse_rule, verified_text
 from indexer.model import SIMHASH_DOC
 from indexer.model.tokens import Tokens
 from indexer.schemes import registry
@@ -248,7 +248,7 @@ def rule_of(form: Form, text: str | None) -> MatchRule:
 
     usual = verified_text() if form.scheme(PREFERRED) else LEAN_RULE
     rule = parse_rule(text or usual, scheme=scheme)
-    if isinstance(rule.verifier, Reading):
+    if isinstance(rule.verifier, TextVerification):
         raise UsageError(f"{rule}: a batch has no texts to read again; verify by a sketch")
     rule.require_copies()
     return rule

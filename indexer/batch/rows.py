@@ -54,7 +54,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BatchRow:
     """A document of a batch: its record, without a time, and the reason where it `failed`."""
 
     record: Record
@@ -108,7 +108,7 @@ class Batch:
     def __len__(self) -> int:
         return int(len(self.sketched) - np.count_nonzero(self.sketched.without))
 
-    def rows(self, places: Places) -> Iterator[list[Row]]:
+    def rows(self, places: Places) -> Iterator[list[BatchRow]]:
         """All documents, some thousands at a time; those that a later one with the same id replaces are left out."""
         for path, batch, _ in self._read(sketch_schema(self.form).names, with_clusters=False):
             said = read_footer(os.fspath(path), SKETCHES)
@@ -172,7 +172,7 @@ def _json(text: str | None) -> dict[str, Any]:
     return json.loads(text) if text else {}
 
 
-def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[Row]:
+def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[BatchRow]:
     """The rows of a batch of sketches, whose documents stand in the file `container` where that is not empty."""
     columns = {name: batch[name].to_pylist() for name in batch.schema.names}
     values = [0 if bits is None else to_unsigned(bits) for bits in columns[column_name(SIMHASH_DOC)]]
@@ -199,7 +199,7 @@ def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[Row
             metadata=metadata[place],
             container="" if inside else container,
         )
-        rows.append(Row(record, failed))
+        rows.append(BatchRow(record, failed))
     return rows
 
 

@@ -155,7 +155,7 @@ def annotate_command(
     from indexer.annotate.run import Annotated
     from indexer.annotate.run import annotate as run
     from indexer.engine.client.connection import connect
-    from indexer.engine.documents.fields import Wanted
+    from indexer.engine.documents.fields import AnnotateOptions
 
     if store_file(store):
         raise UsageError(
@@ -163,7 +163,7 @@ def annotate_command(
         )
     from indexer.matching.kept import schemes_of_new
 
-    wanted = Wanted(
+    wanted = AnnotateOptions(
         fields=annotating.field,
         html=annotating.html and bool(annotating.field),
         fields_changed=annotating.fields_changed,

@@ -198,7 +198,7 @@ def cluster(
 
 
 @dataclass(frozen=True, slots=True)
-class Pruning:
+class PruneOptions:
     """The document of a cluster that is kept, what is done with the others, and what is demanded before."""
 
     dry_run: bool
@@ -218,7 +218,7 @@ class Pruning:
 
 
 prune_options = Group(
-    Pruning,
+    PruneOptions,
     click.option("--dry-run", is_flag=True, help="List the documents, and do nothing."),
     click.option(
         "--delete",
@@ -303,7 +303,7 @@ are equal to those of the document that it repeats; look at --dry-run first, whi
 @prune_options
 @refresh_option
 @json_option
-def prune(store: str, pruning: Pruning, refresh: Refresh, json: bool) -> None:
+def prune(store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> None:
     """Mark the documents that repeat another one which is kept, or delete them from the store."""
     from indexer.library.records import Pruned
 
@@ -326,7 +326,7 @@ def prune(store: str, pruning: Pruning, refresh: Refresh, json: bool) -> None:
         fields([("marked", f"{done.marked:,}"), ("unmarked", f"{done.unmarked:,}")])
 
 
-def _confirmed(collection: Collection, listed: SurplusStream, shown: str, pruning: Pruning) -> int:
+def _confirmed(collection: Collection, listed: SurplusStream, shown: str, pruning: PruneOptions) -> int:
     """Say what is to be deleted, and ask; how many documents that are."""
     deque(listed, maxlen=0)
     tally = listed.tally

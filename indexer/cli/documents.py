@@ -33,9 +33,9 @@ from indexer.model.times import to_the_second
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.clustering.copies import Copies, Copy
+    from indexer.clustering.copies import Copies, StoredCopy
     from indexer.matching.rule import MatchRule
-    from indexer.matching.shorthand import Wanted
+    from indexer.matching.shorthand import RuleRequest
     from indexer.model.times import Refresh
     from indexer.stores import Store
     from indexer.stores.findings import Finding
@@ -113,11 +113,11 @@ class Copying:
     yes: bool
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> RuleRequest:
         """The rule that the options ask for."""
-        from indexer.matching.shorthand import Wanted
+        from indexer.matching.shorthand import RuleRequest
 
-        return Wanted(match=self.match, similarity=self.similarity)
+        return RuleRequest(match=self.match, similarity=self.similarity)
 
 
 # What decides what is deleted stands on the command line alone.
@@ -250,7 +250,7 @@ def _delete_copies(store: str, copying: Copying, refresh: Refresh, *, as_json: b
         chosen, missing = _chosen(target, copying.copies_of, stored=True)
         rule = rule_asked(copying.wanted, target)
         copies = Copies(target, chosen, rule)
-        outcomes: dict[str, Sequence[Copy]] = {"listed": copies.found}
+        outcomes: dict[str, Sequence[StoredCopy]] = {"listed": copies.found}
         if not copying.dry_run:
             if copies.found and not copying.yes:
                 for one in copies.found:
@@ -280,7 +280,7 @@ def _confirm_copies(copies: Copies, shown: str) -> None:
     click.confirm(f"Delete {counted(count, 'document')} from {shown}?", abort=True, err=True)
 
 
-def _told(one: Copy, rule: MatchRule | None) -> str:
+def _told(one: StoredCopy, rule: MatchRule | None) -> str:
     """A copy with its difference, in words."""
     name = name_of(one.record.ref)
     if one.asked:
@@ -291,12 +291,12 @@ def _told(one: Copy, rule: MatchRule | None) -> str:
     return f"{name}  {rule.said(one.similarity, name_of(one.of))}"
 
 
-def _copy_json(one: Copy, outcome: str) -> dict[str, Any]:
+def _copy_json(one: StoredCopy, outcome: str) -> dict[str, Any]:
     about_it = {"copy_of": name_of(one.of), "similarity": one.similarity, "identical": one.identical}
     return {**about_it, "left": one.left, "outcome": outcome, **record_json(one.record)}
 
 
-def _tell_left(outcomes: Mapping[str, Sequence[Copy]], copies: Copies) -> None:
+def _tell_left(outcomes: Mapping[str, Sequence[StoredCopy]], copies: Copies) -> None:
     """Say what was not deleted, and where texts still stand."""
     for name in ("deleted", "stripped"):
         if outcomes.get(name):

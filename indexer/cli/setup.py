@@ -18,8 +18,8 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.engine.client.base import Client
-    from indexer.engine.setup.dashboards import Dashboards, Request
-    from indexer.engine.setup.provision import Provision, Step
+    from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
+    from indexer.engine.setup.provision import Provision, SetupStep
     from indexer.extract.base import Content
 
 
@@ -212,7 +212,7 @@ def setup_command(
                 else _set_up(provision, new, pipelines, dashboards)
             )
         more = [] if boards is None else boards.removal() if mode.remove else boards.set_up()
-        everything: list[Step | Request] = [*steps, *more]
+        everything: list[SetupStep | DashboardRequest] = [*steps, *more]
         if mode.dry_run and not json:
             for step in everything:
                 for line in (f"# {step.why}", *step.request().splitlines(), ""):
@@ -251,16 +251,18 @@ def _dashboards(name: str, url: str | None, space: str) -> Dashboards | None:
     return None
 
 
-def _side_indices(client: Client) -> list[Step]:
+def _side_indices(client: Client) -> list[SetupStep]:
     """The steps that make the indices for dashboards beside the store's own, before there is anything in them."""
     from indexer.engine.index.side_index import clusters_index, failures_index
-    from indexer.engine.setup.provision import Step
+    from indexer.engine.setup.provision import SetupStep
 
     sides = [(side.name, side.making()) for side in (clusters_index(client), failures_index(client))]
-    return [Step(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted]
+    return [
+        SetupStep(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted
+    ]
 
 
-def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dashboards: str | None) -> list[Step]:
+def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dashboards: str | None) -> list[SetupStep]:
     from indexer.engine.setup.pipelines import Pipelines
     from indexer.ingest.indexing import store_info
     from indexer.matching.kept import schemes_of_new
@@ -283,14 +285,14 @@ def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dash
     return steps
 
 
-def _repairs(client: Client) -> list[Step]:
+def _repairs(client: Client) -> list[SetupStep]:
     from indexer.engine.index.relaxed import repairs
-    from indexer.engine.setup.provision import Step
+    from indexer.engine.setup.provision import SetupStep
 
-    return [Step(*repair) for repair in repairs(client)]
+    return [SetupStep(*repair) for repair in repairs(client)]
 
 
-def _removal(provision: Provision, pipelines: PipelineChoice, dashboards: str | None) -> list[Step]:
+def _removal(provision: Provision, pipelines: PipelineChoice, dashboards: str | None) -> list[SetupStep]:
     from indexer.engine.setup.pipelines import Pipelines
 
     if dashboards and not pipelines.pipelines:

@@ -23,13 +23,13 @@ from indexer.clustering.choosing import preceded
 from indexer.clustering.clusters import put_groups
 from indexer.clustering.grouping import group, radius_of
 from indexer.clustering.memory import arriving, note_of, remembered
-from indexer.clustering.placing import Near, Placer, asking_of, read_records
-from indexer.clustering.recent import Held, Judging, Recent, held_of
+from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
+from indexer.clustering.recent import BulkJudge, Held, Recent, held_of
 from indexer.errors import StoreError, UsageError
 from indexer.matching.lookups import Asking, plans
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import found_of, read_nodes
-from indexer.matching.rule import MatchRule, Reading, default_rule
+from indexer.matching.rule import MatchRule, TextVerification, default_rule
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
@@ -113,7 +113,7 @@ def rule_for(
 
 def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
     """The same rule; UsageError where documents can't be judged by it as they come."""
-    if isinstance(by.rule.verifier, Reading):
+    if isinstance(by.rule.verifier, TextVerification):
         raise UsageError(f"{by.rule}: arriving documents can't be verified by reading texts; verify by a sketch")
     by.rule.require_served(store)
     try:
@@ -157,9 +157,9 @@ class Arrivals:
         self._fewest = fewest
         # Of the batch that is being stored: what is put into clusters, and what is near, None where nothing was asked.
         self._coming: set[Ref] = set()
-        self._near: dict[Ref, list[Near]] | None = None
+        self._near: dict[Ref, list[Neighbour]] | None = None
         # Stored documents that are not in their clusters yet, in the order in which they came, with what is near.
-        self._waiting: dict[Ref, list[Near] | None] = {}
+        self._waiting: dict[Ref, list[Neighbour] | None] = {}
         # Clusters of which documents were replaced.
         self._left: set[str] = set()
         self._placed, self._took, self._last = time.monotonic(), 0.0, 0
@@ -179,7 +179,7 @@ class Arrivals:
             self.store.put_clustering_note(arriving(self.store, self._note, since=self._note.at))
             self._begun = False
 
-    def examine(self, records: Sequence[Record]) -> list[Near | None]:
+    def examine(self, records: Sequence[Record]) -> list[Neighbour | None]:
         """The stored or earlier document that each one about to be stored is left out for, in order, or None.
 
         Only with `skip` is one left out, if it is not stored yet, comes once, is not short, and what is near stays.
@@ -199,18 +199,20 @@ class Arrivals:
             return [None] * len(records)
         return self._look_up(records, often, {one.ref for one, *_ in known})
 
-    def _look_up(self, records: Sequence[Record], often: Counter[Ref], known: Collection[Ref]) -> list[Near | None]:
+    def _look_up(
+        self, records: Sequence[Record], often: Counter[Ref], known: Collection[Ref]
+    ) -> list[Neighbour | None]:
         """The answers of `examine`; looks up the documents near each one that is to be stored."""
         coming, later = self._coming, often.copy()
         nearby = self._near = {}
         kept = Recent(self.rule)
-        answers: list[Near | None] = []
+        answers: list[Neighbour | None] = []
         askings = [asking_of(self.store, self.rule, record) if record.ref in coming else None for record in records]
         rows = found_of(records, self.rule, keys=False).payloads
         asked = {held_of(one): (place, one) for place, one in enumerate(askings) if one}
         stored = self._stored_near(asked, rows, coming)
         leaving = repeating_others(self.store, {one.ref for near in stored.values() for one in near if self.skip})
-        judging, place_of = Judging(self.rule, rows), dict[Ref, int]()
+        judging, place_of = BulkJudge(self.rule, rows), dict[Ref, int]()
         for place, (record, asking) in enumerate(zip(records, askings, strict=True)):
             later[record.ref] -= 1
             if asking is None or later[record.ref]:
@@ -221,7 +223,7 @@ class Arrivals:
             same = kept.equal(record)
             if same is not None:
                 # That one leads on to all that is near both.
-                near[:] = [Near(same, 1.0)]
+                near[:] = [Neighbour(same, 1.0)]
             elif met := kept.met(asking):
                 payloads = {
                     name: payload.take(np.array([place_of[ref] for ref in met])) for name, payload in rows.items()
@@ -241,16 +243,16 @@ class Arrivals:
         judging.flush()
         return answers
 
-    def said(self, near: Near) -> str:
+    def said(self, near: Neighbour) -> str:
         """The words that say what a document that is left out repeats."""
         return self.rule.said(near.similarity, near.ref.id)
 
     def _stored_near(
         self, asked: Mapping[Held, tuple[int, Asking]], rows: Mapping[str, Ragged], without: Collection[Ref]
-    ) -> dict[Held, list[Near]]:
+    ) -> dict[Held, list[Neighbour]]:
         """The near documents in the store, except `without`, of each that is asked, given with its place in `rows`."""
-        answers: dict[Held, list[Near]] = {}
-        judging = Judging(self.rule, rows)
+        answers: dict[Held, list[Neighbour]] = {}
+        judging = BulkJudge(self.rule, rows)
         results = self.store.probe_many([one.probes for _, one in asked.values()], list(self.rule.schemes))
         for (held, (place, _)), batches in zip(asked.items(), results, strict=True):
             near = answers[held] = []
@@ -325,7 +327,7 @@ class Arrivals:
     def _place_all(self) -> None:
         """Group all stored documents anew."""
         nodes = read_nodes(self.store, self.rule)
-        comparison = Comparison(self.rule, nodes.payloads)
+        comparison = Comparer(self.rule, nodes.payloads)
         grouped = group(nodes, comparison, radius=radius_of(self.by.bound))
         numbers = {ref: number for number, (ref, near) in enumerate(self._waiting.items()) if near is None}
         came = np.array([numbers.get(ref, -1) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
@@ -357,15 +359,15 @@ class Arrivals:
             for place, (record, asking) in enumerate(askings):
                 held = held_of(asking)
                 at = first[held][0]
-                near = [Near(askings[at][0].ref, 1.0)] if at != place else stored[held]
+                near = [Neighbour(askings[at][0].ref, 1.0)] if at != place else stored[held]
                 self._waiting[record.ref] = [one for one in near if one.ref != record.ref]
                 self._count(record.ref, near=any(one.ref not in after for one in near))
                 after.pop(record.ref)
 
 
-def _add_near(near: list[Near], refs: Sequence[Ref], similarities: Similarities) -> None:
-    near += [Near(refs[place], float(similarities[place])) for place in np.flatnonzero(similarities >= 0).tolist()]
+def _add_near(near: list[Neighbour], refs: Sequence[Ref], similarities: Similarities) -> None:
+    near += [Neighbour(refs[place], float(similarities[place])) for place in np.flatnonzero(similarities >= 0).tolist()]
 
 
-def _nearest(near: Near) -> tuple[float, tuple[str, str, str]]:
+def _nearest(near: Neighbour) -> tuple[float, tuple[str, str, str]]:
     return -near.similarity, ref_order(near.ref)

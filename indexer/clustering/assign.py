@@ -36,7 +36,7 @@ class Changes:
     removed: int = 0
 
 
-class Member(NamedTuple):
+class GroupMember(NamedTuple):
     """A document of group number `group`: its `place` there, its `position` in all, its `annotation` so far."""
 
     group: int
@@ -68,7 +68,7 @@ class Gathered:
     redundant: int = 0
     redundant_bytes: int = 0
 
-    def add(self, member: Member, rule: CanonicalRule) -> None:
+    def add(self, member: GroupMember, rule: CanonicalRule) -> None:
         """Take a member in."""
         record = member.record
         key = rule.key(record)
@@ -165,7 +165,7 @@ class _Repeated:
         similarity = np.asarray(np.round(choice.similarity[order], 4), dtype=np.float64)
         return cls(refs, positions[order], choice.of[order], similarity)
 
-    def said(self, members: Sequence[Member]) -> list[dict[str, Any]]:
+    def said(self, members: Sequence[GroupMember]) -> list[dict[str, Any]]:
         """The members of the annotation of each that say what it repeats, none where it is kept."""
         places = np.searchsorted(self.positions, [member.position for member in members])
         others, shares = self.refs.take(self.of[places]), self.similarity[places].tolist()
@@ -192,7 +192,7 @@ class Assigner:
         where they have more than READ_AT_ONCE documents together, and keeps of each only what it is preferred by in
         memory then. Documents that are gone meanwhile are left out.
         """
-        batches: Iterator[list[Member]] = self._members(refs, groups)
+        batches: Iterator[list[GroupMember]] = self._members(refs, groups)
         kept = None
         if sum(group.size for group in groups) <= READ_AT_ONCE:
             kept = list(batches)
@@ -229,7 +229,7 @@ class Assigner:
         """The records and annotations of documents, as those of a store."""
         return self.store.described(refs)
 
-    def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[Member]]:
+    def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[GroupMember]]:
         if not groups:
             return
         positions = np.concatenate(groups)
@@ -239,7 +239,7 @@ class Assigner:
             part = positions[start : start + READ_AT_ONCE]
             refs = table.take(part)
             yield [
-                Member(number, place, position, *known)
+                GroupMember(number, place, position, *known)
                 for number, place, position, known in zip(
                     numbers[start : start + READ_AT_ONCE].tolist(),
                     places[start : start + READ_AT_ONCE].tolist(),
@@ -250,7 +250,7 @@ class Assigner:
                 if known is not None
             ]
 
-    def _wanted(self, member: Member, group: Gathered, similarity: float) -> dict[str, Any]:
+    def _wanted(self, member: GroupMember, group: Gathered, similarity: float) -> dict[str, Any]:
         if group.canonical is None:
             return alone(member.record.ref)
         is_canonical = member.record.ref == group.canonical.ref

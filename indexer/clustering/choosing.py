@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.clustering.grouping import agreeing_tables, meets_by_keys, spans
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.model.ragged import Ragged
@@ -50,7 +50,7 @@ def ranks_of(keys: Sequence[tuple[object, ...]]) -> Positions:
 
 def choose(
     nodes: Nodes,
-    comparison: Comparison,
+    comparison: Comparer,
     whole: Positions,
     documents: Positions,
     ranks: Positions,
@@ -84,7 +84,7 @@ def choose(
 
 
 def preceded(
-    nodes: Nodes, comparison: Comparison, whole: Positions, ranks: Positions, *, threads: int | None = None
+    nodes: Nodes, comparison: Comparer, whole: Positions, ranks: Positions, *, threads: int | None = None
 ) -> npt.NDArray[np.bool_]:
     """True for each document in `nodes` where one of lower rank is near it or has equal sketches.
 
@@ -99,7 +99,7 @@ def preceded(
 
 
 def _in_order(
-    nodes: Nodes, comparison: Comparison, whole: Positions, documents: Positions, ranks: Positions, threads: int | None
+    nodes: Nodes, comparison: Comparer, whole: Positions, documents: Positions, ranks: Positions, threads: int | None
 ) -> tuple[Positions, Positions, Positions, _Greedy]:
     """The nodes of documents, the place of the first of each, and those of them that others may be near."""
     order = np.argsort(ranks, kind="stable")
@@ -148,7 +148,7 @@ class _Greedy:
     def __init__(
         self,
         nodes: Nodes,
-        comparison: Comparison,
+        comparison: Comparer,
         members: Positions,
         component: Positions,
         alone: npt.NDArray[np.bool_],

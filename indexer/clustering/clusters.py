@@ -16,7 +16,7 @@ from indexer.clustering.grouping import Bucket, Groups, group, radius_of
 from indexer.clustering.memory import finished, in_progress, note_of
 from indexer.errors import ExtractionError
 from indexer.matching.measures.reading import Reader, reader_of
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, read_nodes
 from indexer.matching.pairing import measured_by
 from indexer.matching.rule import MatchRule
@@ -40,7 +40,7 @@ class Costly:
 
 
 @dataclass(frozen=True, slots=True)
-class Clustering:
+class ClusteringOutcome:
     """The result of a clustering: `documents` in the store, of which `compared` could be compared by the rule.
 
     `lacking` have no sketch that the rule compares. `clusters` have two members or more, `clustered` documents
@@ -71,7 +71,7 @@ def cluster(
     dry_run: bool = False,
     threads: int | None = None,
     reader: Reader | None = None,
-) -> Clustering:
+) -> ClusteringOutcome:
     """Put every document of a store into its cluster by a rule, and write what changed, and the rule.
 
     Clusters are the groups of `indexer.clustering.grouping.group`. `bound` is how far apart two documents of a cluster
@@ -94,7 +94,7 @@ def cluster(
     assigner = Assigner(store, chosen, dry_run=dry_run)
     reading = reader or reader_of(store, rule)
     nodes = read_nodes(store, rule, whole=reading is not None)
-    comparison = Comparison(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)
+    comparison = Comparer(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)
     grouped = group(nodes, comparison, radius=radius, threads=threads)
     if reading:
         try:
@@ -108,7 +108,7 @@ def cluster(
     if not dry_run:
         finished(store, note)
     sizes = [members.size for members in groups if members.size > 1]
-    return Clustering(
+    return ClusteringOutcome(
         rule=rule,
         documents=store.count(),
         compared=len(nodes.refs),
@@ -155,7 +155,7 @@ def put_groups(
     store: Store,
     assigner: Assigner,
     nodes: Nodes,
-    comparison: Comparison,
+    comparison: Comparer,
     grouped: Groups,
     threads: int | None = None,
 ) -> list[Positions]:
@@ -172,7 +172,7 @@ def put_groups(
 def assigned(
     assigner: Assigner,
     nodes: Nodes,
-    comparison: Comparison,
+    comparison: Comparer,
     grouped: Groups,
     components: Sequence[list[Positions]],
     threads: int | None = None,
@@ -190,9 +190,7 @@ def assigned(
         yield assigner.assign(nodes.refs, groups, similar, choice)
 
 
-def similar_documents(
-    nodes: Nodes, comparison: Comparison, left: Positions, right: Positions
-) -> npt.NDArray[np.float64]:
+def similar_documents(nodes: Nodes, comparison: Comparer, left: Positions, right: Positions) -> npt.NDArray[np.float64]:
     """The similarities of pairs of documents, 1 for those with equal sketches."""
     one, other = nodes.node_of[left], nodes.node_of[right]
     similar = np.ones(right.size)

@@ -19,7 +19,7 @@ from indexer.model import Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
 from indexer.passages.counting import Copied, copied_between, repeated_words
-from indexer.passages.listing import Listing, listed, ranges
+from indexer.passages.listing import PassageListing, listed, ranges
 from indexer.passages.maximal import MaximalPassages, maximal_passages
 from indexer.passages.repeats import RepeatFinder, Repeats
 from indexer.passages.windows import Positions
@@ -141,7 +141,7 @@ class StorePassages:
         return maximal_passages(self.repeats)
 
     @cached_property
-    def listing(self) -> Listing:
+    def listing(self) -> PassageListing:
         """Those to list."""
         return listed(self.repeats, self.passages)
 

@@ -20,7 +20,7 @@ _NO_TEXT = text_digest("").hex()
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class StoredCopy:
     """A stored document that is a copy of the document `of`, or that document itself.
 
     `similarity` (0 to 1) is that by the rule, 1 for `identical` texts, which are equal except for case and white space.
@@ -42,7 +42,7 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class Uncompared:
+class UncomparedCounts:
     """The numbers of documents that may be copies, unseen because they were not compared.
 
     `documents` are stored without what is compared: a digest of the text, a sketch of the rule, or any words (as scans
@@ -60,18 +60,18 @@ class Uncompared:
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class Erasure:
     """The outcome for copies: `deleted` from the store, `stripped` or `changed`.
 
     Those `stripped` are their owner's and keep their text, those `changed` since they were compared were left.
     """
 
-    deleted: Sequence[Copy]
-    stripped: Sequence[Copy]
-    changed: Sequence[Copy]
+    deleted: Sequence[StoredCopy]
+    stripped: Sequence[StoredCopy]
+    changed: Sequence[StoredCopy]
 
     @property
-    def by_outcome(self) -> dict[str, Sequence[Copy]]:
+    def by_outcome(self) -> dict[str, Sequence[StoredCopy]]:
         """The same by name."""
         return {"deleted": self.deleted, "stripped": self.stripped, "changed": self.changed}
 
@@ -105,7 +105,7 @@ class Copies:
             elif record.text_digest == _NO_TEXT or not (record.text_digest or (rule and record.tokens)):
                 without += 1
         without += self._near(asked, rule, matches) if rule else 0
-        self.uncompared = Uncompared(without, sum(1 for _ in store.failures()))
+        self.uncompared = UncomparedCounts(without, sum(1 for _ in store.failures()))
         order = {record.ref: place for place, record in enumerate(asked)}
         self.found = sorted(
             self._read(matches),
@@ -123,18 +123,20 @@ class Copies:
                 matches.setdefault(match.record.ref, (record.ref, match.similarity, False))
         return rule.lacking(self._store.lacking(list(rule.schemes))) + len(unread - matches.keys())
 
-    def _read(self, matches: Mapping[Ref, tuple[Ref, float, bool]]) -> Iterator[Copy]:
+    def _read(self, matches: Mapping[Ref, tuple[Ref, float, bool]]) -> Iterator[StoredCopy]:
         """The documents, with their versions as of now."""
         for refs in chunks(matches, READ_AT_ONCE):
             for ref, read in zip(refs, self._store.versioned(refs), strict=True):
                 if read is not None and read.record is not None:
-                    yield Copy(read.record.without_sketches(), *matches[ref], origin_of_text(read.record), read.version)
+                    yield StoredCopy(
+                        read.record.without_sketches(), *matches[ref], origin_of_text(read.record), read.version
+                    )
 
-    def delete(self) -> Erased:
+    def delete(self) -> Erasure:
         """Delete those that are still as they were compared, and what is kept of their clusters as a whole."""
-        deleted: list[Copy] = []
-        stripped: list[Copy] = []
-        changed: list[Copy] = []
+        deleted: list[StoredCopy] = []
+        stripped: list[StoredCopy] = []
+        changed: list[StoredCopy] = []
         for page in chunks(self.found, READ_AT_ONCE):
             refs = [one.record.ref for one in page]
             clusters = [cluster_of(known or {}) for known in self._store.annotations(refs)]
@@ -148,4 +150,4 @@ class Copies:
                     gone.add(cluster)
             # It names the canonical document with its title; the next clustering writes it anew.
             self._store.delete_clusters(sorted(gone))
-        return Erased(deleted, stripped, changed)
+        return Erasure(deleted, stripped, changed)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from indexer.errors import UsageError, shown
 from indexer.hamming.components import Components
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Hashes, Nodes, distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.schemes.base import Positions, Scheme, Sketches
@@ -93,7 +93,7 @@ def radius_of(bound: float | None) -> float | None:
     return None if bound is None else 1.0 if bound >= 1 else bound / 2
 
 
-def group(nodes: Nodes, comparison: Comparison, *, radius: float | None = None, threads: int | None = None) -> Groups:
+def group(nodes: Nodes, comparison: Comparer, *, radius: float | None = None, threads: int | None = None) -> Groups:
     """Group nodes: those that the rule calls near, directly or through others, make a component.
 
     A component in which not all are as similar to one centre as 1 - `radius` (the rule's threshold where None) is cut:
@@ -151,7 +151,7 @@ def _first(sizes: Positions, digests: Hashes) -> Positions:
 def connect(
     components: Components,
     nodes: Nodes,
-    comparison: Comparison,
+    comparison: Comparer,
     finder: Finder,
     threads: int | None,
     spent: Positions,
@@ -319,7 +319,7 @@ def agreeing_tables(sketches: Sketches, left: Positions, right: Positions, schem
     return counts
 
 
-def _cut(labels: Positions, nodes: Nodes, comparison: Comparison, least: float, spent: Positions) -> int:
+def _cut(labels: Positions, nodes: Nodes, comparison: Comparer, least: float, spent: Positions) -> int:
     """Cut the components that no one centre is near all of, in place; how many were. Counts what that took."""
     sizes = np.bincount(labels, minlength=labels.size)
     rank = _ranks(nodes)
@@ -356,7 +356,7 @@ def _ranks(nodes: Nodes) -> Positions:
     return ranks
 
 
-def _around_centres(members: Positions, nodes: Nodes, comparison: Comparison, least: float) -> Positions:
+def _around_centres(members: Positions, nodes: Nodes, comparison: Comparer, least: float) -> Positions:
     """The centre of each member of a component; members come in the order in which they become centres."""
     if members.size <= _DENSEST:
         return _around_densest(members, nodes, comparison, least)
@@ -371,7 +371,7 @@ def _around_centres(members: Positions, nodes: Nodes, comparison: Comparison, le
     return centre
 
 
-def _around_densest(members: Positions, nodes: Nodes, comparison: Comparison, least: float) -> Positions:
+def _around_densest(members: Positions, nodes: Nodes, comparison: Comparer, least: float) -> Positions:
     """The centre of each member of a component; those with the most documents near become centres first."""
     size = members.size
     left, right = np.triu_indices(size, 1)

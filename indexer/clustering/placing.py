@@ -22,7 +22,7 @@ from indexer.clustering.clusters import assigned, component_groups
 from indexer.clustering.grouping import group
 from indexer.hamming.components import NamedComponents
 from indexer.matching.lookups import Asking
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import found_of, nodes_of
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule
@@ -38,7 +38,7 @@ _REGROUPED = 1000
 _AT_ONCE = 5000
 
 
-class Near(NamedTuple):
+class Neighbour(NamedTuple):
     """A stored document and its similarity, 0 to 1, by the rule's measure."""
 
     ref: Ref
@@ -71,11 +71,11 @@ class Placer:
     def __init__(self, store: Store, rule: MatchRule, assigner: ReadingAssigner, radius: float | None) -> None:
         self.store, self.rule, self._assigner, self._radius = store, rule, assigner, radius
 
-    def place(self, near: Mapping[Ref, Sequence[Near]], left: Collection[str]) -> None:
+    def place(self, near: Mapping[Ref, Sequence[Neighbour]], left: Collection[str]) -> None:
         """Put documents, each given with what is near it, into clusters; those that members have `left` are cut too."""
         self._assign(self._components(near, left))
 
-    def _components(self, waiting: Mapping[Ref, Sequence[Near]], left: Collection[str]) -> list[_Touching]:
+    def _components(self, waiting: Mapping[Ref, Sequence[Neighbour]], left: Collection[str]) -> list[_Touching]:
         """The new documents, put together where they are near each other or touch the same cluster."""
         joined = NamedComponents()
         others = sorted({near.ref for nearby in waiting.values() for near in nearby} - waiting.keys(), key=ref_order)
@@ -181,7 +181,7 @@ class Placer:
         records = [record for record in read_records(self.store, refs) if not record.short and record.has_words]
         self._assigner.read = {record.ref: record for record in records}
         nodes = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
-        comparison = Comparison(self.rule, nodes.payloads)
+        comparison = Comparer(self.rule, nodes.payloads)
         grouped = group(nodes, comparison, radius=self._radius, threads=1)
         components = component_groups(nodes, grouped)
         ids = assigned(self._assigner, nodes, comparison, grouped, components, threads=1)

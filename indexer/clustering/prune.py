@@ -19,7 +19,7 @@ from indexer.clustering.relations import Permitted, Reason, Relations, stored_re
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, ShingleReader, preferred, reader_of
-from indexer.matching.rule import DEFAULT_SHARE, DEFAULT_VERIFIED, Finder, MatchRule, Reading
+from indexer.matching.rule import DEFAULT_SHARE, DEFAULT_VERIFIED, Finder, MatchRule, TextVerification
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
@@ -36,7 +36,7 @@ _MOST_NAMED = 10
 _EXAMPLES = 3
 _GONE = "the document that it repeats is gone, or is to be removed itself; run neardup cluster again"
 
-Measure = Finder | Reading
+Measure = Finder | TextVerification
 
 
 _ALONE = Reason("which repeat what is gone or is to be removed itself", _GONE)
@@ -44,7 +44,7 @@ _SHORT = Reason("with too few words", "it has too few words to be compared")
 
 
 @dataclass(frozen=True, slots=True)
-class Surplus:
+class RedundantDocument:
     """A document that `repeats` a kept one; `kept` says why it is kept all the same, empty where it is not.
 
     `similarity` (0 to 1) is that to the one that it repeats, found anew; below 0 where it is unknown. `identical` is
@@ -86,7 +86,7 @@ class Tally:
     examples: dict[str, list[str]] = field(default_factory=dict)
     differing: Counter[str] = field(default_factory=Counter)
 
-    def add(self, surplus: Surplus) -> None:
+    def add(self, surplus: RedundantDocument) -> None:
         """Count one more."""
         if surplus.kept:
             self.kept += 1
@@ -163,7 +163,7 @@ class Pruning:
         """The rule by which the clusters were made."""
         return self.remembered.rule
 
-    def surplus(self) -> Iterator[Surplus]:
+    def surplus(self) -> Iterator[RedundantDocument]:
         """The documents that repeat a kept one, by their clusters."""
         for page in self._checked():
             yield from page
@@ -173,7 +173,7 @@ class Pruning:
         instead = "nothing near is removed but what is identical; --verify sketch goes by the sketches alone"
         return self._relations.remark(instead) if self._relations else ""
 
-    def _checked(self) -> Iterator[list[Surplus]]:
+    def _checked(self) -> Iterator[list[RedundantDocument]]:
         """The same in batches, each read together with the documents that stand for it, and compared as it is then."""
         self._relations = stored_relations(self.store, self._permitted) if self._permitted else None
         repeating = (
@@ -195,7 +195,7 @@ class Pruning:
         for reader in self._readers.values():
             reader.require_read()
 
-    def _surplus(self, members: Sequence[_Member]) -> list[Surplus]:
+    def _surplus(self, members: Sequence[_Member]) -> list[RedundantDocument]:
         values = np.full(len(members), -1.0)
         reasons: list[Reason | None] = [_ALONE] * len(members)
         there = [place for place, member in enumerate(members) if member.beside is not None]
@@ -212,7 +212,7 @@ class Pruning:
                 other = Reason("whose text is not identical", says)
             kind, says = why or other or ("", "")
             surplus.append(
-                Surplus(
+                RedundantDocument(
                     member.record, member.cluster, member.repeats, value, says, same, member.version, kind
                 )
             )  # fmt: skip
@@ -221,8 +221,8 @@ class Pruning:
         return self._with_documents(surplus) if self.with_documents else surplus
 
     def _related(
-        self, relations: Relations[Record], surplus: Sequence[Surplus], members: Sequence[_Member]
-    ) -> Iterator[Surplus]:
+        self, relations: Relations[Record], surplus: Sequence[RedundantDocument], members: Sequence[_Member]
+    ) -> Iterator[RedundantDocument]:
         """The same documents, of which those stay that no kept one can stand for by its text."""
         texts: dict[str, dict[Ref, Record]] = {}
         for document, member in zip(surplus, members, strict=True):
@@ -238,7 +238,9 @@ class Pruning:
             else:
                 yield self._judged_by_text(relations, document, member.beside)
 
-    def _judged_by_text(self, relations: Relations[Record], document: Surplus, stand_in: Record) -> Surplus:
+    def _judged_by_text(
+        self, relations: Relations[Record], document: RedundantDocument, stand_in: Record
+    ) -> RedundantDocument:
         record, values = document.record, {stand_in.ref: document.similarity}
 
         def near(other: Record) -> bool:
@@ -252,7 +254,7 @@ class Pruning:
             identical=relation is not None and relation.word == "identical",
         )  # fmt: skip
 
-    def _with_documents(self, surplus: list[Surplus]) -> list[Surplus]:
+    def _with_documents(self, surplus: list[RedundantDocument]) -> list[RedundantDocument]:
         """The same documents, of which those that differ in a field of their owner's are kept."""
         named = [place for place, document in enumerate(surplus) if not document.kept]
         found = self.store.differing([(surplus[place].record.ref, surplus[place].repeats) for place in named])
@@ -285,7 +287,7 @@ class Pruning:
         """The similarities of records to those that stand for them, and why each is kept, None where it is near."""
         values = self._similarities(measure, canonical, records)
         rule = MatchRule(self.rule.finders, measure)
-        unread = self._reader(measure).unread if isinstance(measure, Reading) else {}
+        unread = self._reader(measure).unread if isinstance(measure, TextVerification) else {}
         reasons: list[Reason | None] = []
         for value, own, record in zip(values.tolist(), canonical, records, strict=True):
             if record.short:
@@ -314,7 +316,7 @@ class Pruning:
 
     def _similarities(self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]) -> Similarities:
         """The similarities of records to the canonical ones, below 0 where they are unknown."""
-        if isinstance(measure, Reading):
+        if isinstance(measure, TextVerification):
             return self._reader(measure).between([one.ref for one in canonical], [one.ref for one in records])
         similarities = np.full(len(records), -1.0)
         payloads = [
@@ -330,7 +332,7 @@ class Pruning:
             similarities[left] = measure.scheme.compare(rows, place[left], place[left + len(records)])
         return similarities
 
-    def _reader(self, reading: Reading) -> Reader:
+    def _reader(self, reading: TextVerification) -> Reader:
         if str(reading) not in self._readers:
             own = reader_of(self.store, self.rule) if self.rule.verifier == reading else None
             self._readers[str(reading)] = own or ShingleReader(self.store, reading)
@@ -440,7 +442,7 @@ def _no_less(verify: Measure, measure: Measure) -> Measure:
 def verification(store: Store, way: str) -> Measure:
     """The measure that "sketch" or "text" verifies by; UsageError where the store has no sketch to verify by."""
     if way == "text":
-        return Reading("text", DEFAULT_VERIFIED)
+        return TextVerification("text", DEFAULT_VERIFIED)
     scheme = preferred(store)
     if scheme is None:
         raise UsageError("the store has no sketches to verify by; index with --scheme minhash, or use --verify text")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from indexer.matching.lookups import Asking
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref
 from indexer.model.ragged import Ragged
@@ -68,7 +68,7 @@ class Recent:
         return [ref for ref, count in counts.items() if count >= probe.agreeing]
 
 
-class Judging:
+class BulkJudge:
     """Judges many questions at once: a question by its row in `asked`, against the rows of what was met for it."""
 
     def __init__(self, rule: MatchRule, asked: Mapping[str, Ragged]) -> None:
@@ -95,7 +95,7 @@ class Judging:
         }
         sizes = np.array([rows for _, _, rows, _ in met], dtype=np.int64)
         left = np.repeat(np.arange(sizes.size), sizes)
-        values = Comparison(self._rule, tables).judged(left, sizes.size + np.arange(left.size))
+        values = Comparer(self._rule, tables).judged(left, sizes.size + np.arange(left.size))
         for (*_, take), own in zip(met, np.split(values, np.cumsum(sizes)[:-1]), strict=True):
             take(own)
 

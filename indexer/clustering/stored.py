@@ -19,7 +19,7 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class StoredCluster:
     """Documents that belong together: `members` has the canonical one first, the others by similarity to it, then ref.
 
     `similarities[i]` (0 to 1) is that of `members[i]` to the canonical document, by the rule that made the clusters.
@@ -36,7 +36,7 @@ class Cluster:
     shares: tuple[float, ...]
 
 
-def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) -> Iterator[Cluster]:
+def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) -> Iterator[StoredCluster]:
     """The clusters that a store holds, by id, as the annotations of its documents have them.
 
     Those with fewer than `least` members are left out; 2 leaves out the documents without near-duplicates, but with
@@ -79,7 +79,7 @@ def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) ->
                 key=lambda pair: (-ranks[pair[1]], ref_order(pair[0])),
             )
             places = [place for _, place in in_order]
-            yield Cluster(
+            yield StoredCluster(
                 ordered[start].decode("ascii"),
                 in_order[0][0],
                 tuple(ref for ref, _ in in_order),

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from indexer.errors import UsageError
 from indexer.matching.lookups import plans
 from indexer.matching.measures.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
-from indexer.matching.measures.tables import Comparison
-from indexer.matching.rule import READINGS, MatchRule, Reading, parse_rule
+from indexer.matching.measures.tables import Comparer
+from indexer.matching.rule import READINGS, MatchRule, TextVerification, parse_rule
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes import registry
@@ -117,7 +117,7 @@ class Evaluation:
 def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> MatchRule:
     """A match rule whose schemes take their statistics from `corpus`; UsageError."""
     rule = parse_rule(text, scheme=lambda name: registry.scheme(name, corpus))
-    if isinstance(rule.verifier, Reading):
+    if isinstance(rule.verifier, TextVerification):
         raise UsageError(f"{text!r}: the truth is what the texts say; measure a rule that compares sketches")
     rule.require_symmetric()
     return rule
@@ -297,7 +297,7 @@ def candidates(rule: MatchRule, sketches: Mapping[str, Sequence[Sketch | None]])
     payloads = {
         name: Ragged.of_bytes([each.payload if each else b"" for each in column]) for name, column in sketches.items()
     }
-    comparison = Comparison(rule, payloads)
+    comparison = Comparer(rule, payloads)
     codes: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
     met = probes = 0
     for finder in rule.finders:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indexer.hamming.index import Found, HammingIndex
+from indexer.hamming.index import HammingHits, HammingIndex
 from indexer.hamming.pairs import Pairs, find_pairs, iter_pairs
 
-__all__ = ["Found", "HammingIndex", "Pairs", "find_pairs", "iter_pairs"]
+__all__ = ["HammingHits", "HammingIndex", "Pairs", "find_pairs", "iter_pairs"]

@@ -23,7 +23,7 @@ MAGIC = b"neardup-hamming-index 1\n"
 ALIGNMENT = 64
 
 
-class Found(NamedTuple):
+class HammingHits(NamedTuple):
     """Results of a search, as arrays of one length, sorted by query, then distance, then position.
 
     `query[i]` is the number of a query, `position[i]` that of an indexed hash, `distance[i]` the bits between them.
@@ -97,7 +97,7 @@ class HammingIndex:
     def __len__(self) -> int:
         return self._size
 
-    def search(self, queries: npt.ArrayLike, distance: int | None = None) -> Found:
+    def search(self, queries: npt.ArrayLike, distance: int | None = None) -> HammingHits:
         """Every indexed hash within `distance` bits (0 to 64; by default the index's own) of each query.
 
         `queries` is an array of 64-bit integers of shape (m,). Memory: 17 bytes a match and a buffer.
@@ -114,7 +114,7 @@ class HammingIndex:
             parts = [self._expand(*self._compare(asked, number, reach), asked) for number in range(asked.size)]
         return _sorted(parts)
 
-    def nearest(self, queries: npt.ArrayLike, count: int) -> Found:
+    def nearest(self, queries: npt.ArrayLike, count: int) -> HammingHits:
         """The `count` nearest indexed hashes of each query, or all if there are fewer; ties are sorted by position."""
         if count < 1:
             raise UsageError(f"count {count}: ask for at least one")
@@ -126,23 +126,23 @@ class HammingIndex:
         enough = counts >= min(count, self._size)
         ranks = np.arange(close.query.size) - np.repeat(np.cumsum(counts) - counts, counts)
         kept = enough[close.query] & (ranks < count)
-        parts = [Found(close.query[kept], close.position[kept], close.distance[kept])]
+        parts = [HammingHits(close.query[kept], close.position[kept], close.distance[kept])]
         parts += [self._nearest(asked, int(number), count) for number in np.flatnonzero(~enough)]
         return _sorted(parts)
 
-    def _nearest(self, asked: Hashes, number: int, count: int) -> Found:
+    def _nearest(self, asked: Hashes, number: int, count: int) -> HammingHits:
         distances = core.hamming_distances(int(asked[number]), self._distinct)
         per_distance = np.bincount(distances, weights=np.diff(self._starts), minlength=65)
         reach = int(np.searchsorted(np.cumsum(per_distance), min(count, self._size)))
         near = self._expand(*self._compare(asked, number, reach), asked)
         order = np.lexsort((near.position, near.distance))[:count]
-        return Found(near.query[order], near.position[order], near.distance[order])
+        return HammingHits(near.query[order], near.position[order], near.distance[order])
 
     def _compare(self, asked: Hashes, number: int, reach: int) -> tuple[npt.NDArray[np.int64], Hashes]:
         values = self._distinct[core.hamming_distances(int(asked[number]), self._distinct) <= reach]
         return np.full(values.size, number, dtype=np.int64), values
 
-    def _expand(self, queries: npt.NDArray[Any], values: Hashes, asked: Hashes) -> Found:
+    def _expand(self, queries: npt.NDArray[Any], values: Hashes, asked: Hashes) -> HammingHits:
         """The positions that hold some values."""
         at = np.searchsorted(self._distinct, values)
         counts = self._starts[at + 1] - self._starts[at]
@@ -150,7 +150,7 @@ class HammingIndex:
         source = np.repeat(self._starts[at] - (ends - counts), counts) + np.arange(ends[-1] if ends.size else 0)
         numbers = queries.astype(np.int64)
         distances = np.bitwise_count(asked[numbers] ^ values).astype(np.uint8)
-        return Found(np.repeat(numbers, counts), self._positions[source], np.repeat(distances, counts))
+        return HammingHits(np.repeat(numbers, counts), self._positions[source], np.repeat(distances, counts))
 
     def _c_tables(self) -> Sequence[core.IndexTable]:
         return [core.IndexTable(table.mask, table.first, table.offsets, table.values) for table in self._tables]
@@ -258,10 +258,10 @@ def _build_table(distinct: Hashes, mask: int, part: int, parts: int) -> _Table:
     return _Table(mask, first, offsets[first : end + 1] - np.uint64(start), values)
 
 
-def _sorted(unsorted: Sequence[Found]) -> Found:
+def _sorted(unsorted: Sequence[HammingHits]) -> HammingHits:
     if not unsorted:
         empty = np.empty(0, dtype=np.int64)
-        return Found(empty, empty.copy(), np.empty(0, dtype=np.uint8))
+        return HammingHits(empty, empty.copy(), np.empty(0, dtype=np.uint8))
     query, position, distance = (np.concatenate(parts) for parts in zip(*unsorted, strict=True))
     order = np.lexsort((position, distance, query))
-    return Found(query[order], position[order], distance[order])
+    return HammingHits(query[order], position[order], distance[order])

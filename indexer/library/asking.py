@@ -65,7 +65,7 @@ def paths_of(given: AnyPath | Iterable[AnyPath]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class QuestionReader:
     """The way to read what is asked about; `folder` is that of an embedded store's file, empty for another store."""
 
     store: Store
@@ -100,9 +100,9 @@ class Asking:
 
     def _read(self, items: Iterable[Given]) -> Iterator[Question | Unanswered]:
         from indexer.ingest.indexing import default_jobs
-        from indexer.matching.asking import Reading, questions_of
+        from indexer.matching.asking import ReadingSettings, questions_of
 
-        how = Reading(default_jobs(), *self._reading())
+        how = ReadingSettings(default_jobs(), *self._reading())
         return questions_of(self.store, items, how, self.folder)
 
     def _reading(self) -> tuple[Options, Limits]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from indexer.batch.clusters.clustering import Wanted
+from indexer.batch.clusters.clustering import ClusteringOptions
 from indexer.batch.copying import Output
 from indexer.batch.deduping import Steps, batch_folder
 from indexer.batch.deduping import dedupe as run_dedupe
@@ -120,7 +120,7 @@ def cluster(
 
     Raises StoreError, and UsageError, also for different texts with one id and for stale inputs.
     """
-    wanted = Wanted(
+    wanted = ClusteringOptions(
         rule_for(folder, match),
         clustering.canonical_rule or CanonicalRule(),
         clustering.bound,

@@ -19,7 +19,7 @@ from indexer.library.held import AT_ONCE, Held, Progress
 from indexer.library.indexing import arrivals, indexed, with_added
 from indexer.library.options import Arriving, content_of
 from indexer.library.outcomes import Indexed
-from indexer.library.records import Copy, Described, Erased, Failure
+from indexer.library.records import Copy, Described, Erased, FailedDocument
 from indexer.library.rows import Rows
 from indexer.matching.rule import MatchRule
 from indexer.model import DEFAULT_MIN_TOKENS, Ref, name_of
@@ -127,11 +127,11 @@ class Contents(Held):
             refs = self._refs(ids)
             return erased(self.store, refs, None if match is None else self.rule(match), dry_run=dry_run)
 
-    def failures(self, *, reason: str | None = None) -> Rows[Failure]:
+    def failures(self, *, reason: str | None = None) -> Rows[FailedDocument]:
         """The documents that could not be indexed, and why; with `reason` those that failed for it."""
-        return Rows(Failure, self.iter_failures(reason=reason))
+        return Rows(FailedDocument, self.iter_failures(reason=reason))
 
-    def iter_failures(self, *, reason: str | None = None) -> Iterator[Failure]:
+    def iter_failures(self, *, reason: str | None = None) -> Iterator[FailedDocument]:
         """Yield the failures one by one; see `failures`."""
         return self._turns(lambda: failure_rows(self.store, reason))
 
@@ -189,11 +189,13 @@ class Contents(Held):
         return indexed(self.name, summary, coming, left_out=inputs.left_out if isinstance(inputs, Sources) else 0)
 
 
-def failure_rows(store: Store, reason: str | None = None) -> Iterator[Failure]:
+def failure_rows(store: Store, reason: str | None = None) -> Iterator[FailedDocument]:
     """The recorded failures, all or those for one reason."""
     for failure in store.failures():
         if not reason or failure.reason == reason:
-            yield Failure(name_of(failure.ref), failure.source, failure.reason, failure.detail, failure.failed_at)
+            yield FailedDocument(
+                name_of(failure.ref), failure.source, failure.reason, failure.detail, failure.failed_at
+            )
 
 
 def erased(store: Store, refs: Sequence[Ref], rule: MatchRule | None, *, dry_run: bool) -> Erased:

@@ -11,8 +11,8 @@ from indexer.model import Fingerprint, Record, Ref, name_of
 
 if TYPE_CHECKING:
     from indexer.matching.asking import Answered, Unanswered
-    from indexer.matching.lookups import Match as Near
-    from indexer.matching.pairing import Pair as NearPair
+    from indexer.matching.lookups import NearDocument
+    from indexer.matching.pairing import NearPair
     from indexer.matching.question import Question
     from indexer.matching.rule import MatchRule
 
@@ -70,7 +70,7 @@ def query_of(question: Question) -> Query:
     return Query(question.name, question.title, **hash_members(question.simhash))
 
 
-def match_of(match: Near) -> Match:
+def match_of(match: NearDocument) -> Match:
     """A document that is near."""
     of_query, of_match = match.shares or (None, None)
     return Match(

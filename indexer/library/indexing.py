@@ -175,11 +175,11 @@ def arrivals(
         yield None
         return
     from indexer.clustering.arrivals import NOT_CLUSTERED, Arrivals, rule_for
-    from indexer.matching.shorthand import Wanted, rule_asked
+    from indexer.matching.shorthand import RuleRequest, rule_asked
 
     by = rule_for(
         store,
-        rule_asked(Wanted(match=arriving.match, distance=arriving.distance), store),
+        rule_asked(RuleRequest(match=arriving.match, distance=arriving.distance), store),
         bound=arriving.clustering.bound,
         canonical=arriving.clustering.canonical_rule,
         cluster=arriving.cluster,

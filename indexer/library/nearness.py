@@ -101,7 +101,7 @@ class Nearness(Held):
             rule = self.rule(match, hashes=hashes is not None)
             extraction = extraction or Extraction()
             columns = fields.columns(extraction) if isinstance(fields, NamedColumns) else columns_of(fields)
-            how = asking.Asking(self.store, extraction, columns, self._folder)
+            how = asking.QuestionReader(self.store, extraction, columns, self._folder)
             asked: Iterable[Question | Unanswered]
             if paths is not None:
                 asked = how.paths(asking.paths_of(paths))

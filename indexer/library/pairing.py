@@ -15,7 +15,7 @@ from indexer.text.hiding import shown_name
 if TYPE_CHECKING:
     from indexer.matching.measures.reading import Reader
     from indexer.matching.nodes import Nodes
-    from indexer.matching.pairing import Pair as NearPair
+    from indexer.matching.pairing import NearPair
     from indexer.matching.rule import MatchRule
     from indexer.stores.base import Store
 

@@ -330,7 +330,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedDocument:
     """A document that could not be indexed.
 
     Attributes:

@@ -22,7 +22,7 @@ from indexer.report.html import report_html
 class Report:
     """A report of how much of a collection is duplicated, where and how."""
 
-    contents: contents.Report
+    contents: contents.ReportContents
 
     @property
     def figures(self) -> ReportFigures:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from indexer.matching.rule import MatchRule, parse_rule
-from indexer.matching.shorthand import Wanted, Way, explained
+from indexer.matching.shorthand import RuleRequest, Way, explained
 from indexer.matching.shorthand import rule_of as short_rule
 
 if TYPE_CHECKING:
     from indexer.stores.base import Store
 
-__all__ = ["AnyRule", "MatchRule", "Wanted", "Way", "explained", "is_asked", "rule_of"]
+__all__ = ["AnyRule", "MatchRule", "RuleRequest", "Way", "explained", "is_asked", "rule_of"]
 
-AnyRule = str | MatchRule | Wanted | None
+AnyRule = str | MatchRule | RuleRequest | None
 """A rule as written, as an object, or as the short options of the command ask for one; None for the store's default."""
 
 
 def is_asked(match: AnyRule) -> bool:
     """True if a rule is asked for."""
-    return match.given if isinstance(match, Wanted) else match is not None
+    return match.given if isinstance(match, RuleRequest) else match is not None
 
 
 def rule_of(match: AnyRule, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
@@ -30,4 +30,6 @@ def rule_of(match: AnyRule, store: Store | None = None, *, hashes: bool = False)
     """
     if isinstance(match, MatchRule):
         return match
-    return parse_rule(match, store) if isinstance(match, str) else short_rule(match or Wanted(), store, hashes=hashes)
+    return (
+        parse_rule(match, store) if isinstance(match, str) else short_rule(match or RuleRequest(), store, hashes=hashes)
+    )

@@ -18,7 +18,7 @@ from indexer.errors import ExtractionError, UsageError, shown
 from indexer.library.making import Given, all_sketches, is_many
 from indexer.library.memory import rule_without_store
 from indexer.library.rows import Rows, html_table
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, keyed, nodes_of
 from indexer.matching.pairing import document_pairs
 from indexer.matching.rule import MatchRule
@@ -91,7 +91,7 @@ class TextPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class TextCopy:
     """A text by its position that repeats the text at `of`, with their similarity (0 to 1).
 
     `relation` is the word for how it stands to that one, such as "edited", and `evidence` explains it in a line; both
@@ -130,11 +130,11 @@ class Deduped:
         return np.flatnonzero(self.mask)
 
     @property
-    def copies(self) -> Rows[Copy]:
+    def copies(self) -> Rows[TextCopy]:
         """The texts that are not kept, in order."""
         places = np.flatnonzero(~self.mask)
         rows = zip(places.tolist(), self.of[places].tolist(), self.similarity[places].tolist(), strict=True)
-        return Rows(Copy, (Copy(*row, *self._evidence(row[0])) for row in rows))
+        return Rows(TextCopy, (TextCopy(*row, *self._evidence(row[0])) for row in rows))
 
     def _evidence(self, place: int) -> tuple[str, str]:
         relation = self.relations.get(place)
@@ -196,7 +196,7 @@ def pairs_of(
         raise UsageError("pairs_of() takes texts: indexer.open(...).pairs() lists those of a store")
     rule = rule_without_store(match)
     nodes = nodes_of(rule, _batches(all_sketches(given_texts(texts), rule.schemes, threads), rule))
-    pairs = document_pairs(nodes, Comparison(rule, nodes.payloads), collapse=collapse, threads=threads)
+    pairs = document_pairs(nodes, Comparer(rule, nodes.payloads), collapse=collapse, threads=threads)
     triples = ((int(pair.left.id), int(pair.right.id), pair.similarity) for pair in pairs)
     return Rows(TextPair, (TextPair(*triple) for triple in sorted(triples)))
 
@@ -238,7 +238,7 @@ def dedupe(
     of_text, rank, first = distinct.ranked()
     # What the rule can't compare is a copy of what equals it only.
     compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
-    comparison = Comparison(rule, nodes.payloads)
+    comparison = Comparer(rule, nodes.payloads)
     whole = group(nodes, comparison, radius=1.0, threads=threads).whole
     ranks = rank[first[compared]]
     chosen = choose(nodes, comparison, whole, np.arange(compared.size), ranks, threads=threads)
@@ -302,7 +302,7 @@ class _Distinct:
         return of_text, rank, order[first]
 
 
-def _similarity(comparison: Comparison, nodes: Nodes, one: int, other: int) -> float:
+def _similarity(comparison: Comparer, nodes: Nodes, one: int, other: int) -> float:
     """The similarity of two documents that the rule calls near, below 0 for others; 1 where sketches are equal."""
     left, right = nodes.node_of[[one]], nodes.node_of[[other]]
     return 1.0 if left[0] == right[0] else float(comparison.judged(left, right)[0])

@@ -142,7 +142,7 @@ Given = Item[Input] | Failed[Input | Rejected]
 """The bytes of a document, or why there are none."""
 
 
-class Reading(NamedTuple):
+class ReadingSettings(NamedTuple):
     """The settings for reading documents that are asked about: the number of processes, the options and the limits."""
 
     jobs: int
@@ -151,7 +151,7 @@ class Reading(NamedTuple):
 
 
 def questions_of(
-    store: Store, items: Iterable[Given], how: Reading, folder: str = ""
+    store: Store, items: Iterable[Given], how: ReadingSettings, folder: str = ""
 ) -> Iterator[Question | Unanswered]:
     """Documents as questions, in order, each with the identity under which it is stored itself.
 
@@ -180,7 +180,9 @@ def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
     return given.source, possible_ids(given.path, folder) if given.path else [given.id] if given.id else ()
 
 
-def _documents(group: Sequence[Given], workers: ExtractionWorkers[None], how: Reading) -> list[Document | Unanswered]:
+def _documents(
+    group: Sequence[Given], workers: ExtractionWorkers[None], how: ReadingSettings
+) -> list[Document | Unanswered]:
     """The result of each document of a group, in order."""
     documents: dict[int, Document | Unanswered] = {}
     wanted: list[Item[int]] = []
@@ -200,7 +202,7 @@ def _documents(group: Sequence[Given], workers: ExtractionWorkers[None], how: Re
     return [documents[number] for number in range(len(group))]
 
 
-def _of_text(item: Item[Input], how: Reading) -> Document | Unanswered:
+def _of_text(item: Item[Input], how: ReadingSettings) -> Document | Unanswered:
     """A plain text, as a row has it, which needs no worker."""
     try:
         return read_document(item.data, item.name, replace(how.options, format="text"), how.limits)

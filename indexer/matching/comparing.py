@@ -11,7 +11,7 @@ from indexer.ingest.rereading import StoredTexts
 from indexer.matching.measures import exact
 from indexer.matching.measures.reading import aligned_similarity, least_words, preferred
 from indexer.matching.question import Question
-from indexer.matching.rule import Finder, MatchRule, Reading
+from indexer.matching.rule import Finder, MatchRule, TextVerification
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Scheme
 from indexer.stores.base import Store
@@ -48,7 +48,7 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     left, right = one.simhash, other.simhash
     bits = left.distance(right) if left and right else None
     measure = rule.measure
-    if isinstance(measure, Reading):
+    if isinstance(measure, TextVerification):
         texts = StoredTexts(store) if store else None
         one, other = (_read(measure, question, texts) for question in (one, other))
         value = _by_texts(measure, one, other, of_letters=rule.of_letters)
@@ -62,7 +62,7 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     return Compared(rule, near, max(value, 0.0), bits, shares, estimated, identical)
 
 
-def _read(reading: Reading, question: Question, texts: StoredTexts | None) -> Question:
+def _read(reading: TextVerification, question: Question, texts: StoredTexts | None) -> Question:
     """A question with its text."""
     if question.text is not None:
         return question
@@ -86,7 +86,7 @@ def _by(finder: Finder, one: Question, other: Question) -> float:
     return float(scheme.similarities(left.payload, [right.payload])[0])
 
 
-def _by_texts(reading: Reading, one: Question, other: Question, *, of_letters: bool = False) -> float:
+def _by_texts(reading: TextVerification, one: Question, other: Question, *, of_letters: bool = False) -> float:
     if reading.kind == "aligned":
         left, right = (_alignable(question, of_letters=of_letters) for question in (one, other))
         return aligned_similarity(reading, common_passages(left, right, least=least_words(reading)))
@@ -104,7 +104,7 @@ def _alignable(question: Question, *, of_letters: bool) -> Alignable:
 def _shares(one: Question, other: Question, store: Store | None) -> tuple[float | None, bool]:
     """The share of common shingles, and whether it is an estimate."""
     if one.text is not None and other.text is not None:
-        return _by_texts(Reading("text", 0.0), one, other), False
+        return _by_texts(TextVerification("text", 0.0), one, other), False
     scheme = preferred(store) if store else None
     if scheme is None or scheme.parameters["shingle"] != exact.SHINGLE:
         return None, False

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
-from indexer.matching.lookups import Answer, Match
+from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.question import Question
 from indexer.model import Ref
 from indexer.stores.base import Store
@@ -30,7 +30,7 @@ class Excerpts:
         if asked is None or not len(asked.aligned.items):
             return answer
         unread = dict(answer.unread)
-        found: dict[Ref, Match] = {}
+        found: dict[Ref, NearDocument] = {}
         matches = {match.record.ref: match for match in answer.matches}
         for record, document in self._texts.documents([match.record for match in answer.matches]):
             match = matches[record.ref]

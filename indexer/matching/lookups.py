@@ -30,7 +30,7 @@ WHOLE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class NearDocument:
     """A stored document that is near: `similarity` (0 to 1) is by the rule's measure.
 
     `bits` is how many bits of simhash-doc differ, None where that is not known; `rule` says how to show it. `near` is
@@ -93,7 +93,7 @@ class Answer:
     """
 
     rule: MatchRule
-    matches: Sequence[Match] = ()
+    matches: Sequence[NearDocument] = ()
     total: int = 0
     keys: int = 0
     candidates: int = 0
@@ -132,7 +132,7 @@ def lookup(
     return asking.answer(asking.found(include_short=include_short, check=check), limit)
 
 
-def nearest_part(store: Store, question: Question, *, exclude: Ref | None = None) -> Match | None:
+def nearest_part(store: Store, question: Question, *, exclude: Ref | None = None) -> NearDocument | None:
     """The stored document that has most of the question in it, or is most in it, by a scheme of parts that it keeps.
 
     None without such a scheme, or where nothing reaches its default similarity.
@@ -218,7 +218,7 @@ class Asking:
         read = dict(zip(missing, self.store.get(missing, sketches=False), strict=True)) if missing else {}
         same = self.question.text_digest if best else ""
         matches = [
-            Match(
+            NearDocument(
                 record,
                 entry.similarity,
                 self.bits(record),

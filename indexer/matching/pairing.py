@@ -9,7 +9,7 @@ import numpy as np
 
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, reader_of
-from indexer.matching.measures.tables import Comparison, Measured
+from indexer.matching.measures.tables import Comparer, Measured
 from indexer.matching.nodes import Nodes, read_nodes
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import Ref
@@ -21,7 +21,7 @@ _BLOCK = 1 << 17
 _REFS_AT_ONCE = 2000
 
 
-class Pair(NamedTuple):
+class NearPair(NamedTuple):
     """Two documents and their similarity (0 to 1) by the rule's measure."""
 
     left: Ref
@@ -41,7 +41,7 @@ def pairs_of(
     include_short: bool = False,
     threads: int | None = None,
     reader: Reader | None = None,
-) -> Iterator[Pair]:
+) -> Iterator[NearPair]:
     """Every pair of documents that the rule calls near, once, in no given order.
 
     With `against` pairs of a document of the store (left) and one of another collection (right). With `collapse` each
@@ -58,7 +58,7 @@ def pairs_of(
         yield from _between(nodes, against, threads)
         return
     measured = measured_by(nodes, reading) if reading else None
-    yield from document_pairs(nodes, Comparison(rule, nodes.payloads, measured), collapse=collapse, threads=threads)
+    yield from document_pairs(nodes, Comparer(rule, nodes.payloads, measured), collapse=collapse, threads=threads)
     if reading:
         reading.require_read()
 
@@ -80,8 +80,8 @@ def measured_by(nodes: Nodes, reader: Reader) -> Measured:
 
 
 def document_pairs(
-    nodes: Nodes, comparison: Comparison, *, collapse: bool = False, threads: int | None = None
-) -> Iterator[Pair]:
+    nodes: Nodes, comparison: Comparer, *, collapse: bool = False, threads: int | None = None
+) -> Iterator[NearPair]:
     """The pairs of documents that pairs of nodes stand for, and those of equal documents."""
     documents, offsets = nodes.holders()
     for node in np.flatnonzero(nodes.weights > 1).tolist():
@@ -101,7 +101,7 @@ def document_pairs(
                 yield from _listed(nodes, np.minimum(b, first), np.maximum(b, first), float(values[place]))
 
 
-def node_pairs(nodes: Nodes, comparison: Comparison, threads: int | None = None) -> Iterator[Block]:
+def node_pairs(nodes: Nodes, comparison: Comparer, threads: int | None = None) -> Iterator[Block]:
     """Blocks of pairs of nodes, left < right, that the rule calls near, each pair once, with their similarities."""
     once = _Once(nodes.rule, comparison, len(nodes))
     for finder in once.finders:
@@ -117,7 +117,7 @@ def node_pairs(nodes: Nodes, comparison: Comparison, threads: int | None = None)
 class _Once:
     """Verifies what the finders of a rule find, and lets each pair pass once."""
 
-    def __init__(self, rule: MatchRule, comparison: Comparison, count: int) -> None:
+    def __init__(self, rule: MatchRule, comparison: Comparer, count: int) -> None:
         # What an exact finder has given is known from the similarity; what another one has, must be remembered.
         self.finders = sorted(rule.finders, key=lambda finder: not finder.scheme.exact_join)
         self._comparison, self._count = comparison, count
@@ -147,11 +147,11 @@ class _Once:
         return parts[0] if parts else np.empty(0, dtype=np.int64)
 
 
-def _between(nodes: Nodes, against: Nodes, threads: int | None) -> Iterator[Pair]:
+def _between(nodes: Nodes, against: Nodes, threads: int | None) -> Iterator[NearPair]:
     """Pairs of a document of one collection and one of another."""
     first = len(nodes)
     payloads = {name: Ragged.joined([rows, against.payloads[name]]) for name, rows in nodes.payloads.items()}
-    once = _Once(nodes.rule, Comparison(nodes.rule, payloads), first + len(against))
+    once = _Once(nodes.rule, Comparer(nodes.rule, payloads), first + len(against))
     (ours, our_offsets), (theirs, their_offsets) = nodes.holders(), against.holders()
     for finder in once.finders:
         here, there = nodes.present(finder.name), against.present(finder.name)
@@ -162,12 +162,12 @@ def _between(nodes: Nodes, against: Nodes, threads: int | None) -> Iterator[Pair
                     many = theirs[their_offsets[b] : their_offsets[b + 1]]
                     for own in ours[our_offsets[a] : our_offsets[a + 1]].tolist():
                         pairs = zip(nodes.refs.take([own]) * many.size, against.refs.take(many), strict=True)
-                        yield from (Pair(*refs, value) for refs in pairs)
+                        yield from (NearPair(*refs, value) for refs in pairs)
 
 
-def _listed(nodes: Nodes, left: Positions, right: Positions, values: Similarities | float) -> Iterator[Pair]:
+def _listed(nodes: Nodes, left: Positions, right: Positions, values: Similarities | float) -> Iterator[NearPair]:
     for start in range(0, left.size, _REFS_AT_ONCE):
         part = slice(start, start + _REFS_AT_ONCE)
         one, other = nodes.refs.take(left[part]), nodes.refs.take(right[part])
         shown = [values] * len(one) if isinstance(values, float) else values[part].tolist()
-        yield from map(Pair, one, other, shown)
+        yield from map(NearPair, one, other, shown)

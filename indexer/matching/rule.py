@@ -92,7 +92,7 @@ class Finder:
 
 
 @dataclass(frozen=True)
-class Reading:
+class TextVerification:
     """Verification by the texts: `similarity` (0 to 1) is the threshold.
 
     "text" is the exact Jaccard coefficient of their 5-word shingles, "containment" the share of the shorter one's
@@ -126,7 +126,7 @@ class Reading:
         return self.written()
 
 
-def _threshold(part: Finder | Reading, share: str) -> str:
+def _threshold(part: Finder | TextVerification, share: str) -> str:
     return f"{part.words}{_WORDS}" if part.words else share + _QUERY * part.of_query
 
 
@@ -144,7 +144,7 @@ class MatchRule:
     """
 
     finders: tuple[Finder, ...]
-    verifier: Finder | Reading | None = None
+    verifier: Finder | TextVerification | None = None
 
     def __post_init__(self) -> None:
         if not self.finders:
@@ -163,7 +163,7 @@ class MatchRule:
             )
 
     @property
-    def measure(self) -> Finder | Reading:
+    def measure(self) -> Finder | TextVerification:
         """The part that defines the similarity of two documents: the verifier, or the finder if there is none."""
         return self.verifier or self.finders[0]
 
@@ -290,7 +290,7 @@ def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str],
     made = scheme or (lambda name: named_scheme(name, store))
     finders = tuple(_finder(part, made) for part in finding.split("/"))
     if not plus and finders[0].words and len(finders) == 1:
-        return MatchRule(finders, Reading("aligned", 0.0, finders[0].words))
+        return MatchRule(finders, TextVerification("aligned", 0.0, finders[0].words))
     return MatchRule(finders, _verifier(verified, made) if plus else None)
 
 
@@ -332,7 +332,7 @@ def _finder(text: str, made: Callable[[str], Scheme]) -> Finder:
     return Finder(scheme, scheme.least(threshold if at else f"{scheme.default_similarity:.12g}"))
 
 
-def _verifier(text: str, made: Callable[[str], Scheme]) -> Finder | Reading:
+def _verifier(text: str, made: Callable[[str], Scheme]) -> Finder | TextVerification:
     name, at, threshold = text.strip().partition("@")
     if name not in READINGS:
         return _finder(text, made)
@@ -344,7 +344,7 @@ def _verifier(text: str, made: Callable[[str], Scheme]) -> Finder | Reading:
         least = -1.0
     if not 0 <= least <= 1:
         raise UsageError(f"{text!r}: the threshold of {name} must be from 0 to 1")
-    return Reading(next(kind for kind in READINGS if kind == name), least, words, of_query)
+    return TextVerification(next(kind for kind in READINGS if kind == name), least, words, of_query)
 
 
 def _words(threshold: str) -> int:

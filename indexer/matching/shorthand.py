@@ -14,7 +14,7 @@ from indexer.matching.rule import (
     PREFERRED,
     Finder,
     MatchRule,
-    Reading,
+    TextVerification,
     default_rule,
     named_scheme,
     parse_rule,
@@ -29,7 +29,7 @@ _USUAL_BITS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RuleRequest:
     """The rule that a user asks for: the written form, or parts of one in its place.
 
     `distance` in bits of simhash-doc; `scheme` and `similarity` (0 to 1) of a finder; `verify` by which measure, from
@@ -50,14 +50,14 @@ class Wanted:
         return any(getattr(self, field.name) is not None for field in fields(self))
 
 
-def rule_of(wanted: Wanted, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
+def rule_of(wanted: RuleRequest, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
     """The rule that is asked for, the store's default where nothing is.
 
     With `hashes` the question or collection has hashes of simhash-doc alone, so that the default is by these. Raises
     UsageError for parts that contradict each other, and where the store lacks a scheme.
     """
     if wanted.match is not None:
-        if wanted != Wanted(match=wanted.match):
+        if wanted != RuleRequest(match=wanted.match):
             raise UsageError(f"the rule {wanted.match} is complete: leave out -k, --scheme, --similarity and --verify")
         return parse_rule(wanted.match, store)
     if not wanted.given:
@@ -75,12 +75,12 @@ def rule_of(wanted: Wanted, store: Store | None = None, *, hashes: bool = False)
     return MatchRule(rule.finders, verifier or rule.verifier)
 
 
-def rule_asked(wanted: Wanted, store: Store | None = None) -> MatchRule | None:
+def rule_asked(wanted: RuleRequest, store: Store | None = None) -> MatchRule | None:
     """The rule that is asked for, None where nothing is. Raises what rule_of() does."""
     return rule_of(wanted, store) if wanted.given else None
 
 
-def _found(wanted: Wanted, store: Store | None) -> MatchRule:
+def _found(wanted: RuleRequest, store: Store | None) -> MatchRule:
     """The finders that are asked for."""
     bits = None if wanted.verify == "hamming" else wanted.distance
     if wanted.scheme is not None:
@@ -116,7 +116,7 @@ def _serving(similarity: float, store: Store | None) -> MatchRule:
     return max(rules, key=lambda ranked_rule: ranked_rule[0])[1]
 
 
-def _verifier(wanted: Wanted, store: Store | None) -> Finder | Reading | None:
+def _verifier(wanted: RuleRequest, store: Store | None) -> Finder | TextVerification | None:
     jaccard, containment, way = wanted.min_jaccard, wanted.min_containment, wanted.verify
     if jaccard is not None and containment is not None:
         raise UsageError("give --min-jaccard or --min-containment: a rule has one verifier")
@@ -127,9 +127,9 @@ def _verifier(wanted: Wanted, store: Store | None) -> Finder | Reading | None:
         bits = _USUAL_BITS if wanted.distance is None else wanted.distance
         return Finder(scheme, scheme.least(f"{bits}bits"))
     if containment is not None:
-        return Reading("containment", containment)
+        return TextVerification("containment", containment)
     if way == "text":
-        return Reading("text", DEFAULT_VERIFIED if jaccard is None else jaccard)
+        return TextVerification("text", DEFAULT_VERIFIED if jaccard is None else jaccard)
     if way == "sketch" or jaccard is not None:
         return Finder(named_scheme(PREFERRED, store), DEFAULT_SHARE if jaccard is None else jaccard)
     return None
@@ -168,7 +168,7 @@ def _found_by(finder: Finder) -> list[str]:
     ]
 
 
-def _verified(verifier: Finder | Reading) -> str:
+def _verified(verifier: Finder | TextVerification) -> str:
     if isinstance(verifier, Finder):
         return f"documents {verifier.described}"
     if verifier.kind == "text":

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 _ENTRY = re.compile(r"(\w+): (.+)", re.DOTALL)
 
 
-class Member(NamedTuple):
+class DeclaredMember(NamedTuple):
     """A member of a result: its name, its meaning in a phrase, and the `kind` of the results in it, None for a value.
 
     With `many` it is a list of these. `of` is the class that declares it.
@@ -30,7 +30,7 @@ class Member(NamedTuple):
     of: type
 
 
-def members(kind: type) -> list[Member]:
+def members(kind: type) -> list[DeclaredMember]:
     """The members of a class of results, in order. Raises TypeError for a field that the docstring does not explain."""
     hints = typing.get_type_hints(kind)
     found = []
@@ -41,7 +41,7 @@ def members(kind: type) -> list[Member]:
             raise TypeError(f"{of.__name__}.{field.name} is not explained in the docstring")
         inner = next(_declared(hints[field.name]), None)
         many = inner is not None and any(name in str(field.type) for name in ("Rows[", "tuple["))
-        found.append(Member(field.name, meaning, inner, many, of))
+        found.append(DeclaredMember(field.name, meaning, inner, many, of))
     return found
 
 

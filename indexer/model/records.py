@@ -359,7 +359,7 @@ def first_of(*names: Iterable[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class FingerprintMatch:
     """A stored document within the asked distance of a fingerprint; distance 0 to 64 bits."""
 
     record: Record

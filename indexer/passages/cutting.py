@@ -12,7 +12,7 @@ from indexer.passages.repeats import Repeats
 from indexer.passages.windows import Positions
 
 
-class Span(NamedTuple):
+class RepeatedSpan(NamedTuple):
     """The words `begin` to `end - 1` of a document, and the document where the first of them stand."""
 
     begin: int
@@ -36,7 +36,7 @@ class Cutter:
         self._holders = np.full(int(sizes.sum()), -1, dtype=np.int64)
         self._ends = np.searchsorted(repeats.starts, repeats.offsets)
 
-    def spans(self, document: int) -> list[Span]:
+    def spans(self, document: int) -> list[RepeatedSpan]:
         """The words of a document to cut, rising, apart from each other."""
         runs, places = self._runs(document)
         holders = self._holders[runs]
@@ -46,9 +46,9 @@ class Cutter:
         breaks = np.flatnonzero(np.diff(known) > self._repeats.words) + 1
         begins, ends = known[np.append(0, breaks)], known[np.append(breaks - 1, -1)] + self._repeats.words
         stands_in = holders[holders >= 0][np.append(0, breaks)]
-        return list(map(Span, begins.tolist(), ends.tolist(), stands_in.tolist()))
+        return list(map(RepeatedSpan, begins.tolist(), ends.tolist(), stands_in.tolist()))
 
-    def keep(self, document: int, spans: Sequence[Span]) -> None:
+    def keep(self, document: int, spans: Sequence[RepeatedSpan]) -> None:
         """Keep what is left of a document where these spans are cut: what comes later may be cut for it."""
         runs, places = self._runs(document)
         if not runs.size:

@@ -13,7 +13,7 @@ from indexer.passages.windows import Positions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Listing:
+class PassageListing:
     """The numbers of the passages that are listed, what is copied most first, and how many others each stands for.
 
     `variants[i]` counts the passages that are not listed since they mostly lie in `passages[i]`; `longest[i]` is the
@@ -25,7 +25,7 @@ class Listing:
     longest: Positions
 
 
-def listed(repeats: Repeats, passages: MaximalPassages) -> Listing:
+def listed(repeats: Repeats, passages: MaximalPassages) -> PassageListing:
     """The passages to list, in the order of the words that they copy: words times documents but one.
 
     One that lies by more than half, over all of its places, in those before it is not listed, but counted as a variant
@@ -43,7 +43,7 @@ def listed(repeats: Repeats, passages: MaximalPassages) -> Listing:
         done += some.size
         at_once *= 2
     chosen = np.array(taken, dtype=np.int64)
-    return Listing(chosen, shown.variants[chosen], shown.longest[chosen])
+    return PassageListing(chosen, shown.variants[chosen], shown.longest[chosen])
 
 
 class _Shown:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError
-from indexer.passages.spilled import Spilled, WordFile
+from indexer.passages.spilled import SpilledRows, WordFile
 from indexer.passages.windows import Hashes, Positions, Windows, least_in_windows, next_power, powers
 
 Mask = npt.NDArray[np.bool_]
@@ -118,7 +118,7 @@ class RepeatFinder:
 
     def _common(self, offsets: Positions, copies: Positions) -> Hashes:
         """The anchors that stand in two documents of different words: what shares N words in a row shares one."""
-        spilled = Spilled(Path(self._folder.name), "anchors", 2, 1 << 64)
+        spilled = SpilledRows(Path(self._folder.name), "anchors", 2, 1 << 64)
         for start, words in self._file.pieces(self._words - 1):
             _, anchors, inside = self._windows(start, words, offsets, copies)
             changes = inside.copy()
@@ -134,9 +134,9 @@ class RepeatFinder:
             found.append(np.unique(rows[1:, 0][same & (rows[1:, 1] != rows[:-1, 1])]))
         return np.concatenate(found) if found else np.empty(0, dtype=np.uint64)
 
-    def _runs(self, offsets: Positions, copies: Positions, common: Hashes) -> Spilled:
+    def _runs(self, offsets: Positions, copies: Positions, common: Hashes) -> SpilledRows:
         """(hash, position) of every run of N words that may stand in two documents."""
-        runs = Spilled(Path(self._folder.name), "runs", 2, 1 << 64)
+        runs = SpilledRows(Path(self._folder.name), "runs", 2, 1 << 64)
         for start, words in self._file.pieces(self._words - 1):
             windows, anchors, inside = self._windows(start, words, offsets, copies)
             places = np.flatnonzero(inside)
@@ -150,9 +150,9 @@ class RepeatFinder:
             runs.add(windows.hashes(self._words)[places], places + start)
         return runs
 
-    def _places(self, runs: Spilled, offsets: Positions, copies: Positions) -> Spilled:
+    def _places(self, runs: SpilledRows, offsets: Positions, copies: Positions) -> SpilledRows:
         """(position, first position of an equal run, sum over all equal runs) of those that stand in two documents."""
-        places = Spilled(Path(self._folder.name), "places", 3, max(2, int(offsets[-1])))
+        places = SpilledRows(Path(self._folder.name), "places", 3, max(2, int(offsets[-1])))
         for some in runs.read():
             rows = some[np.argsort(some[:, 0], kind="stable")]
             if not rows.size:
@@ -189,7 +189,7 @@ def equal_words(words: Hashes, starts: Positions, others: Positions, lengths: Po
     return true
 
 
-def _stretches(places: Spilled) -> tuple[Positions, Positions, Positions]:
+def _stretches(places: SpilledRows) -> tuple[Positions, Positions, Positions]:
     """Where stretches begin, how many runs begin in each, and where the first of its kind begins."""
     starts, kinds, heads, done = [_NONE], [_NONE], [_NONE], 0
     before = np.zeros((0, 3), dtype=np.uint64)

@@ -72,7 +72,7 @@ class WordFile:
         self._file.close()
 
 
-class Spilled:
+class SpilledRows:
     """Rows of numbers, uint64 of shape (n, columns), read again in the order of their first column's highest bits.
 
     Memory: 64 MB, beyond it files in the folder, and then the rows of one of them at a time.

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.memory import Remembered, remembered
-from indexer.clustering.stored import Cluster
+from indexer.clustering.stored import StoredCluster
 from indexer.errors import NeardupError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.rule import default_rule
 from indexer.model import Record, name_of
 from indexer.model.declared import as_json
-from indexer.report.counting import Figures, Share, figures
+from indexer.report.counting import ReportCounts, Share, figures
 from indexer.report.figures import ClusterMember, LargeCluster, NamedShare, ReportFigures
 from indexer.stores.base import Store
 from indexer.text.counts import counted
@@ -35,7 +35,7 @@ TextOf = Callable[[Store, Record], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReportLimits:
     """The contents asked of a report: this many of the largest clusters, of their members, and pairs of texts."""
 
     clusters: int = CLUSTERS
@@ -70,24 +70,26 @@ class ShownPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportContents:
     """All that a report says. `made_at` is ISO 8601 in UTC; `store` is the name that the user gave."""
 
     store: str
     made_at: str
     made_with: str
-    figures: Figures
+    figures: ReportCounts
     clusters: tuple[ShownCluster, ...]
     pairs: tuple[ShownPair, ...]
 
 
-def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of: TextOf | None = None) -> Report:
+def build_report(
+    store: Store, name: str, asked: ReportLimits | None = None, *, text_of: TextOf | None = None
+) -> ReportContents:
     """Read a store and, for the pairs, its documents again.
 
     `text_of` gives a document's text (a NeardupError says why not); by default it is read again from where the document
     came from. Raises StoreError, and UsageError where no document has a cluster.
     """
-    asked = asked or Asked()
+    asked = asked or ReportLimits()
     made = remembered(store)
     if made is None and store.count():
         raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster")
@@ -95,7 +97,7 @@ def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of
     numbers, largest = figures(store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)
     info = store.info
     texts = StoredTexts(store)
-    return Report(
+    return ReportContents(
         store=name,
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         made_with=f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
@@ -105,7 +107,7 @@ def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of
     )
 
 
-def _shown(store: Store, clusters: Sequence[Cluster], most: int) -> Iterator[ShownCluster]:
+def _shown(store: Store, clusters: Sequence[StoredCluster], most: int) -> Iterator[ShownCluster]:
     for cluster in clusters:
         records = store.get(cluster.members[:most])
         members = tuple((record, near) for record, near in zip(records, cluster.similarities, strict=False) if record)
@@ -113,7 +115,7 @@ def _shown(store: Store, clusters: Sequence[Cluster], most: int) -> Iterator[Sho
             yield ShownCluster(cluster.id, len(cluster.members), cluster.similarities[-1], members)
 
 
-def _pairs(store: Store, clusters: Sequence[Cluster], most: int, text_of: TextOf) -> Iterator[ShownPair]:
+def _pairs(store: Store, clusters: Sequence[StoredCluster], most: int, text_of: TextOf) -> Iterator[ShownPair]:
     # Equal sketches are mostly equal texts: shown only where there is room.
     for cluster in sorted(clusters, key=lambda one: one.similarities[-1] == 1)[:most]:
         left, right = store.get((cluster.canonical, cluster.members[-1]))
@@ -127,7 +129,7 @@ def _pairs(store: Store, clusters: Sequence[Cluster], most: int, text_of: TextOf
         yield ShownPair(cluster.id, left, right, cluster.similarities[-1], difference, why)
 
 
-def plain_figures(report: Report) -> ReportFigures:
+def plain_figures(report: ReportContents) -> ReportFigures:
     """The figures of a report as plain values, without the texts of the pairs."""
     numbers, total = report.figures, NamedShare.of("", report.figures.total)
     return ReportFigures(
@@ -160,7 +162,7 @@ def plain_figures(report: Report) -> ReportFigures:
     )
 
 
-def report_json(report: Report) -> str:
+def report_json(report: ReportContents) -> str:
     """The figures as one JSON object, ASCII only."""
     return json.dumps(as_json(plain_figures(report)), indent=2) + "\n"
 
@@ -175,7 +177,7 @@ def _member(record: Record, similarity: float) -> ClusterMember:
     )  # fmt: skip
 
 
-def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, float]]:
+def _figure_rows(report: ReportContents) -> Iterator[tuple[str, str, str, float]]:
     """Every number as section, name, measure and value."""
     numbers = plain_figures(report)
     for measure, value in as_json(numbers).items():
@@ -196,7 +198,7 @@ def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, float]]:
         yield "largest", cluster.id, "least_similarity", cluster.least_similarity
 
 
-def report_csv(report: Report) -> str:
+def report_csv(report: ReportContents) -> str:
     """The figures as CSV (RFC 4180): section, name, measure, value; a name that a spreadsheet would run is quoted."""
     out = io.StringIO()
     writer = csv.writer(out)
@@ -207,7 +209,7 @@ def report_csv(report: Report) -> str:
     return out.getvalue()
 
 
-def report_markdown(report: Report) -> str:
+def report_markdown(report: ReportContents) -> str:
     """The figures and the largest clusters as Markdown tables (GitHub Flavored Markdown 4.10)."""
     numbers, total = report.figures, report.figures.total
     lines = [

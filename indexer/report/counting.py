@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from indexer.clustering.memory import Remembered
-from indexer.clustering.stored import Cluster, stored_clusters
+from indexer.clustering.stored import StoredCluster, stored_clusters
 from indexer.ingest.failures import DUPLICATE
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, name_of
@@ -91,7 +91,7 @@ class SizeClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SimilarityStep:
     """Redundant documents that are so similar to what they repeat.
 
     Attributes:
@@ -126,7 +126,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class ReportCounts:
     """The numbers of a report.
 
     `left_out` is what was not compared, by reason, the most frequent first. `clusters` have two members or more,
@@ -146,7 +146,7 @@ class Figures:
     in_clusters: int
     spanning: int
     sizes: tuple[SizeClass, ...]
-    similarities: tuple[Step, ...]
+    similarities: tuple[SimilarityStep, ...]
     by_format: dict[str, Share]
     by_source: dict[str, Share]
     by_time: dict[str, Share]
@@ -216,7 +216,9 @@ class _Groups:
         return few
 
 
-def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") -> tuple[Figures, list[Cluster]]:
+def figures(
+    store: Store, made: Remembered, *, most: int, time_field: str = ""
+) -> tuple[ReportCounts, list[StoredCluster]]:
     """The figures of a clustered store, and its `most` largest clusters, the largest first, then by id.
 
     `made` is how the clusters were made. `time_field` names metadata (ISO 8601) to count by; without it, the time of
@@ -226,7 +228,7 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
     near: Counter[tuple[float, str]] = Counter()
     redundant, inside = RefTable(), RefTable()
 
-    def counted() -> Iterable[Cluster]:
+    def counted() -> Iterable[StoredCluster]:
         for cluster in stored_clusters(store, least=2, repeating=True):
             for ref, other, share in zip(cluster.members, cluster.repeats, cluster.shares, strict=True):
                 if other is not None:
@@ -249,7 +251,7 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
             scan.count(record, is_redundant)
             unclustered += not known and not made.has_seen(record.indexed_at)
     return (
-        Figures(
+        ReportCounts(
             rule=made.rule,
             total=scan.total,
             left_out=_left_out(scan, store, made.rule),
@@ -260,7 +262,7 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
             in_clusters=sum(size * count for size, count in sizes.items()),
             spanning=sum(len(cluster.origins) > 1 for cluster in store.clusters()),
             sizes=_size_classes(sizes),
-            similarities=tuple(Step(label, -below, near[below, label]) for below, label in sorted(near)),
+            similarities=tuple(SimilarityStep(label, -below, near[below, label]) for below, label in sorted(near)),
             by_format=_by_amount(scan.formats),
             by_source=_by_amount(
                 {_source_name(key): share for key, share in scan.sources.readable(_SHOWN_SOURCES).items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from indexer.report.counting import LeftOut, Share, SizeClass, Step
+from indexer.report.counting import LeftOut, Share, SimilarityStep, SizeClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class ReportFigures:
     in_clusters: int
     spanning: int
     cluster_sizes: tuple[SizeClass, ...]
-    similarities: tuple[Step, ...]
+    similarities: tuple[SimilarityStep, ...]
     by_format: tuple[NamedShare, ...]
     by_source: tuple[NamedShare, ...]
     by_time: tuple[NamedShare, ...]

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from indexer.extract.base import REASONS
 from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
 from indexer.matching.rule import MatchRule
-from indexer.report.contents import Report, ShownPair
+from indexer.report.contents import ReportContents, ShownPair
 from indexer.report.counting import NOT_COMPARED, Share
 from indexer.text.counts import counted
 from indexer.text.differences import Piece, shortened
@@ -33,14 +33,14 @@ _LABEL_ROOM = 66
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _DiffRow:
     """A row of a difference: pieces side by side, or a number of words that are skipped."""
 
     pieces: tuple[Piece, ...] = ()
     skipped: int = 0
 
 
-def report_html(report: Report, version: str) -> str:
+def report_html(report: ReportContents, version: str) -> str:
     """The whole page: below 5 MB, everything from documents escaped, with a content security policy of its own."""
     environment = _environment(report.figures.rule)
     style, script = _asset("report.css"), _asset("report.js")
@@ -183,11 +183,11 @@ def _pair(template: Any, pair: ShownPair) -> str:
     return str(template.render(pair=pair, rows=rows, cut=cut))
 
 
-def _rows(pair: ShownPair) -> tuple[list[_Row], bool]:
+def _rows(pair: ShownPair) -> tuple[list[_DiffRow], bool]:
     """The difference in rows, and whether it was cut short to fit."""
     if pair.difference is None or not (pair.difference.removed or pair.difference.added):
         return [], False
-    rows: list[_Row] = []
+    rows: list[_DiffRow] = []
     open_: list[Piece] = []
     room = _ONE_PAIR_ROOM
     for whole in shortened(pair.difference.pieces):
@@ -200,9 +200,9 @@ def _rows(pair: ShownPair) -> tuple[list[_Row], bool]:
             open_.append(piece)
             continue
         if open_:
-            rows.append(_Row(tuple(open_)))
+            rows.append(_DiffRow(tuple(open_)))
             open_ = []
-        rows.append(_Row(skipped=piece.words))
+        rows.append(_DiffRow(skipped=piece.words))
     if open_:
-        rows.append(_Row(tuple(open_)))
+        rows.append(_DiffRow(tuple(open_)))
     return rows, room <= 0

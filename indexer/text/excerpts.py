@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from indexer.text.passages import Alignable, Passage, Span
+from indexer.text.passages import Alignable, CommonPassage, Span
 
 MOST = 100
 """So many passages of two documents are shown, the longest ones."""
@@ -73,7 +73,7 @@ class Readable:
         return Stretch(*span, page, before, shortened(text[span.start : span.end]), after)
 
 
-def excerpts_of(passages: Sequence[Passage], query: Readable, match: Readable) -> tuple[Excerpt, ...]:
+def excerpts_of(passages: Sequence[CommonPassage], query: Readable, match: Readable) -> tuple[Excerpt, ...]:
     """The longest passages, in the order of the question."""
     longest = sorted(sorted(passages, key=lambda passage: -passage.words)[:MOST], key=lambda passage: passage.left)
     return tuple(

@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class CommonPassage:
     """A passage of two texts, and how similar it is in both: 1 less the share of letters that differ (Levenshtein)."""
 
     left: Span
@@ -64,7 +64,7 @@ class CommonPassages:
     how many each text has.
     """
 
-    passages: tuple[Passage, ...]
+    passages: tuple[CommonPassage, ...]
     shares: tuple[float, float]
     words: tuple[int, int]
 
@@ -140,7 +140,7 @@ class _Aligning:
         self._same_left, self._same_right = (np.zeros(len(each.items), dtype=np.bool_) for each in (left, right))
         # Where passages begin and end: 1 and -1.
         self._edges = [np.zeros(len(each.items) + 1, dtype=np.int32) for each in (left, right)]
-        self.passages: dict[tuple[Span, Span], Passage] = {}
+        self.passages: dict[tuple[Span, Span], CommonPassage] = {}
 
     def add(self, chain: Sequence[_Row]) -> None:
         """Add the passages of a chain, which ends where more than a few words differ."""
@@ -195,7 +195,7 @@ class _Aligning:
             start, end, similarity = front, back, 1.0
         left, right = self._left.place(start[0], end[0]), self._right.place(start[1], end[1])
         if min(left.words, right.words) >= self._least:
-            self.passages[left, right] = Passage(left, right, similarity)
+            self.passages[left, right] = CommonPassage(left, right, similarity)
             for edges, first, last in zip(self._edges, start, end, strict=True):
                 edges[first] += 1
                 edges[last] -= 1

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from indexer.batch.clusters.clustering import MEMORY, Wanted
+from indexer.batch.clusters.clustering import MEMORY, ClusteringOptions
 from indexer.batch.clusters.clustering import cluster as cluster_batch
 from indexer.batch.form import Form, Making
 from indexer.batch.reading import rule_of
@@ -96,7 +96,7 @@ def by_batch(
     given = write_files(folder / "in", case.rows(), files, seed)
     sketched(given, folder / "out", case.form)
     rule, canonical = rule_of(case.form, case.rule), case.canonical
-    wanted = Wanted(rule, canonical, case.bound, memory, parts, most_grouped=most_grouped, threads=1)
+    wanted = ClusteringOptions(rule, canonical, case.bound, memory, parts, most_grouped=most_grouped, threads=1)
     said = cluster_batch(str(folder / "out"), str(folder / "out"), wanted)
     return clusters_in(folder / "out"), said
 

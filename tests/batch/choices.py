@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.clustering.canonical import CanonicalRule
@@ -70,7 +70,7 @@ def decided_in(out: Path, name: str = "clusters") -> Decided:
 
 
 def chosen(out: Path, canonical: CanonicalRule = EARLIEST, rule: str | None = None, **more: Any) -> Decided:
-    said = cluster(str(out), str(out), Wanted(rule_of(FORM, rule), canonical, threads=1, **more))
+    said = cluster(str(out), str(out), ClusteringOptions(rule_of(FORM, rule), canonical, threads=1, **more))
     found = decided_in(out)
     assert said["kept"] == sum(kept for kept, _, _ in found.values())
     assert said["kept"] + said["removed"] == len(found)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from indexer.batch.clusters.clustering import Wanted
+from indexer.batch.clusters.clustering import ClusteringOptions
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.clustering.canonical import CanonicalRule
@@ -26,8 +26,8 @@ def rows(texts: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"id": name, "text": text, "seen": seen_of(name) + name} for name, text in texts.items()]
 
 
-def wanted(**more: Any) -> Wanted:
-    return Wanted(rule_of(FORM, RULE), CANONICAL, threads=1, **more)
+def wanted(**more: Any) -> ClusteringOptions:
+    return ClusteringOptions(rule_of(FORM, RULE), CANONICAL, threads=1, **more)
 
 
 def halves(seed: int) -> tuple[dict[str, str], dict[str, str]]:

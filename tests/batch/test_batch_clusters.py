@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from indexer.batch.clusters import grouping, partitioning
-from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.clusters.grouping import partitions
 from indexer.batch.clusters.verifying import verified
 from indexer.batch.form import Form
@@ -110,7 +110,7 @@ def test_little_memory_makes_partitions_and_too_little_is_refused(
         return partitions(labels, count)
 
     monkeypatch.setattr(partitioning, "partitions", counting)
-    wanted = Wanted(rule_of(case.form, None), LONGEST, memory=20_000, threads=1)
+    wanted = ClusteringOptions(rule_of(case.form, None), LONGEST, memory=20_000, threads=1)
     cluster(out, out, wanted)
     assert asked
     assert asked[0] > 3
@@ -189,7 +189,7 @@ def test_of_documents_with_one_id_the_last_counts(tmp_path: Path) -> None:
     form = Form((MINHASH,))
     for name in "ba":
         sketched(tmp_path / f"{name}.parquet", tmp_path / "out", form)
-    out, wanted = str(tmp_path / "out"), Wanted(rule_of(form, None), LONGEST, threads=1)
+    out, wanted = str(tmp_path / "out"), ClusteringOptions(rule_of(form, None), LONGEST, threads=1)
     with pytest.raises(UsageError, match=r"'same' has different texts in .*a\.parquet and .*b\.parquet, .* 1 document"):
         cluster(out, out, wanted)
     said = cluster(out, out, replace(wanted, latest=True))
@@ -246,7 +246,7 @@ def test_row_numbers_of_several_files_as_ids_are_refused_and_the_same_text_again
         write_files(tmp_path / name, rows, 1)
     sketched(tmp_path / "a", tmp_path / "out", form)
     sketched(tmp_path / "again", tmp_path / "out", form)
-    out, wanted = str(tmp_path / "out"), Wanted(rule_of(form, None), LONGEST, threads=1)
+    out, wanted = str(tmp_path / "out"), ClusteringOptions(rule_of(form, None), LONGEST, threads=1)
     said = cluster(out, out, wanted)
     assert (said["documents"], said["replaced"], said["differing"]) == (3, 3, 0)
     sketched(tmp_path / "b", tmp_path / "out", form)
@@ -261,4 +261,4 @@ def test_rules_that_need_what_is_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no texts to read again"):
         rule_of(form, "simhash-doc@3bits+text@0.5")
     with pytest.raises(StoreError, match="neardup batch sketch"):
-        cluster(str(tmp_path), str(tmp_path), Wanted(rule_of(form, None), LONGEST))
+        cluster(str(tmp_path), str(tmp_path), ClusteringOptions(rule_of(form, None), LONGEST))

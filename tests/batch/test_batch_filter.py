@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.copying import Output
 from indexer.batch.deduping import dedupe
 from indexer.batch.filtering import keep, removed_file
@@ -30,7 +30,7 @@ TEXTS = named(collection(3, 120))
 
 def clustered(given: Path, out: Path, rule: str | None = None, schemes: tuple[str, ...] = (MINHASH,)) -> None:
     sketched(given, out, Form(schemes))
-    cluster(str(out), str(out), Wanted(rule_of(Form(schemes), rule), LONGEST, threads=1))
+    cluster(str(out), str(out), ClusteringOptions(rule_of(Form(schemes), rule), LONGEST, threads=1))
 
 
 def surplus(out: Path) -> dict[str, tuple[str, float]]:
@@ -177,7 +177,7 @@ def test_origins_are_counted_and_what_few_have_is_left_out(tmp_path: Path) -> No
     given, out = tmp_path / "in", tmp_path / "batch"
     spread(given, wide())
     sketched(given, out, Form((MINHASH,)))
-    cluster(str(out), str(out), Wanted(rule_of(Form((MINHASH,)), None), LONGEST, threads=1))
+    cluster(str(out), str(out), ClusteringOptions(rule_of(Form((MINHASH,)), None), LONGEST, threads=1))
     rows = rows_of(out)
     members: dict[str, set[str]] = {}
     for name, row in rows.items():

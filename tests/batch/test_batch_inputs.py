@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from indexer import own_files
-from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.copying import Output
 from indexer.batch.filtering import keep, removed_file
 from indexer.batch.form import Form
@@ -34,7 +34,7 @@ def lines(path: Path, texts: Sequence[str], name: str) -> Path:
 
 
 def clustered(out: Path, **more: Any) -> dict[str, Any]:
-    return cluster(str(out), str(out), Wanted(rule_of(FORM, None), LONGEST, threads=1, **more))
+    return cluster(str(out), str(out), ClusteringOptions(rule_of(FORM, None), LONGEST, threads=1, **more))
 
 
 def crawl(folder: Path) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.destinations import Opening, opened
 from indexer.batch.form import Form
 from indexer.batch.loading import Loaded, load
@@ -59,7 +59,7 @@ def batched(given: Path, out: Path, form: Form = FORM, rule: str | None = None, 
     """Sketches and clusters of these files."""
     sketched(given, out, form)
     chosen = more.pop("canonical", CanonicalRule())
-    cluster(str(out), str(out), Wanted(rule_of(form, rule), chosen, threads=1, **more))
+    cluster(str(out), str(out), ClusteringOptions(rule_of(form, rule), chosen, threads=1, **more))
     return out
 
 

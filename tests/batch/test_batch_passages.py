@@ -15,7 +15,7 @@ import pytest
 from indexer.batch.cutting import Cutting, cut_file, cut_passages, without
 from indexer.errors import UsageError
 from indexer.ingest.readers.base import ColumnNames
-from indexer.passages.cutting import Span
+from indexer.passages.cutting import RepeatedSpan
 from indexer.text.words import words_of
 from tests.cli.written import prose
 
@@ -150,6 +150,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_signs_go_with_the_words_that_they_adjoin(text: str, spans: list[tuple[int, int]], left: str) -> None:
-    made, cuts = without(text, [Span(begin, end, 0) for begin, end in spans])
+    made, cuts = without(text, [RepeatedSpan(begin, end, 0) for begin, end in spans])
     assert made == left
     assert len(cuts) == len(spans)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.copying import Output
 from indexer.batch.filtering import keep
 from indexer.batch.form import Form
@@ -152,7 +152,7 @@ def test_clusters_of_folders_are_those_of_one_process(
     assert said["split"] > 0
     out = tmp_path / "spark"
     rule = rule_of(case.form, case.rule)
-    asked = Wanted(rule, case.canonical, case.bound, parts=count, most_grouped=most_grouped)
+    asked = ClusteringOptions(rule, case.canonical, case.bound, parts=count, most_grouped=most_grouped)
     again = clustering.cluster(spark, str(tmp_path / "out"), str(out), asked, most_joined=most_joined)
     assert same_said(again, said, verified_before=bool(most_grouped))
     assert json.loads((out / "clustering.json").read_bytes()) == again
@@ -319,7 +319,7 @@ def test_different_texts_with_one_id_are_refused_and_counted_as_in_one_process(s
     for name, own in (("a", texts[:3]), ("b", [texts[0], *texts[4:]])):
         write_files(tmp_path / name, [{"id": str(place), "text": text} for place, text in enumerate(own)], 1)
         sketched(tmp_path / name, tmp_path / "out", Form((MINHASH,)))
-    out, wanted = str(tmp_path / "out"), Wanted(rule_of(Form((MINHASH,)), None), LONGEST, parts=2, threads=1)
+    out, wanted = str(tmp_path / "out"), ClusteringOptions(rule_of(Form((MINHASH,)), None), LONGEST, parts=2, threads=1)
     with pytest.raises(UsageError, match=r"'1' has different texts .* 2 documents") as refused:
         cluster(out, out, wanted)
     with pytest.raises(UsageError) as on_spark:
@@ -349,7 +349,7 @@ def test_origins_are_counted_as_in_one_process(spark: Any, tmp_path: Path) -> No
         write_files(tmp_path / "in" / str(place), rows[place::3], 1)
     sketched(tmp_path / "in", tmp_path / "out", Form((MINHASH,)))
     out = str(tmp_path / "out")
-    wanted = Wanted(rule_of(Form((MINHASH,)), None), LONGEST, parts=2, threads=1)
+    wanted = ClusteringOptions(rule_of(Form((MINHASH,)), None), LONGEST, parts=2, threads=1)
     cluster(out, out, wanted)
     expected = {
         row["id"]: row["origins"] for path in tmp_path.glob("out/clusters/*") for row in pq.read_table(path).to_pylist()
@@ -449,7 +449,7 @@ def test_a_hot_bucket_costs_as_many_comparisons_and_bytes_as_there_are_documents
     case = Case(texts, "minhash@0.6")
     sketched(write_files(tmp_path / "in", case.rows(), 4), tmp_path / "out", case.form)
     out, before = str(tmp_path / "out"), shuffled_bytes(spark)
-    said = clustering.cluster(spark, out, out, Wanted(rule_of(case.form, case.rule), LONGEST, parts=4))
+    said = clustering.cluster(spark, out, out, ClusteringOptions(rule_of(case.form, case.rule), LONGEST, parts=4))
     assert said["buckets"][0]["nodes"] > 500
     assert said["comparisons"] < 20 * len(texts)
     # A key takes 16 bytes, and a sketch some hundred, which travels once.

@@ -15,7 +15,7 @@ from indexer.batch.clusters.scattering import contracted, scattered_keys
 from indexer.batch.clusters.verifying import shared, verified
 from indexer.batch.reading import rule_of
 from indexer.clustering.grouping import group, meets_by_keys
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC
 from indexer.schemes.base import Positions
@@ -94,7 +94,7 @@ def test_buckets_give_the_components_of_all(
     labels[np.searchsorted(owners, known)] = found
     nodes = nodes_in(pa.Table.from_batches([documents]), made)
     # Nothing is as far as all: no component is cut.
-    comparison = Comparison(made, nodes.payloads)
+    comparison = Comparer(made, nodes.payloads)
     whole = group(nodes, comparison, radius=1.0)
     wanted = whole.labels[nodes.node_of]
     firsts = {number: owners[wanted == number].min() for number in np.unique(wanted)}

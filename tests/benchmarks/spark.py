@@ -116,7 +116,7 @@ def here(folder: str, out: str, partitions: int) -> None:
     """Cluster on two cores, and print what was shuffled and found."""
     from pyspark.sql import SparkSession
 
-    from indexer.batch.clusters.clustering import Wanted
+    from indexer.batch.clusters.clustering import ClusteringOptions
     from indexer.batch.reading import form_in, rule_of
     from indexer.batch.spark.clustering import cluster
     from indexer.clustering.canonical import CanonicalRule
@@ -127,7 +127,7 @@ def here(folder: str, out: str, partitions: int) -> None:
     builder = builder.config("spark.driver.memory", _MEMORY)
     spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     form = form_in(folder)
-    said = cluster(spark, folder, out, Wanted(rule_of(form, None), CanonicalRule(), parts=partitions))
+    said = cluster(spark, folder, out, ClusteringOptions(rule_of(form, None), CanonicalRule(), parts=partitions))
     context: Any = spark.sparkContext
     nothing = context._gateway.new_array(context._jvm.double, 0)
     stages = context._jsc.sc().statusStore().stageList(None, False, False, nothing, None)

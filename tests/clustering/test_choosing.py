@@ -16,7 +16,7 @@ from indexer.clustering.choosing import Choice, choose, ranks_of
 from indexer.clustering.grouping import group
 from indexer.library.making import all_sketches
 from indexer.library.texts import _batches
-from indexer.matching.measures.tables import Comparison, Measured
+from indexer.matching.measures.tables import Comparer, Measured
 from indexer.matching.nodes import Nodes, nodes_of
 from indexer.matching.pairing import document_pairs
 from indexer.matching.rule import Finder, MatchRule, parse_rule
@@ -50,7 +50,7 @@ def edges_of(nodes: Nodes, measured: Measured | None = None) -> Edges:
     """Every pair of documents, by their positions both ways, that the listing of pairs calls near."""
     found: Edges = {}
     position = {ref: place for place, ref in enumerate(nodes.refs.take(range(len(nodes.refs))))}
-    for left, right, value in document_pairs(nodes, Comparison(nodes.rule, nodes.payloads, measured)):
+    for left, right, value in document_pairs(nodes, Comparer(nodes.rule, nodes.payloads, measured)):
         found[position[left], position[right]] = found[position[right], position[left]] = value
     return found
 
@@ -60,7 +60,7 @@ def by_rank(ranks: Sequence[int]) -> list[int]:
 
 
 def chosen(nodes: Nodes, ranks: Sequence[int], measured: Measured | None = None) -> Choice:
-    comparison = Comparison(nodes.rule, nodes.payloads, measured)
+    comparison = Comparer(nodes.rule, nodes.payloads, measured)
     whole = group(nodes, comparison).whole
     return choose(nodes, comparison, whole, np.arange(len(ranks)), np.array(ranks, dtype=np.int64))
 
@@ -171,7 +171,7 @@ def test_documents_left_out_count_as_not_there() -> None:
     rule = parse_rule("minhash@0.6")
     nodes = nodes_from(drifting(2, 12), rule)
     edges = edges_of(nodes)
-    comparison = Comparison(rule, nodes.payloads)
+    comparison = Comparer(rule, nodes.payloads)
     whole = group(nodes, comparison).whole
     some = np.array([23, 3, 4, 5, 9, 10, 11, 12, 15, 14])
     found = choose(nodes, comparison, whole, some, some)
@@ -189,7 +189,7 @@ def test_a_bucket_of_many_costs_what_is_kept_times_its_members() -> None:
     payloads = {WordMinhash.family: Ragged.of_matrix(np.arange(count, dtype="<u4").view(np.uint8).reshape(count, 4))}
     rows = {WordMinhash.family: Ragged.of_integers([(0, 8, 16)] * count)}
     nodes = nodes_of(rule, [Found([Ref(str(number)) for number in range(count)], payloads, rows)])
-    comparison = Comparison(rule, nodes.payloads)
+    comparison = Comparer(rule, nodes.payloads)
     whole = np.zeros(count, dtype=np.int64)
     found = choose(nodes, comparison, whole, np.arange(count), np.arange(count))
     assert set(found.of.tolist()) == {0, 1, 2}

@@ -17,7 +17,7 @@ from indexer.clustering.grouping import Groups, group
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError, UsageError
 from indexer.hamming.components import Components
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import nodes_of
 from indexer.model import SIMHASH_DOC, Record, Ref, own_cluster_id
 from indexer.model.ragged import Ragged
@@ -100,7 +100,7 @@ def grouped(values: list[int], distance: int, radius: int | None = None) -> tupl
     payloads = Ragged.of_bytes([value.to_bytes(8, "big") for value in values])
     refs = [Ref(str(place)) for place in range(len(values))]
     nodes = nodes_of(bits(distance), [Found(refs, {SIMHASH_DOC: payloads})])
-    comparison = Comparison(nodes.rule, nodes.payloads)
+    comparison = Comparer(nodes.rule, nodes.payloads)
     found = group(nodes, comparison, radius=None if radius is None else radius / 64, threads=1)
     return found, sets_of(found.labels[nodes.node_of].tolist())
 

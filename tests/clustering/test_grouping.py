@@ -18,9 +18,9 @@ from indexer.clustering.grouping import group
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import ShingleReader
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import nodes_of, read_nodes
-from indexer.matching.rule import Finder, MatchRule, Reading, parse_rule
+from indexer.matching.rule import Finder, MatchRule, TextVerification, parse_rule
 from indexer.model import Ref
 from indexer.model.ragged import Ragged
 from indexer.schemes import registry
@@ -80,7 +80,7 @@ def test_only_verified_pairs_lead_on(tmp_path: Path) -> None:
                 yield one, None if one.ref.id == "c3" else evidence
 
     scheme = WordMinhash(bands=64, rows=2)
-    reading = Reading("text", 0.2)
+    reading = TextVerification("text", 0.2)
     with chain(tmp_path, scheme) as store:
         reader = Not(store, reading)
         cluster(store, MatchRule((Finder(scheme, 0.55),), reading), bound=1.0, reader=reader)
@@ -117,7 +117,7 @@ def test_components_are_those_of_all_pairs(keys: list[set[int]], agreeing: int, 
     before = grouping._BLOCK
     grouping._BLOCK = block
     try:
-        found = group(nodes, Comparison(rule, nodes.payloads), radius=1.0)
+        found = group(nodes, Comparer(rule, nodes.payloads), radius=1.0)
     finally:
         grouping._BLOCK = before
     edges = [
@@ -134,7 +134,7 @@ def test_components_are_those_of_all_pairs(keys: list[set[int]], agreeing: int, 
 def groups_of(texts: dict[str, str], rule: MatchRule, folder: Path, number: int = 0) -> set[frozenset[str]]:
     with filled(folder / f"{number}.neardup", texts, list(rule.schemes.values())) as store:
         nodes = read_nodes(store, rule)
-        found = group(nodes, Comparison(rule, nodes.payloads))
+        found = group(nodes, Comparer(rule, nodes.payloads))
         together: dict[int, set[str]] = {}
         labels = found.labels[nodes.node_of].tolist()
         for ref, label in zip(nodes.refs.take(range(len(labels))), labels, strict=True):
@@ -218,7 +218,7 @@ def test_the_buckets_that_took_most_comparisons_are_named() -> None:
     payloads = {WordMinhash.family: Ragged.of_bytes([name.encode() for name in names])}
     rows = {WordMinhash.family: Ragged.of_integers([(ord(name[0]) - ord("a"),) for name in names])}
     nodes = nodes_of(rule, [Found([Ref(name) for name in names], payloads, rows)])
-    found = group(nodes, Comparison(rule, nodes.payloads), radius=1.0)
+    found = group(nodes, Comparer(rule, nodes.payloads), radius=1.0)
     assert np.bincount(found.labels).max() == 2000
     assert [(each.scheme, each.nodes, each.comparisons) for each in found.costliest] == [
         (WordMinhash.family, 470, 470 * 469 // 2),

@@ -14,11 +14,11 @@ from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import agreed, note_of, remembered
-from indexer.clustering.prune import MARK, Pruning, Surplus, Tally, verification
+from indexer.clustering.prune import MARK, Pruning, RedundantDocument, Tally, verification
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError, UsageError
 from indexer.matching.pairing import pairs_of
-from indexer.matching.rule import MatchRule, Reading, parse_rule
+from indexer.matching.rule import MatchRule, TextVerification, parse_rule
 from indexer.model import ClusteringNote, Ref
 from indexer.opening import open_store
 from indexer.schemes import registry
@@ -196,8 +196,8 @@ def test_what_lost_its_canonical_document_is_kept(store: Store) -> None:
 
 
 def test_what_would_go_is_told_from_what_is_kept() -> None:
-    def surplus(size: int, similarity: float, kept: str = "", *, identical: bool = False) -> Surplus:
-        return Surplus(record("a", "", size=size), "c", Ref("c"), similarity, kept, identical)
+    def surplus(size: int, similarity: float, kept: str = "", *, identical: bool = False) -> RedundantDocument:
+        return RedundantDocument(record("a", "", size=size), "c", Ref("c"), similarity, kept, identical)
 
     tally = Tally()
     assert tally.least == 1.0
@@ -313,7 +313,7 @@ def test_verification_by_the_texts_keeps_what_it_can_not_read(tmp_path: Path) ->
         assert {ref.id for ref in first.members[1:]} | {second.members[1].id} <= set(kept)
         assert kept[second.members[1].id].endswith("by text: No such file or directory")
         assert kept[first.members[1].id].endswith("by text: No such file or directory")
-        oracle = Oracle(MatchRule(by.finders, Reading("text", 0.5)), TEXTS)
+        oracle = Oracle(MatchRule(by.finders, TextVerification("text", 0.5)), TEXTS)
         for each in pruning.surplus():
             if not each.kept:
                 assert oracle.near(each.repeats.id, each.record.ref.id)

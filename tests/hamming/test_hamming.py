@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from indexer import core
 from indexer.errors import StoreError, UsageError
-from indexer.hamming import Found, HammingIndex
+from indexer.hamming import HammingHits, HammingIndex
 from tests.hamming.samples import SHAPES, flipped, random_hashes
 
 Triples = list[tuple[int, int, int]]
 
 
-def as_triples(found: Found) -> Triples:
+def as_triples(found: HammingHits) -> Triples:
     return list(zip(found.query.tolist(), found.position.tolist(), found.distance.tolist(), strict=True))
 
 

@@ -24,7 +24,7 @@ from indexer.model import SIMHASH_DOC, Ref
 from indexer.opening import open_store
 from indexer.stores import PutResult, Store
 from indexer.stores.digests import source_digest
-from indexer.stores.sqlite.rows import Row
+from indexer.stores.sqlite.rows import StoredRow
 from indexer.stores.sqlite.store import SqliteStore
 
 
@@ -140,7 +140,7 @@ def test_batches_that_are_still_being_written_are_known(
     path = tmp_path_factory.mktemp("behind") / "c.neardup"
     waits, write = iter(delays), SqliteStore._put_batch
 
-    def slow(store: SqliteStore, rows: list[Row | PutResult]) -> list[PutResult]:
+    def slow(store: SqliteStore, rows: list[StoredRow | PutResult]) -> list[PutResult]:
         time.sleep(next(waits, 0.0))
         return write(store, rows)
 

@@ -12,10 +12,10 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.ingest.indexing import store_info
 from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.matching.lists import read_store
-from indexer.matching.lookups import Match
+from indexer.matching.lookups import NearDocument
 from indexer.matching.question import Question, stored_as
 from indexer.matching.rule import LEAN_RULE, default_rule, parse_rule
-from indexer.matching.shorthand import Wanted, rule_asked, rule_of
+from indexer.matching.shorthand import RuleRequest, rule_asked, rule_of
 from indexer.model import DEFAULT_MIN_TOKENS, Ref, parse_fingerprint
 from indexer.opening import open_store
 from indexer.schemes import registry
@@ -34,15 +34,15 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_what_has_hashes_alone_is_compared_by_these_unless_another_rule_is_asked_for(store: Store) -> None:
-    assert rule_of(Wanted(), store) == default_rule(store)
-    assert rule_of(Wanted(), store, hashes=True) == parse_rule(LEAN_RULE, store)
-    for asked in (Wanted(distance=5), Wanted(match="minhash@0.7"), Wanted(similarity=0.9)):
+    assert rule_of(RuleRequest(), store) == default_rule(store)
+    assert rule_of(RuleRequest(), store, hashes=True) == parse_rule(LEAN_RULE, store)
+    for asked in (RuleRequest(distance=5), RuleRequest(match="minhash@0.7"), RuleRequest(similarity=0.9)):
         assert rule_of(asked, store, hashes=True) == rule_of(asked, store)
 
 
 def test_no_rule_is_asked_for_where_nothing_is(store: Store) -> None:
-    assert rule_asked(Wanted(), store) is None
-    assert rule_asked(Wanted(distance=0), store) == parse_rule("simhash-doc@0bits", store)
+    assert rule_asked(RuleRequest(), store) is None
+    assert rule_asked(RuleRequest(distance=0), store) == parse_rule("simhash-doc@0bits", store)
 
 
 def test_a_new_store_gets_the_usual_schemes_or_exactly_those_that_are_named() -> None:
@@ -109,6 +109,6 @@ def test_the_bits_that_differ_are_those_of_the_rule_where_it_counts_bits(store: 
     [found] = store.get([Ref("a")])
     assert found
     by_bits, by_share = parse_rule("simhash-doc@6bits", store), parse_rule("minhash@0.5", store)
-    assert Match(found, 1 - 5 / 64, None, by_bits).differing == 5
-    assert Match(found, 0.75, 9, by_share).differing == 9
-    assert Match(found, 0.75, None, by_share).differing is None
+    assert NearDocument(found, 1 - 5 / 64, None, by_bits).differing == 5
+    assert NearDocument(found, 0.75, 9, by_share).differing == 9
+    assert NearDocument(found, 0.75, None, by_share).differing is None

@@ -11,7 +11,7 @@ import indexer
 from indexer.errors import ExtractionError, UsageError
 from indexer.library.collection import Collection
 from indexer.matching.asking import Answered, Unanswered, lookup_each, stored_questions
-from indexer.matching.lookups import Match
+from indexer.matching.lookups import NearDocument
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Ref
@@ -32,7 +32,7 @@ def collection(tmp_path: Path) -> Iterator[Collection]:
         yield opened
 
 
-def matches(collection: Collection, *questions: Question | Unanswered) -> list[dict[str, Match]]:
+def matches(collection: Collection, *questions: Question | Unanswered) -> list[dict[str, NearDocument]]:
     rule = parse_rule("passages@0.2", collection.store)
     answers = list(lookup_each(collection.store, rule, questions, passages=True))
     return [

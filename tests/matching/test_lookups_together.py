@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract.base import Failed, Item, Limits, Options
 from indexer.ingest.sources import Input, Rejected
-from indexer.matching.asking import TOGETHER, Answered, Reading, Unanswered, lookup_each, questions_of
+from indexer.matching.asking import TOGETHER, Answered, ReadingSettings, Unanswered, lookup_each, questions_of
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
@@ -24,7 +24,7 @@ from tests.planted import empty, put, record
 
 RULES = ("simhash-doc@3bits", "simhash-doc@3bits/minhash@0.6+minhash@0.6", "minhash@0.5+containment@0.9")
 WORDS = [f"word{number}" for number in range(3000)]
-HOW = Reading(1, Options(), Limits())
+HOW = ReadingSettings(1, Options(), Limits())
 
 
 def text_of(seed: int) -> str:

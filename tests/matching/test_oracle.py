@@ -30,7 +30,7 @@ from indexer.matching.lookups import lookup
 from indexer.matching.nodes import read_nodes
 from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
-from indexer.matching.rule import MatchRule, Reading, parse_rule
+from indexer.matching.rule import MatchRule, TextVerification, parse_rule
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.report.counting import figures
 from indexer.schemes import registry
@@ -428,7 +428,7 @@ def test_what_is_verified_by_reading(
     written: Path, finder: str, reading: str, collected: Collected, order: random.Random
 ) -> None:
     by = parse_rule(f"{finder}@{THRESHOLDS[finder][0]}+{reading}", scheme=scheme)
-    assert isinstance(by.verifier, Reading)
+    assert isinstance(by.verifier, TextVerification)
     oracle = collected.oracle(by)
     records = [
         record(each.ref.id, text, by.schemes.values(), short=each.short, source=str(written / str(pool().index(text))))

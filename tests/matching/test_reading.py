@@ -13,8 +13,8 @@ from indexer.matching.lookups import lookup
 from indexer.matching.measures.reading import UNKNOWN, ShingleReader
 from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
-from indexer.matching.rule import Reading, parse_rule
-from indexer.matching.shorthand import Wanted, rule_of
+from indexer.matching.rule import TextVerification, parse_rule
+from indexer.matching.shorthand import RuleRequest, rule_of
 from indexer.model import Ref
 from indexer.stores import Store
 from tests.planted import empty, put, record
@@ -43,10 +43,10 @@ def store(tmp_path: Path, folder: Path) -> Iterator[Store]:
 
 
 def test_texts_are_compared_exactly(store: Store, folder: Path) -> None:
-    contained = ShingleReader(store, Reading("containment", 0.7))
+    contained = ShingleReader(store, TextVerification("containment", 0.7))
     left, right = [Ref("c0"), Ref("c0"), Ref("far")], [Ref("c1"), Ref("c2"), Ref("c0")]
     assert contained.between(left, right).tolist() == [12 / 16, 8 / 16, 0]
-    resembling = ShingleReader(store, Reading("text", 0.5))
+    resembling = ShingleReader(store, TextVerification("text", 0.5))
     assert resembling.between(left, right).tolist() == [12 / 20, 8 / 24, 0]
     assert not resembling.unread
     (folder / "c4").unlink()
@@ -66,7 +66,7 @@ def test_thresholds_are_reached_by_what_equals_them(store: Store) -> None:
 
 
 def test_little_is_remembered_and_nothing_forgotten(store: Store) -> None:
-    reader = ShingleReader(store, Reading("text", 0.5))
+    reader = ShingleReader(store, TextVerification("text", 0.5))
     reader.remembered = 2
     draw = random.Random(1)
     refs = [Ref(f"c{draw.randrange(6)}") for _ in range(50)]
@@ -104,4 +104,4 @@ def test_the_document_that_is_asked_about_has_to_be_there(store: Store, folder: 
 
 def test_a_sketch_is_needed_to_verify_by(store: Store) -> None:
     with pytest.raises(UsageError, match="--scheme minhash"):
-        rule_of(Wanted(verify="sketch"), store)
+        rule_of(RuleRequest(verify="sketch"), store)

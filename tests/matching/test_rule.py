@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.matching.rule import Finder, MatchRule, Reading, default_rule, parse_rule, share_shown
-from indexer.matching.shorthand import Wanted, explained, rule_of
+from indexer.matching.rule import Finder, MatchRule, TextVerification, default_rule, parse_rule, share_shown
+from indexer.matching.shorthand import RuleRequest, explained, rule_of
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc
@@ -184,12 +184,12 @@ def test_a_rule_made_in_python_is_held_to_the_same() -> None:
     with pytest.raises(UsageError, match="needs a finder"):
         MatchRule(())
     with pytest.raises(UsageError, match="finds once"):
-        MatchRule((finder, finder), Reading("text", 0.5))
+        MatchRule((finder, finder), TextVerification("text", 0.5))
     for similarity in (-0.1, 1.1, float("nan")):
         with pytest.raises(UsageError, match="from 0 to 1"):
             Finder(SimhashDoc(), similarity)
         with pytest.raises(UsageError, match="from 0 to 1"):
-            Reading("text", similarity)
+            TextVerification("text", similarity)
 
 
 def opened(folder: Path, *schemes: str) -> Store:
@@ -220,7 +220,7 @@ def test_a_scheme_is_the_store_s_own(tmp_path: Path) -> None:
 )
 def test_the_default_is_verified_where_there_is_a_sketch(tmp_path: Path, schemes: Sequence[str], rule: str) -> None:
     with opened(tmp_path, *schemes) as store:
-        assert str(default_rule(store)) == str(rule_of(Wanted(), store)) == rule
+        assert str(default_rule(store)) == str(rule_of(RuleRequest(), store)) == rule
         assert default_rule(store).by_hash_alone == ("minhash" not in schemes)
     assert str(default_rule()) == "simhash-doc@3bits/minhash@0.6+minhash@0.6"
 
@@ -238,67 +238,67 @@ def test_the_default_rule_has_a_name() -> None:
 @pytest.mark.parametrize(
     ("wanted", "rule"),
     [
-        (Wanted(match="minhash@0.7"), "minhash@0.7"),
-        (Wanted(distance=3), "simhash-doc@3bits"),
-        (Wanted(distance=0), "simhash-doc@0bits"),
-        (Wanted(scheme="minhash"), "minhash@0.6"),
-        (Wanted(scheme="minhash", similarity=0.75), "minhash@0.75"),
-        (Wanted(scheme="simhash-doc", distance=5), "simhash-doc@5bits"),
-        (Wanted(scheme="simhash-doc", similarity=0.9), "simhash-doc@6bits"),
-        (Wanted(similarity=0.8), "simhash-doc@3bits/minhash@0.8+minhash@0.8"),
-        (Wanted(verify="sketch"), "simhash-doc@3bits/minhash@0.6+minhash@0.6"),
-        (Wanted(verify="text"), "simhash-doc@3bits/minhash@0.6+text@0.5"),
-        (Wanted(distance=7, verify="sketch"), "simhash-doc@7bits+minhash@0.6"),
-        (Wanted(distance=7, min_jaccard=0.7), "simhash-doc@7bits+minhash@0.7"),
-        (Wanted(distance=7, verify="text", min_jaccard=0.7), "simhash-doc@7bits+text@0.7"),
-        (Wanted(distance=7, min_containment=0.9), "simhash-doc@7bits+containment@0.9"),
-        (Wanted(scheme="minhash", similarity=0.3, verify="hamming", distance=0), "minhash@0.3+simhash-doc@0bits"),
-        (Wanted(similarity=0.3, verify="hamming"), "simhash-doc@3bits/minhash@0.3+simhash-doc@3bits"),
-        (Wanted(scheme="spotsigs", verify="sketch", min_jaccard=0.4), "spotsigs@0.5+minhash@0.4"),
+        (RuleRequest(match="minhash@0.7"), "minhash@0.7"),
+        (RuleRequest(distance=3), "simhash-doc@3bits"),
+        (RuleRequest(distance=0), "simhash-doc@0bits"),
+        (RuleRequest(scheme="minhash"), "minhash@0.6"),
+        (RuleRequest(scheme="minhash", similarity=0.75), "minhash@0.75"),
+        (RuleRequest(scheme="simhash-doc", distance=5), "simhash-doc@5bits"),
+        (RuleRequest(scheme="simhash-doc", similarity=0.9), "simhash-doc@6bits"),
+        (RuleRequest(similarity=0.8), "simhash-doc@3bits/minhash@0.8+minhash@0.8"),
+        (RuleRequest(verify="sketch"), "simhash-doc@3bits/minhash@0.6+minhash@0.6"),
+        (RuleRequest(verify="text"), "simhash-doc@3bits/minhash@0.6+text@0.5"),
+        (RuleRequest(distance=7, verify="sketch"), "simhash-doc@7bits+minhash@0.6"),
+        (RuleRequest(distance=7, min_jaccard=0.7), "simhash-doc@7bits+minhash@0.7"),
+        (RuleRequest(distance=7, verify="text", min_jaccard=0.7), "simhash-doc@7bits+text@0.7"),
+        (RuleRequest(distance=7, min_containment=0.9), "simhash-doc@7bits+containment@0.9"),
+        (RuleRequest(scheme="minhash", similarity=0.3, verify="hamming", distance=0), "minhash@0.3+simhash-doc@0bits"),
+        (RuleRequest(similarity=0.3, verify="hamming"), "simhash-doc@3bits/minhash@0.3+simhash-doc@3bits"),
+        (RuleRequest(scheme="spotsigs", verify="sketch", min_jaccard=0.4), "spotsigs@0.5+minhash@0.4"),
     ],
     ids=str,
 )
-def test_short_ways_of_writing_a_rule(tmp_path: Path, wanted: Wanted, rule: str) -> None:
+def test_short_ways_of_writing_a_rule(tmp_path: Path, wanted: RuleRequest, rule: str) -> None:
     with opened(tmp_path, "minhash", "spotsigs") as store:
         assert str(rule_of(wanted, store)) == rule
-        assert rule_of(Wanted(match=rule), store) == rule_of(wanted, store)
+        assert rule_of(RuleRequest(match=rule), store) == rule_of(wanted, store)
 
 
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (Wanted(match="minhash@0.7", distance=3), "is complete: leave out -k"),
-        (Wanted(match="minhash@0.7", scheme="minhash"), "is complete"),
-        (Wanted(match="minhash@0.7", verify="text"), "is complete"),
-        (Wanted(distance=3, similarity=0.8), "not both"),
-        (Wanted(distance=3, scheme="minhash"), "-k counts bits"),
-        (Wanted(min_jaccard=0.5, min_containment=0.5), "one verifier"),
-        (Wanted(verify="hamming", min_jaccard=0.5), "--verify sketch or text"),
-        (Wanted(verify="hamming", min_containment=0.5), "--verify sketch or text"),
-        (Wanted(verify="sketch", min_containment=0.5), "containment.*--verify text"),
-        (Wanted(scheme="nothing"), "no sketches of the scheme 'nothing'"),
-        (Wanted(scheme="minhash@0.5", similarity=0.5), "--scheme"),
+        (RuleRequest(match="minhash@0.7", distance=3), "is complete: leave out -k"),
+        (RuleRequest(match="minhash@0.7", scheme="minhash"), "is complete"),
+        (RuleRequest(match="minhash@0.7", verify="text"), "is complete"),
+        (RuleRequest(distance=3, similarity=0.8), "not both"),
+        (RuleRequest(distance=3, scheme="minhash"), "-k counts bits"),
+        (RuleRequest(min_jaccard=0.5, min_containment=0.5), "one verifier"),
+        (RuleRequest(verify="hamming", min_jaccard=0.5), "--verify sketch or text"),
+        (RuleRequest(verify="hamming", min_containment=0.5), "--verify sketch or text"),
+        (RuleRequest(verify="sketch", min_containment=0.5), "containment.*--verify text"),
+        (RuleRequest(scheme="nothing"), "no sketches of the scheme 'nothing'"),
+        (RuleRequest(scheme="minhash@0.5", similarity=0.5), "--scheme"),
     ],
     ids=str,
 )
-def test_what_contradicts_itself_is_refused(tmp_path: Path, wanted: Wanted, said: str) -> None:
+def test_what_contradicts_itself_is_refused(tmp_path: Path, wanted: RuleRequest, said: str) -> None:
     with opened(tmp_path, "minhash") as store, pytest.raises(UsageError, match=said):
         rule_of(wanted, store)
 
 
 def test_without_the_sketch_a_similarity_takes_what_misses_least(tmp_path: Path) -> None:
     with opened(tmp_path, "spotsigs", "supershingles") as store:
-        assert str(rule_of(Wanted(similarity=0.95), store)) == "simhash-doc@3bits"
-        assert str(rule_of(Wanted(similarity=0.7), store)) == "spotsigs@0.7"
+        assert str(rule_of(RuleRequest(similarity=0.95), store)) == "simhash-doc@3bits"
+        assert str(rule_of(RuleRequest(similarity=0.7), store)) == "spotsigs@0.7"
         with pytest.raises(UsageError, match="--scheme minhash"):
-            rule_of(Wanted(verify="sketch"), store)
+            rule_of(RuleRequest(verify="sketch"), store)
     lean = tmp_path / "lean"
     lean.mkdir()
     with (
         opened(lean) as store,
         pytest.raises(UsageError, match=r"simhash-doc@.*within 0bits to 7bits.*--scheme minhash"),
     ):
-        rule_of(Wanted(similarity=0.7), store)
+        rule_of(RuleRequest(similarity=0.7), store)
 
 
 def test_a_rule_in_words() -> None:

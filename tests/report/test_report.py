@@ -23,7 +23,15 @@ from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
 from indexer.model import Failure, Fingerprint, Record, Ref
-from indexer.report.contents import Asked, Report, ShownCluster, build_report, report_csv, report_json, report_markdown
+from indexer.report.contents import (
+    ReportContents,
+    ReportLimits,
+    ShownCluster,
+    build_report,
+    report_csv,
+    report_json,
+    report_markdown,
+)
 from indexer.report.html import report_html
 from indexer.schemes import simhash
 from indexer.stores import Store
@@ -105,7 +113,7 @@ def test_figures_of_known_duplicates(store: Store) -> None:
 
 
 def test_largest_clusters_come_first(store: Store) -> None:
-    clusters = build_report(store, "known", Asked(clusters=1, members=2)).clusters
+    clusters = build_report(store, "known", ReportLimits(clusters=1, members=2)).clusters
     assert [(each.size, len(each.members), each.least) for each in clusters] == [(3, 2, TWO_BITS)]
     assert [(member.ref.id, near) for member, near in clusters[0].members] == [("d3", 1.0), ("d2", ONE_BIT)]
 
@@ -135,7 +143,7 @@ def test_what_was_not_compared_comes_first(store: Store, tmp_path: Path) -> None
 
 
 def test_time_by_a_field_of_the_metadata(store: Store) -> None:
-    by_time = build_report(store, "known", Asked(time_field="published")).figures.by_time
+    by_time = build_report(store, "known", ReportLimits(time_field="published")).figures.by_time
     assert {name: share.documents for name, share in by_time.items()} == {"1999-12-31": 1, "unknown": 7}
 
 
@@ -172,7 +180,7 @@ def texts(_: Store, of: Record) -> str:
 
 
 @pytest.fixture
-def hostile(tmp_path: Path) -> Iterator[Report]:
+def hostile(tmp_path: Path) -> Iterator[ReportContents]:
     with open_store(tmp_path / f"{'<i>'}.neardup", create=store_info("landmarks")) as made:
         list(
             made.put(
@@ -196,7 +204,7 @@ class Page(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def test_hostile_text_stays_text(hostile: Report) -> None:
+def test_hostile_text_stays_text(hostile: ReportContents) -> None:
     page = report_html(hostile, "1")
     elements = Page(page).found
     tags = {tag for tag, _ in elements}
@@ -210,7 +218,7 @@ def test_hostile_text_stays_text(hostile: Report) -> None:
     assert "secret" not in json.dumps(list(hostile.figures.by_source))
 
 
-def test_the_policy_names_the_page_s_own_style_and_script(hostile: Report) -> None:
+def test_the_policy_names_the_page_s_own_style_and_script(hostile: ReportContents) -> None:
     page = report_html(hostile, "1")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy
@@ -222,7 +230,7 @@ def test_the_policy_names_the_page_s_own_style_and_script(hostile: Report) -> No
         assert f"{tag}-src 'sha256-{digest}'" in policy[1]
 
 
-def test_every_table_has_a_caption_and_every_picture_words(hostile: Report) -> None:
+def test_every_table_has_a_caption_and_every_picture_words(hostile: ReportContents) -> None:
     page = report_html(hostile, "1")
     assert page.count("<table") == page.count("<caption>")
     pictures = [attributes for tag, attributes in Page(page).found if tag == "svg"]
@@ -251,7 +259,7 @@ def after_loading(page: Path, profile: Path) -> tuple[str, str]:
     return done.stdout.decode(), done.stderr.decode()
 
 
-def test_hostile_titles_in_a_browser(hostile: Report, tmp_path: Path) -> None:
+def test_hostile_titles_in_a_browser(hostile: ReportContents, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text(report_html(hostile, "1"), "utf-8")
     page, said = after_loading(path, tmp_path / "profile")
@@ -263,7 +271,7 @@ def test_hostile_titles_in_a_browser(hostile: Report, tmp_path: Path) -> None:
     assert "Content Security Policy" not in said
 
 
-def test_a_foreign_script_is_refused_by_the_policy(hostile: Report, tmp_path: Path) -> None:
+def test_a_foreign_script_is_refused_by_the_policy(hostile: ReportContents, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text(
         report_html(hostile, "1").replace("</main>", "<script>document.title='taken'</script></main>"), "utf-8"
@@ -348,7 +356,7 @@ def test_sorting_searching_and_dark(store: Store, tmp_path: Path) -> None:
     assert "1 of 2 clusters" in used
 
 
-def test_the_page_stays_small(hostile: Report) -> None:
+def test_the_page_stays_small(hostile: ReportContents) -> None:
     """A hundred thousand clusters, ten thousand asked for, each text as long and as costly to escape as can be."""
     worst = replace(known()[0], title="\u202e&" * 250, source="/" + "\x1b<" * 2000)
     many = tuple(ShownCluster(f"c{n}", 11, 61 / 64, ((worst, 1.0),) * 11) for n in range(10_000))
@@ -360,7 +368,7 @@ def test_the_page_stays_small(hostile: Report) -> None:
     assert re.search(r"Left out, to keep this file small: [\d,]+ clusters", page)
 
 
-def test_json(hostile: Report) -> None:
+def test_json(hostile: ReportContents) -> None:
     value = json.loads(report_json(hostile))
     assert (value["documents"], value["redundant"], value["clusters"]) == (8, 3, 2)
     assert value["rule"] == "simhash-doc@3bits"
@@ -374,7 +382,7 @@ def test_json(hostile: Report) -> None:
     assert report_json(hostile).isascii()
 
 
-def test_csv(hostile: Report) -> None:
+def test_csv(hostile: ReportContents) -> None:
     formula = replace(hostile, figures=replace(hostile.figures, by_format={"=1+1": hostile.figures.total}))
     rows = list(csv.DictReader(io.StringIO(report_csv(formula))))
     overall = {row["measure"]: row["value"] for row in rows if row["section"] == "overall"}
@@ -384,7 +392,7 @@ def test_csv(hostile: Report) -> None:
     assert "\u202e" not in report_csv(hostile)
 
 
-def test_markdown(hostile: Report) -> None:
+def test_markdown(hostile: ReportContents) -> None:
     text = report_markdown(hostile)
     assert "Redundant: 3 of 8 documents (37.5%); 2 clusters with" in text
     assert not re.search(r"(?<!\\)<", text)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from indexer.clustering.arrivals import Arrivals, Near, rule_for
+from indexer.clustering.arrivals import Arrivals, Neighbour, rule_for
 from indexer.clustering.copies import Copies
 from indexer.core_sketch import text_digest
 from indexer.errors import UsageError
@@ -139,7 +139,7 @@ class WritingContract:
         examined = 0
 
         class Counting(Arrivals):
-            def examine(self, records: Sequence[Record]) -> list[Near | None]:
+            def examine(self, records: Sequence[Record]) -> list[Neighbour | None]:
                 nonlocal examined
                 examined += len(records)
                 return super().examine(records)

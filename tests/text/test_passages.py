@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from indexer.extract import extract
-from indexer.text.passages import Alignable, CommonPassages, Features, Passage, common_passages
+from indexer.text.passages import Alignable, CommonPassage, CommonPassages, Features, common_passages
 
 FEATURES: tuple[Features, ...] = ("words", "letters")
 
@@ -134,7 +134,7 @@ def test_a_part_with_misread_letters_is_found_at_its_place(
         start = chance.randrange(max(1, len(words) - 300))
         part = " ".join(words[start : start + 300])
         found = passages_of(misread(part, share, chance), text, features)
-        longest: Passage = max(found.passages, key=lambda passage: passage.words)
+        longest: CommonPassage = max(found.passages, key=lambda passage: passage.words)
         assert abs(longest.right.start - longest.left.start - len(" ".join([*words[:start], ""]))) <= 0.1 * len(part)
         assert longest.similarity >= 1 - 2 * share - 0.02
         found_words += found.shares[0] * len(part.split())

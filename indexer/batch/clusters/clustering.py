@@ -15,7 +15,7 @@ import numpy as np
 from indexer import own_files
 from indexer.batch.clusters.grouping import clusters_of, columns_of
 from indexer.batch.clusters.partitioning import Parts, parts_for, whole
-from indexer.batch.clusters.writing import Counts, Figures, Found, Rows, write_clusters
+from indexer.batch.clusters.writing import ClusteringFigures, ClusterRows, Counts, FoundClusters, write_clusters
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched
 from indexer.batch.sketches.inputs import Inputs, Stale, inputs_for
 from indexer.clustering.canonical import CanonicalRule
@@ -29,7 +29,7 @@ MEMORY = 2 << 30
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ClusteringOptions:
     """The options of clustering: `bound` as for `indexer.clustering.clusters.cluster`, `memory` in bytes for sketches.
 
     `parts` is how many partitions there are, as many as the memory takes where None. `against` is an older folder with
@@ -51,7 +51,7 @@ class Wanted:
     threads: int = field(default_factory=default_jobs)
 
 
-def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
+def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
     """Write the clusters of a folder's sketches to `out`/clusters, a file for each of sketches; what was found.
 
     With an older folder its documents, whose clusters keep their ids, come before; they go to `out`/clusters-before.
@@ -63,7 +63,7 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     also for different texts with one id.
     """
     sketched, inputs = sketched_apart(folder, out, wanted)
-    found, figures = Found.alone(len(sketched)), Figures()
+    found, figures = FoundClusters.alone(len(sketched)), ClusteringFigures()
     if not wanted.latest:
         sketched.differing.require_none()
     columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
@@ -83,12 +83,12 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
                 table, positions, wanted.rule, wanted.canonical, radius, wanted.threads, arrivals=positions
             )
             found.add(clusters)
-            figures.add(Figures.of(clusters))
+            figures.add(ClusteringFigures.of(clusters))
         _write(sketched, found, out, wanted, counts)
         return finish(said_of(sketched, figures, wanted, counts, inputs))
 
 
-def sketched_apart(folder: str, out: str, wanted: Wanted) -> tuple[Sketched, Inputs]:
+def sketched_apart(folder: str, out: str, wanted: ClusteringOptions) -> tuple[Sketched, Inputs]:
     """The sketches of a folder and of the older one, and which of their inputs are not as they were.
 
     Raises UsageError for an output into the older one, and for inputs that are gone or changed, and StoreError.
@@ -118,9 +118,9 @@ def finished_in(out: str) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]
         raise StoreError(f"{error.filename or out}: can't be written: {error.strerror or error}") from error
 
 
-def _write(sketched: Sketched, found: Found, out: str, wanted: Wanted, counts: Counts) -> None:
+def _write(sketched: Sketched, found: FoundClusters, out: str, wanted: ClusteringOptions, counts: Counts) -> None:
     """A file of clusters for each file of sketches, with its rows in its order."""
-    rows = Rows(found, sketched.without, against=bool(wanted.against))
+    rows = ClusterRows(found, sketched.without, against=bool(wanted.against))
     for number, (path, start) in enumerate(zip(sketched.files, sketched.offsets.tolist(), strict=False)):
         target, is_older = target_of(sketched, number, out), number < sketched.older
         made = write_clusters(path, target, rows, sketched.form, rules_of(wanted), place=start, is_older=is_older)
@@ -141,7 +141,7 @@ def target_of(sketched: Sketched, number: int, out: str) -> Path:
     return Path(out, BEFORE if number < sketched.older else CLUSTERS, sketched.files[number].name)
 
 
-def rules_of(wanted: Wanted) -> dict[str, Any]:
+def rules_of(wanted: ClusteringOptions) -> dict[str, Any]:
     """The entries in the footers of files of clusters that say how they were made."""
     return {
         "rule": wanted.rule.written(whole=True),
@@ -152,7 +152,9 @@ def rules_of(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def said_of(sketched: Sketched, figures: Figures, wanted: Wanted, counts: Counts, inputs: Inputs) -> dict[str, Any]:
+def said_of(
+    sketched: Sketched, figures: ClusteringFigures, wanted: ClusteringOptions, counts: Counts, inputs: Inputs
+) -> dict[str, Any]:
     """The summary of what was found, for people and programs."""
     said = {
         **rules_of(wanted),

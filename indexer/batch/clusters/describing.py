@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, column_of, compute, joined_of, numbers_of, present_in, scalar
-from indexer.clustering.assign import Gathered, Member
+from indexer.clustering.assign import Gathered, GroupMember
 from indexer.clustering.canonical import CanonicalRule
 from indexer.core_sketch import cluster_ids
 from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
@@ -84,7 +84,7 @@ def ids_of(rows: Any, starts: Positions, older: Any) -> list[str]:
         names, before = rows["id"][part].to_pylist(), older[part].to_pylist()
         for name, known in zip(names, before, strict=True):
             annotation = {"cluster": {"id": known}} if known else {}
-            gathered.add(Member(number, 0, 0, Record(Ref(name)), annotation), _First())
+            gathered.add(GroupMember(number, 0, 0, Record(Ref(name)), annotation), _First())
         gathered.choose_id()
         found[number] = gathered.id
     return found

@@ -19,7 +19,7 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import choose
 from indexer.clustering.clusters import similar_documents
 from indexer.clustering.grouping import Bucket, Component, Groups, group
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC
@@ -79,7 +79,7 @@ def _simhashes(column: Any) -> Ragged:
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
+class GroupedClusters:
     """The clusters of those of some documents that are near others: document `positions[i]` is in number `of[i]`.
 
     A cluster has one document where a wide component was cut. `similarity` is to the canonical document (0 to 1),
@@ -123,14 +123,14 @@ def clusters_of(
     threads: int,
     *,
     arrivals: Positions | None = None,
-) -> Clusters:
+) -> GroupedClusters:
     """The clusters of documents that the rule compares, rows of a table of sketches, numbered by their `positions`.
 
     They are those of `indexer.clustering.clusters.cluster` as long as what may be near is all among them. Where the
     canonical rule prefers none of two, the one with the lower number in `arrivals` comes first, where None by id.
     """
     nodes = nodes_in(table, rule)
-    comparison = Comparison(rule, nodes.payloads)
+    comparison = Comparer(rule, nodes.payloads)
     grouped = group(nodes, comparison, radius=radius, threads=threads)
     whole = grouped.whole[nodes.node_of]
     members = np.flatnonzero(np.bincount(whole)[whole] > 1) if whole.size else whole
@@ -161,7 +161,7 @@ def clusters_of(
         stayed = present_in(older) & flags_of(rows[OLDER_KEEP])
         there = np.flatnonzero(stayed | ~present_in(older))
     repeats, to_kept, kept = _chosen(nodes, comparison, grouped, members, ranks, there, stayed, threads)
-    return Clusters(
+    return GroupedClusters(
         positions[members],
         numbers,
         similarity,
@@ -194,7 +194,7 @@ def _batch(table: Any) -> Any:
     return batches[0] if batches else arrow.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def _similarity(nodes: Nodes, comparison: Comparison, left: Positions, right: Positions) -> npt.NDArray[np.float64]:
+def _similarity(nodes: Nodes, comparison: Comparer, left: Positions, right: Positions) -> npt.NDArray[np.float64]:
     """The similarities of documents, 0 to 1, as they are written: to four decimal places."""
     if not left.size:
         return np.empty(0)
@@ -203,7 +203,7 @@ def _similarity(nodes: Nodes, comparison: Comparison, left: Positions, right: Po
 
 def _chosen(
     nodes: Nodes,
-    comparison: Comparison,
+    comparison: Comparer,
     grouped: Groups,
     members: Positions,
     ranks: Positions,
@@ -211,7 +211,7 @@ def _chosen(
     stayed: npt.NDArray[np.bool_],
     threads: int,
 ) -> tuple[Positions, npt.NDArray[np.float64], list[str]]:
-    """`repeats`, `to_kept` and `kept` of Clusters.
+    """`repeats`, `to_kept` and `kept` of GroupedClusters.
 
     What an older batch kept, which `stayed`, comes first; what it removed is not `there`.
     """

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from indexer.batch.arrow import arrow, column_of
 from indexer.batch.clusters.grouping import compared, found_by, partitions, sketches_of, whole_runs
 from indexer.batch.clusters.scattering import connected, scattered, scattered_keys
-from indexer.batch.clusters.spilling import Spilled, numbers_in, table_of
+from indexer.batch.clusters.spilling import SpillFiles, numbers_in, table_of
 from indexer.batch.clusters.verifying import shared, verified, verified_by
-from indexer.batch.clusters.writing import Figures
+from indexer.batch.clusters.writing import ClusteringFigures
 from indexer.batch.reading import Sketched
 from indexer.errors import UsageError
 from indexer.hamming.components import Components
@@ -62,7 +62,7 @@ class Parts:
         rule: MatchRule,
         count: int,
         spill: Path,
-        figures: Figures,
+        figures: ClusteringFigures,
         memory: int,
         most_grouped: int | None,
         threads: int | None,
@@ -80,7 +80,7 @@ class Parts:
         if large.size:
             labels[large] = self._near(large)
         of = partitions(labels[inside], self._count)
-        dealt = Spilled(self._spill, "sketches")
+        dealt = SpillFiles(self._spill, "sketches")
         for place, batch in self._sketched.batches(columns):
             start, end = np.searchsorted(inside, (place, place + batch.num_rows))
             _deal(dealt, batch.take(column_of(inside[start:end] - place)), of[start:end])
@@ -104,21 +104,21 @@ class Parts:
         for table in self._buckets(without):
             found = verified(table, self._rule, self._threads)
             components.join(np.searchsorted(large, found.one), np.searchsorted(large, found.other))
-            self._figures.add(Figures(comparisons=found.comparisons, buckets=found.buckets))
+            self._figures.add(ClusteringFigures(comparisons=found.comparisons, buckets=found.buckets))
         return np.asarray(large[components.labels()], dtype=np.int64)
 
     def _buckets(self, without: npt.NDArray[np.bool_]) -> Iterator[Any]:
         """The sketches of documents once for each bucket that they share, in tables with all of a bucket in one."""
         sketched, columns = self._sketched, verified_by(self._rule)
         last = len(sketched.files)
-        by_file, rows = Spilled(self._spill, "shared"), 0
+        by_file, rows = SpillFiles(self._spill, "shared"), 0
         for finder, keys, owners in self._blocks(without, scattered_keys)[1]:
             owner, label = shared(finder, keys, owners)
             files = np.searchsorted(sketched.offsets, owner, side="right") - 1
             rows += owner.size
             _deal(by_file, table_of(owner=owner, label=label), files * self._count // last)
         count = max(self._count, parts_for(rows * sketched.bytes_of(columns) // max(1, len(sketched)), self._memory))
-        dealt = Spilled(self._spill, "buckets")
+        dealt = SpillFiles(self._spill, "buckets")
         for number, table in by_file.read():
             owner, label = numbers_in(table.sort_by("owner"), "owner", "label")
             for file in range(-(-number * last // self._count), -(-(number + 1) * last // self._count)):
@@ -135,7 +135,7 @@ class Parts:
         self, without: npt.NDArray[np.bool_], way: Callable[..., Any]
     ) -> tuple[Positions, Iterator[tuple[int, Positions, Positions]]]:
         """The documents that the rule compares; and (finder, values, owners) of each block of all of these."""
-        blocks, places = Spilled(self._spill, "blocks"), [np.empty(0, dtype=np.int64)]
+        blocks, places = SpillFiles(self._spill, "blocks"), [np.empty(0, dtype=np.int64)]
         for place, batch in self._sketched.batches(found_by(self._rule)):
             inside = np.flatnonzero(compared(batch, self._rule) & ~without[place : place + batch.num_rows])
             found = sketches_of(batch.take(column_of(inside)), self._rule)
@@ -152,7 +152,7 @@ class Parts:
         return np.concatenate(places), read()
 
 
-def _deal(dealt: Spilled, rows: Any, of: Positions) -> None:
+def _deal(dealt: SpillFiles, rows: Any, of: Positions) -> None:
     """Add each row to those of its number."""
     for number in np.unique(of).tolist():
         table = rows.filter(column_of(of == number))

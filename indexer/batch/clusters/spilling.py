@@ -10,7 +10,7 @@ from indexer.batch.arrow import arrow, column_of, numbers_of, parquet
 from indexer.schemes.base import Positions
 
 
-class Spilled:
+class SpillFiles:
     """The rows added to each number, in files of a folder that have this name; one is open for each number."""
 
     def __init__(self, folder: Path, name: str) -> None:

@@ -19,7 +19,7 @@ from indexer.batch.arrow import column_of, numbers_of
 from indexer.batch.clusters.grouping import SPREAD_BITS, found_by, nodes_in, spread, with_example
 from indexer.clustering.grouping import Bucket, connect
 from indexer.hamming.components import Components
-from indexer.matching.measures.tables import Comparison
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.rule import MatchRule
 from indexer.schemes.base import Positions
 
@@ -73,7 +73,7 @@ def verified(table: Any, rule: MatchRule, threads: int | None = None) -> Verifie
     labels = numbers_of(table["label"].combine_chunks())
     owners, firsts = np.unique(numbers_of(table["owner"].combine_chunks()), return_index=True)
     nodes = nodes_in(table.select(verified_by(rule)).take(column_of(firsts)).combine_chunks(), rule)
-    comparison, components = Comparison(rule, nodes.payloads), Components(len(nodes))
+    comparison, components = Comparer(rule, nodes.payloads), Components(len(nodes))
     spent, buckets = np.zeros(len(nodes), dtype=np.int64), list[Bucket]()
     for number in np.unique(labels >> SPREAD_BITS).tolist():
         inside = np.zeros(1 << SPREAD_BITS, dtype=np.bool_)

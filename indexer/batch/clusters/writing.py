@@ -21,7 +21,7 @@ from indexer.batch.arrow import (
     joined_of,
     scalar,
 )
-from indexer.batch.clusters.grouping import Clusters
+from indexer.batch.clusters.grouping import GroupedClusters
 from indexer.batch.form import Form, cluster_schema, read_footer, writer, written_footer
 from indexer.batch.reading import CLUSTERS, batches_of, older_clusters
 from indexer.batch.sketches.inputs import SKETCHES
@@ -36,7 +36,7 @@ DECIDED = ("keep", "duplicate_of", "duplicate_similarity")
 
 
 @dataclass(slots=True)
-class Figures:
+class ClusteringFigures:
     """The figures of what was found in some partitions: see `indexer.batch.clusters.grouping.Clusters`.
 
     How documents are dealt to partitions changes nothing but the comparisons that a bucket or a component took.
@@ -51,7 +51,7 @@ class Figures:
     components: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, found: Clusters) -> Figures:
+    def of(cls, found: GroupedClusters) -> ClusteringFigures:
         """Those of one partition."""
         sizes = [size for size in found.sizes if size > 1]
         return cls(
@@ -59,7 +59,7 @@ class Figures:
             found.components,
         )  # fmt: skip
 
-    def add(self, other: Figures) -> None:
+    def add(self, other: ClusteringFigures) -> None:
         """Take in those of other partitions."""
         self.clusters += other.clusters
         self.clustered += other.clustered
@@ -116,7 +116,7 @@ class Counts:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundClusters:
     """The clusters of documents in a row: document i is in number `of[i]` of them, -1 for one that is alone.
 
     It is removed for number `repeats[i]` of those that are `kept`, -1 for one that is kept itself.
@@ -136,12 +136,12 @@ class Found:
     kept: list[str] = field(default_factory=list)
 
     @classmethod
-    def alone(cls, count: int) -> Found:
+    def alone(cls, count: int) -> FoundClusters:
         """The state before any clusters are known: each document is alone."""
         none, nowhere = np.full(count, -1, dtype=np.int64), np.full(count, np.nan)
         return cls(none, np.ones(count), np.ones(count, dtype=np.bool_), nowhere, none.copy(), nowhere.copy())
 
-    def add(self, clusters: Clusters) -> None:
+    def add(self, clusters: GroupedClusters) -> None:
         """Take in the clusters of a partition, whose positions are places in the row."""
         places = clusters.positions
         self.of[places] = clusters.of + len(self.ids)
@@ -157,24 +157,24 @@ class Found:
         self.origins += clusters.origins
         self.kept += clusters.kept
 
-    def part(self, start: int, stop: int) -> Found:
+    def part(self, start: int, stop: int) -> FoundClusters:
         """Those of some documents of the row."""
         inside = slice(start, stop)
-        return Found(
+        return FoundClusters(
             self.of[inside], self.similarity[inside], self.canonical[inside], self.to_before[inside],
             self.repeats[inside], self.to_kept[inside], self.ids, self.names, self.sizes, self.origins, self.before,
             self.kept,
         )  # fmt: skip
 
 
-class Rows:
+class ClusterRows:
     """The rows of files of clusters, of documents by their places among those of which clusters were found.
 
     `gone` are documents in whose place a later one counts. With `against` columns say what new documents repeat; those
     of an older batch repeat nothing, because that was said when they came, and are kept or not as it was decided then.
     """
 
-    def __init__(self, found: Found, gone: npt.NDArray[np.bool_], *, against: bool) -> None:
+    def __init__(self, found: FoundClusters, gone: npt.NDArray[np.bool_], *, against: bool) -> None:
         self.schema = cluster_schema(against=against)
         self._found, self._gone = found, gone
         # One more before the first, for those that are alone.
@@ -227,7 +227,14 @@ class Rows:
 
 
 def write_clusters(
-    path: Path, target: Path, rows: Rows, form: Form, more: Mapping[str, Any], *, place: int, is_older: bool = False
+    path: Path,
+    target: Path,
+    rows: ClusterRows,
+    form: Form,
+    more: Mapping[str, Any],
+    *,
+    place: int,
+    is_older: bool = False,
 ) -> Counts:
     """Write the clusters of a file of sketches to `target`, which is there when it is complete.
 

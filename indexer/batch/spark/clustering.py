@@ -13,7 +13,7 @@ import numpy as np
 
 from indexer.batch.arrow import arrow, column_of, column_of_strings, compute, flags_of, numbers_of, present_in
 from indexer.batch.clusters.clustering import (
-    Wanted,
+    ClusteringOptions,
     finished_in,
     remove_stale,
     rules_of,
@@ -22,7 +22,7 @@ from indexer.batch.clusters.clustering import (
     target_of,
 )
 from indexer.batch.clusters.grouping import columns_of, compared, found_by
-from indexer.batch.clusters.writing import Counts, Figures, Found, Rows, write_clusters
+from indexer.batch.clusters.writing import ClusteringFigures, ClusterRows, Counts, FoundClusters, write_clusters
 from indexer.batch.form import cluster_schema, sketch_schema
 from indexer.batch.reading import OLDER, TEXT_COLUMNS, Differing, Sketched, id_hashes
 from indexer.batch.spark import tasks
@@ -98,7 +98,7 @@ def read_labelled(batches: Iterable[Any], folder: Folder, columns: Sequence[str]
             yield _with(tasks.spark_batch(batch.select(list(columns)).take(places)), **numbers)
 
 
-def write_files(batches: Iterable[Any], folder: Folder, out: str, wanted: Wanted) -> Iterator[Any]:
+def write_files(batches: Iterable[Any], folder: Folder, out: str, wanted: ClusteringOptions) -> Iterator[Any]:
     """Write the clusters of files, whose documents of clusters come sorted by file; gives what is said of them."""
     for (number,), rows in tasks.runs(batches, ("file",)):
         if number < 0:
@@ -108,14 +108,14 @@ def write_files(batches: Iterable[Any], folder: Folder, out: str, wanted: Wanted
         yield arrow.RecordBatch.from_arrays([column_of_strings([json.dumps(asdict(counts))])], schema=_SAID)
 
 
-def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: Wanted) -> Counts:
+def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: ClusteringOptions) -> Counts:
     sketched = folder.sketched
     count = int(sketched.offsets[number + 1] - sketched.offsets[number])
     [(_, places)] = _rows([rows.filter(rows["number"].is_valid()).combine_chunks().to_batches()[0]])
     gone = np.zeros(count, dtype=np.bool_)
     gone[places & ((1 << _ROW_BITS) - 1)] = True
     members = rows.filter(rows["cluster"].is_valid()).combine_chunks()
-    written = Rows(_found(members, count), gone, against=bool(wanted.against))
+    written = ClusterRows(_found(members, count), gone, against=bool(wanted.against))
     is_older, target = number < sketched.older, target_of(sketched, number, out)
     counts = write_clusters(
         sketched.files[number], target, written, sketched.form, rules_of(wanted), place=0, is_older=is_older
@@ -127,9 +127,9 @@ def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: Wanted
     return counts
 
 
-def _found(members: Any, count: int) -> Found:
+def _found(members: Any, count: int) -> FoundClusters:
     """The clusters of the documents of a file, of which some are members of one."""
-    known = Found.alone(count)
+    known = FoundClusters.alone(count)
     if not members.num_rows:
         return known
     places = numbers_of(members["owner"].combine_chunks()) & ((1 << _ROW_BITS) - 1)
@@ -169,7 +169,9 @@ class _Files(Documents):
         return _read_at(labels, self._folder, columns, self._run.partitions)
 
 
-def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: int = MOST_JOINED) -> dict[str, Any]:
+def cluster(
+    spark: Any, folder: str, out: str, wanted: ClusteringOptions, *, most_joined: int = MOST_JOINED
+) -> dict[str, Any]:
     """The work of `indexer.batch.clusters.clustering.cluster` by tasks of Spark: the same files, the same figures.
 
     Both folders have to be there under the same names on all machines. `wanted.parts` is how many partitions what is
@@ -197,11 +199,11 @@ def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: i
         clusters = clusters.withColumn("file", number.otherwise(functions.shiftright("owner", _ROW_BITS)))
         every = clusters.unionByName(files.withColumn("file", functions.col("number")), allowMissingColumns=True)
         dealt = every.repartition(count, "file").sortWithinPartitions("file", "owner")
-        figures, counts = Figures(), Counts(differing=differing.count)
+        figures, counts = ClusteringFigures(), Counts(differing=differing.count)
         for row in mapped(dealt, write_files, _SAID, given, out, wanted).collect():
             said = json.loads(row["said"])
             if "clusters" in said:
-                figures.add(Figures(**said))
+                figures.add(ClusteringFigures(**said))
             else:
                 counts.add(Counts(**said))
         remove_stale(sketched, out)

@@ -128,7 +128,7 @@ def clusters(  # noqa: PLR0913 - they are options of the command
     else:
         every = every.withColumn(_REPLACED, functions.lit(False))
     with plain_errors():
-        clustered = found(_Table(every.where(f"not {_REPLACED}"), run, _written(known)[1]), run, Kept())
+        clustered = found(_Documents(every.where(f"not {_REPLACED}"), run, _written(known)[1]), run, Kept())
     return _with_clusters(every, clustered, run)
 
 
@@ -153,7 +153,7 @@ def _with_older(new: Any, older: Any) -> Any:
     return with_clusters.unionByName(fresh)
 
 
-class _Table(Documents):
+class _Documents(Documents):
     """Documents of a DataFrame; a hash of the id tells them apart, and where it doesn't, they are only compared once
     more.
     """

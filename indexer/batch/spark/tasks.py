@@ -30,7 +30,7 @@ from indexer.batch.clusters.grouping import OLDER_KEEP, clusters_of, compared, r
 from indexer.batch.clusters.scattering import Forest, connected, scattered
 from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
 from indexer.batch.clusters.verifying import shared, verified
-from indexer.batch.clusters.writing import Figures
+from indexer.batch.clusters.writing import ClusteringFigures
 from indexer.batch.form import Making
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched
@@ -279,18 +279,18 @@ def share(batches: Iterable[Any]) -> Iterator[Any]:
 
 def verify(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
     """As few pairs as join what is near in buckets, in VERIFIED; documents come with `owner` and sorted by `label`."""
-    forest, figures = Forest(), Figures()
+    forest, figures = Forest(), ClusteringFigures()
     for table in whole_runs(batches):
         found = verified(table, rule, 1)
         forest.add(found.one, found.other)
-        figures.add(Figures(comparisons=found.comparisons, buckets=found.buckets))
+        figures.add(ClusteringFigures(comparisons=found.comparisons, buckets=found.buckets))
     for batch in _pairs(*forest.pairs(), changed=0):
         none = arrow.nulls(batch.num_rows, arrow.string())
         yield arrow.RecordBatch.from_arrays([*batch.columns, none], schema=VERIFIED)
     yield _said(figures, VERIFIED)
 
 
-def _said(figures: Figures, schema: Any) -> Any:
+def _said(figures: ClusteringFigures, schema: Any) -> Any:
     """A row that has nothing but figures, in the last column."""
     nothing = [arrow.nulls(1, field.type) for field in schema][:-1]
     return arrow.RecordBatch.from_arrays([*nothing, column_of_strings([json.dumps(figures.said())])], schema=schema)
@@ -306,14 +306,14 @@ def group(
     by_arrival: bool,
 ) -> Iterator[Any]:
     """The clusters of documents, in FOUND; they come with their `owner` and sorted by `label`, their component."""
-    figures = Figures()
+    figures = ClusteringFigures()
     for table in whole_runs(batches):
         rows = np.arange(table.num_rows)
         owners = table["owner"].combine_chunks()
         arrivals = numbers_of(owners) if by_arrival else None
         given = table.drop_columns(["owner", "label"])
         found = clusters_of(given, rows, rule, canonical, radius, 1, arrivals=arrivals)
-        figures.add(Figures.of(found))
+        figures.add(ClusteringFigures.of(found))
         members = column_of(found.positions)
         names = [column_of_strings(each).take(column_of(found.of)) for each in (found.ids, found.names, found.before)]
         names = [each.cast(arrow.string()) for each in names]

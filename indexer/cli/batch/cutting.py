@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowFields:
     """The fields of rows and lines that are read; None for the usual ones."""
 
     text_field: str | None
@@ -28,7 +28,7 @@ class Rows:
 
 
 row_options = Group(
-    Rows,
+    RowFields,
     click.option("--text-field", metavar="NAME", help="The field or column with the text.  [default: text]"),
     click.option(
         "--id-field", metavar="NAME", help="The field or column with the id.  [default: id; without one, file and row]"
@@ -49,7 +49,7 @@ class Cut:
     out: str | None
     least_left: int
 
-    def asked(self, rows: Rows) -> Cutting:
+    def asked(self, rows: RowFields) -> Cutting:
         """The same for `indexer.batch.cutting.cut_passages`."""
         from indexer.batch.cutting import Cutting
         from indexer.ingest.readers import ColumnNames
@@ -109,7 +109,7 @@ dropped_words (more words, of these), seconds, out and list (null without --out)
 @cut_options
 @row_options
 @json_option
-def passages_command(paths: tuple[str, ...], cut: Cut, rows: Rows, json: bool) -> None:
+def passages_command(paths: tuple[str, ...], cut: Cut, rows: RowFields, json: bool) -> None:
     """Count, and with --out cut, the passages that documents repeat, except where they first stand."""
     from indexer.batch.cutting import cut_file, cut_passages
 

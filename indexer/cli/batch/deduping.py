@@ -23,7 +23,7 @@ from indexer.text.counts import counted
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class DedupeOptions:
     """The place that documents go to, what they are compared with, which of them count, and where the work is done."""
 
     writing: BatchOutput
@@ -35,7 +35,7 @@ class Judging:
 
 
 judging_options = Group(
-    Judging,
+    DedupeOptions,
     writing_options,
     click.option(
         "--time-field",
@@ -95,7 +95,7 @@ Sketches and clusters are in OUT.batch: an interrupted run goes on from there, a
 @json_option
 def dedupe(
     paths: tuple[str, ...],
-    judging: Judging,
+    judging: DedupeOptions,
     match: str | None,
     clustering: ClusterOptions,
     walk: Walk,

@@ -45,7 +45,7 @@ class Task(_TaskType):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class SketchOptions:
     """The folder for sketches, the share of the work that is done, and what else is noted of documents."""
 
     out: str
@@ -55,7 +55,7 @@ class Batch:
 
 
 batch_options = Group(
-    Batch,
+    SketchOptions,
     click.option("--out", required=True, type=A_FOLDER, metavar="DIR", help="The folder to write to."),
     click.option(
         "--time-field",
@@ -99,7 +99,7 @@ machine can't see (another machine's disk, an unmounted one, an object store) is
 @talk_options
 def sketch(
     paths: tuple[str, ...],
-    batch: Batch,
+    batch: SketchOptions,
     walk: Walk,
     making: Fingerprinting,
     extraction: Extraction,

@@ -14,7 +14,7 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.records import Uncompared, Unread
-    from indexer.library.rules import MatchRule, Wanted, Way
+    from indexer.library.rules import MatchRule, RuleRequest, Way
 
 # This many documents are named that could not be verified.
 _SHOWN = 5
@@ -56,11 +56,11 @@ class Matching:
     explain: bool
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> RuleRequest:
         """The rule that the options ask for."""
-        from indexer.library.rules import Wanted
+        from indexer.library.rules import RuleRequest
 
-        return Wanted(
+        return RuleRequest(
             match=self.match,
             distance=self.distance,
             scheme=self.scheme,

@@ -20,7 +20,7 @@ from indexer.text.hiding import shown_name, without_credentials
 from indexer.text.remarks import Level, in_json, remark
 
 if TYPE_CHECKING:
-    from indexer.matching.lookups import Match
+    from indexer.matching.lookups import NearDocument
 
 printable = visible.printable
 # Cells of a terminal: between two columns, and what a column has at least.
@@ -174,7 +174,7 @@ def record_json(record: Record) -> dict[str, Any]:
     }
 
 
-def match_json(match: Match) -> dict[str, Any]:
+def match_json(match: NearDocument) -> dict[str, Any]:
     """A match: its similarity, the bits of the simhash, its label, of a rule of parts the shares, and the record."""
     shares = dict(zip(("of_query", "of_match"), match.shares, strict=True)) if match.shares else None
     return {

@@ -55,7 +55,7 @@ class Action:
 
 
 def update(place: Ref, change: Mapping[str, Any], conditions: Mapping[str, Any]) -> Action:
-    """The change of a document at (index, id, routing), as the body of an update has it; RefusedError as encoded()."""
+    """The change of a document at (index, id, routing), as the body of an update; InexactRecordError as encoded()."""
     return Action("update", place.index, place.id, place.routing, encoded(change), conditions)
 
 
@@ -65,7 +65,7 @@ def unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BulkOutcome:
     """The outcome of an action: its HTTP status, "created", "updated", "noop", "deleted", or an error.
 
     `again` says that the action was sent more than once, so that an earlier try may have done it; `seq_no` and
@@ -86,14 +86,14 @@ class Outcome:
         return 200 <= self.status < 300
 
 
-def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outcome]:
+def send(client: Client, actions: Sequence[Action], **params: str) -> list[BulkOutcome]:
     """Send actions, those again that the cluster had no room for; one outcome each, in order.
 
     StoreError where no answer comes within the limits of the client's retries, where some are still rejected at their
     end, and where a disk of the engine is full; what was done until then stays done. Items that are refused for another
     reason have their reason.
     """
-    outcomes: list[Outcome | None] = [None] * len(actions)
+    outcomes: list[BulkOutcome | None] = [None] * len(actions)
     left = list(range(len(actions)))
     began = time.monotonic()
     deadline = began + client.retry.limit
@@ -169,13 +169,13 @@ class _Tries:
         )
 
 
-def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
+def _outcome(item: Mapping[str, Any], again: bool) -> BulkOutcome:
     (detail,) = item.values()
     error = detail.get("error")
     reason = ": ".join(error_of(error)) if error else ""
     change = int(detail.get("_seq_no", -1)), int(detail.get("_primary_term", -1))
     index, result = str(detail.get("_index", "")), str(detail.get("result", ""))
-    return Outcome(int(detail["status"]), result, reason, index, again, *change)
+    return BulkOutcome(int(detail["status"]), result, reason, index, again, *change)
 
 
 def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:

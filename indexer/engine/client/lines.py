@@ -9,18 +9,18 @@ from typing import Any
 MAX_RECORD_BYTES = 16 << 20
 
 
-class RefusedError(Exception):
+class InexactRecordError(Exception):
     """A record that can't be stored exactly; the text is the reason."""
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
-    """A document's line; RefusedError for text that UTF-8 does not have and for what is too large."""
+    """A document's line; InexactRecordError for text that UTF-8 does not have and for what is too large."""
     try:
         line = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     except UnicodeEncodeError:
-        raise RefusedError(
+        raise InexactRecordError(
             "its id, source or title is not valid Unicode (a file name in another encoding?); rename the file"
         ) from None
     if len(line) > MAX_RECORD_BYTES:
-        raise RefusedError(f"id, titles and metadata take {len(line)} bytes, more than {MAX_RECORD_BYTES}")
+        raise InexactRecordError(f"id, titles and metadata take {len(line)} bytes, more than {MAX_RECORD_BYTES}")
     return line

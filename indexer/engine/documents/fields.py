@@ -23,7 +23,7 @@ _LONGEST_SOURCE = 8000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AnnotateOptions:
     """The options of a run: `fields` give the text, joined in this order, or the HTML to be extracted.
 
     Where they are not given they are those that the index remembers; others than those are refused unless
@@ -58,7 +58,7 @@ class Wanted:
     refresh: Refresh = "wait"
 
 
-def fields_of_run(client: Client, aside: Client | None, mappings: Mappings, wanted: Wanted) -> TextFields:
+def fields_of_run(client: Client, aside: Client | None, mappings: Mappings, wanted: AnnotateOptions) -> TextFields:
     """The fields as they stand in `_source`, those that are remembered where none are named.
 
     Raises UsageError where a field is not there, none is known, or others are remembered than those named.

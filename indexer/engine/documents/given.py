@@ -9,7 +9,7 @@ from typing import Any
 from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, in_flight, rounds, unchanged
 from indexer.engine.client.gets import item_at, multi_get, place_of
-from indexer.engine.client.lines import RefusedError
+from indexer.engine.client.lines import InexactRecordError
 from indexer.engine.client.names import reading_path
 from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
 from indexer.engine.documents.sinks import Done, Known, in_place
@@ -119,7 +119,7 @@ class OwnedIndex:
         for ref, record in left.items():
             try:
                 check_id(ref.id)
-            except RefusedError as error:
+            except InexactRecordError as error:
                 landed[ref] = Landed(record, "failed", str(error))
                 continue
             if ref.index or self._single:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, Action, send, update
 from indexer.engine.client.gets import item_at, place_of
-from indexer.engine.client.lines import RefusedError
+from indexer.engine.client.lines import InexactRecordError
 from indexer.engine.client.names import indices_of, matches
 from indexer.engine.index.bodies import ROOT, Bodies, is_owners, own_part, unpacked_digest
 from indexer.engine.index.mapping import named
@@ -68,7 +68,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """The result of writing a record, as an HTTP status and a reason."""
 
     done: Done
@@ -102,7 +102,7 @@ class Sink(ABC):
         """The stored state of each of these documents; their `_source` has this sink's `fields`."""
 
     @abstractmethod
-    def write(self, batch: list[Done]) -> list[Written]:
+    def write(self, batch: list[Done]) -> list[WriteResult]:
         """Store records; one result each, in order."""
 
     @abstractmethod
@@ -196,22 +196,24 @@ class InPlace(Sink):
             own=own,
         )
 
-    def write(self, batch: list[Done]) -> list[Written]:
+    def write(self, batch: list[Done]) -> list[WriteResult]:
         """See Sink.write."""
-        written: list[Written] = []
+        written: list[WriteResult] = []
         sent: list[Done] = []
         actions: list[Action] = []
         for done in batch:
             try:
                 actions.append(update(done.place, {"doc": {ROOT: self._fields(done)}}, done.conditions))
-            except RefusedError as error:
-                written.append(Written(done, _REFUSED, str(error)))
+            except InexactRecordError as error:
+                written.append(WriteResult(done, _REFUSED, str(error)))
                 continue
             sent.append(done)
         if self._store and not {action.index for action in actions} <= self._store.context.mappings.keys():
             self._store.context.require_mapped(anew=True)
         outcomes = send(self._client, actions) if actions else []
-        written += [Written(done, outcome.status, outcome.reason) for done, outcome in zip(sent, outcomes, strict=True)]
+        written += [
+            WriteResult(done, outcome.status, outcome.reason) for done, outcome in zip(sent, outcomes, strict=True)
+        ]
         if self._store:
             stored = [one.done.record.ref for one in written if one.status < 300]
             forget_failures(self._store.context.failures, stored)
@@ -303,14 +305,14 @@ class Sidecar(Sink):
         complete = bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.schemes)
         return Known(True, record.source_digest, record.source, record.title, complete=complete)
 
-    def write(self, batch: list[Done]) -> list[Written]:
+    def write(self, batch: list[Done]) -> list[WriteResult]:
         """See Sink.write."""
         assert self._store  # noqa: S101 a dry run writes nothing
         # An alias may have been moved or rolled over since the batch before.
         self._require_apart()
         records = [self._record(done) for done in batch]
         return [
-            Written(done, _REFUSED if result.status is PutStatus.FAILED else _DONE, result.reason)
+            WriteResult(done, _REFUSED if result.status is PutStatus.FAILED else _DONE, result.reason)
             for done, result in zip(batch, self._store.put(records), strict=True)
         ]
 

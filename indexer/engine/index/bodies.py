@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from indexer.engine.client.lines import RefusedError
+from indexer.engine.client.lines import InexactRecordError
 from indexer.engine.index.sketches import (
     FEATURES,
     PAYLOAD,
@@ -104,7 +104,7 @@ class Bodies:
     # Documents
 
     def fields(self, record: Record) -> dict[str, Any]:
-        """The fields under `neardup` for a record; RefusedError if it can't be stored exactly."""
+        """The fields under `neardup` for a record; InexactRecordError if it can't be stored exactly."""
         self._check(record)
         body: dict[str, Any] = {"tokens": record.tokens, "short": record.short}
         if fingerprint := record.fingerprint:
@@ -142,9 +142,9 @@ class Bodies:
 
     def _check(self, record: Record) -> None:
         if reason := refusal(self.info.every_scheme, record.sketches):
-            raise RefusedError(reason)
+            raise InexactRecordError(reason)
         if not 0 <= record.size <= _MAX_LONG or not 0 <= record.tokens <= _MAX_INTEGER:
-            raise RefusedError(f"size {record.size} or tokens {record.tokens} is out of range")
+            raise InexactRecordError(f"size {record.size} or tokens {record.tokens} is out of range")
 
     # Records
 
@@ -233,11 +233,12 @@ class Bodies:
 
 
 def packed_digest(digest: str) -> str:
-    """A digest of 32 hexadecimal digits in 22 characters of base64; others as they are. RefusedError for what would be
-    read as one.
+    """A digest of 32 hexadecimal digits in 22 characters of base64; others as they are.
+
+    Raises InexactRecordError for what would be read as one.
     """
     if _PACKED_DIGEST.fullmatch(digest):
-        raise RefusedError(f"{digest} would be read as another digest: write digests in hexadecimal digits")
+        raise InexactRecordError(f"{digest} would be read as another digest: write digests in hexadecimal digits")
     if not _HEXADECIMAL.fullmatch(digest):
         return digest
     return base64.urlsafe_b64encode(bytes.fromhex(digest)).rstrip(b"=").decode("ascii")
@@ -330,22 +331,22 @@ def _fits(cluster: Mapping[str, Any]) -> bool:
 
 
 def pack_json(value: Mapping[str, Any], name: str) -> str:
-    """JSON that reads back as an equal object; RefusedError, naming the field, for anything else."""
+    """JSON that reads back as an equal object; InexactRecordError, naming the field, for anything else."""
     try:
         text = json.dumps(dict(value), allow_nan=False, separators=(",", ":"))
         same = json.loads(text) == value
     except (TypeError, ValueError, RecursionError) as error:
-        raise RefusedError(f"{name} is not made of JSON types: {error}") from error
+        raise InexactRecordError(f"{name} is not made of JSON types: {error}") from error
     if not same:
-        raise RefusedError(f"{name} is not made of JSON types: it would not read back as it is")
+        raise InexactRecordError(f"{name} is not made of JSON types: it would not read back as it is")
     return text
 
 
 def check_id(name: str) -> None:
-    """RefusedError for an id that the engines don't take."""
+    """InexactRecordError for an id that the engines don't take."""
     size = len(name.encode("utf-8", "surrogatepass"))
     if not 0 < size <= MAX_ID_BYTES:
-        raise RefusedError(f"the id takes {size} bytes; the engine takes 1 to {MAX_ID_BYTES}")
+        raise InexactRecordError(f"the id takes {size} bytes; the engine takes 1 to {MAX_ID_BYTES}")
 
 
 def _true(value: Any) -> bool:

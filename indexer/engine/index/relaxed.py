@@ -27,7 +27,7 @@ _EXPANDED = "index.auto_expand_replicas"
 _FORBIDDEN = 403
 
 
-class Request(NamedTuple):
+class SettingsRequest(NamedTuple):
     """A request to make, and the reason for it."""
 
     why: str
@@ -87,7 +87,7 @@ def relax(client: Client, index: str) -> dict[str, str | None]:
     return former
 
 
-def requests(client: Client, index: str, former: Mapping[str, str | None] | None = None) -> list[Request]:
+def requests(client: Client, index: str, former: Mapping[str, str | None] | None = None) -> list[SettingsRequest]:
     """The steps that restore an index to what its note, or else `former`, says; none where there is nothing to restore.
 
     A setting that somebody has changed since stays as it is.
@@ -107,14 +107,14 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
     found_requests = []
     if back:
         why = f"put refreshes and replicas of {index} back to what they were before the bulk load"
-        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_settings", back))
+        found_requests.append(SettingsRequest(why, "PUT", f"{path_of(index)}/_settings", back))
     if note is not None:
         why = f"take the note of a bulk load out of the mapping of {index}"
-        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_mapping", _noting({})))
+        found_requests.append(SettingsRequest(why, "PUT", f"{path_of(index)}/_mapping", _noting({})))
     return found_requests
 
 
-def repairs(client: Client) -> list[Request]:
+def repairs(client: Client) -> list[SettingsRequest]:
     """The steps that restore every index, behind the name of a client's URL, that a bulk load has left behind."""
     mappings = read_mappings(client, reading_path(client.target.name))
     return [request for index in left(mappings) for request in requests(client, index)]

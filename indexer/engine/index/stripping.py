@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.bulk import Action, Outcome, send, unchanged, update
+from indexer.engine.client.bulk import Action, BulkOutcome, send, unchanged, update
 from indexer.engine.client.gets import place_of
 from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import ROOT, is_owners, own_part
@@ -32,14 +32,14 @@ class Stripper:
         self._client, self._names_in = client, names_in
         self.scripts = True
 
-    def strip(self, hits: Sequence[Mapping[str, Any]], *, owners: bool = False) -> list[Outcome]:
+    def strip(self, hits: Sequence[Mapping[str, Any]], *, owners: bool = False) -> list[BulkOutcome]:
         """The outcomes of stripping documents given with `_source`; of neardup's part `tokens` and `pending` suffice.
 
         With `owners` every one is deleted.
         """
         names = {index: self._names_in(index) for index in {hit["_index"] for hit in hits}}
 
-        def sent(places: Sequence[int]) -> list[Outcome]:
+        def sent(places: Sequence[int]) -> list[BulkOutcome]:
             chosen = [hits[place] for place in places]
             actions = [self._action(hit, names[hit["_index"]], owners) for hit in chosen]
             return send(self._client, actions) if actions else []

@@ -31,7 +31,7 @@ _PLAIN_NAME = re.compile(r"[\w.+-]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DashboardRequest:
     """One thing to do: a sentence, and the request; `body` are the saved objects that it imports."""
 
     why: str
@@ -80,12 +80,12 @@ class Dashboards:
         text = text.replace(_ID, spaced).replace(_INDEX, self.name)
         return [json.loads(line) for line in text.splitlines()]
 
-    def set_up(self) -> list[Request]:
+    def set_up(self) -> list[DashboardRequest]:
         """The request that puts the dashboards there, in place of those of an earlier time."""
         why = f"put the dashboards of {self.name} into {_PRODUCTS[self.product]}"
-        return [Request(why, "POST", self._path("/api/saved_objects/_import?overwrite=true"), self.objects())]
+        return [DashboardRequest(why, "POST", self._path("/api/saved_objects/_import?overwrite=true"), self.objects())]
 
-    def removal(self) -> list[Request]:
+    def removal(self) -> list[DashboardRequest]:
         """The requests that take away the objects that are there, those that need others first."""
         steps = []
         for saved in reversed(self.objects()):
@@ -93,10 +93,10 @@ class Dashboards:
             path = self._path(f"/api/saved_objects/{kind}/{name}")
             if self._ask("GET", path).status != 404:
                 title = saved["attributes"]["title"]
-                steps.append(Request(f"take away the {kind} {title!r}", "DELETE", path))
+                steps.append(DashboardRequest(f"take away the {kind} {title!r}", "DELETE", path))
         return steps
 
-    def carry_out(self, steps: Sequence[Request]) -> Iterator[str]:
+    def carry_out(self, steps: Sequence[DashboardRequest]) -> Iterator[str]:
         """Do the steps; a sentence for each one that is done. StoreError where one is refused."""
         for step in steps:
             if step.body is None:

@@ -13,7 +13,7 @@ from indexer.engine.index.files import load, meta
 from indexer.engine.index.mapping import TEXTS, IndexMapping, Mappings, read_mappings
 from indexer.engine.index.source_fields import source_paths
 from indexer.engine.index.texts import OWN, notes_with
-from indexer.engine.setup.provision import Step, put_new
+from indexer.engine.setup.provision import SetupStep, put_new
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
 from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC
@@ -46,7 +46,7 @@ class Pipelines:
 
     def set_up(
         self, info: StoreInfo, fields: Sequence[str] = (), *, default: str | None = None, final: str | None = None
-    ) -> list[Step]:
+    ) -> list[SetupStep]:
         """The steps left to do so that both pipelines are there, and are the index's default or final one where asked.
 
         `info` is that of a new store; an index that is one keeps its own. `fields` hold the text: where none are named
@@ -68,7 +68,7 @@ class Pipelines:
                 steps += self._use(place, self.id_of(kind), list(mappings))
         return steps
 
-    def removal(self, *, asked: bool) -> list[Step]:
+    def removal(self, *, asked: bool) -> list[SetupStep]:
         """The steps that take the pipelines away; those that the user may not see are passed over, unless asked for."""
         steps = []
         ours = {self.id_of(kind) for kind in KINDS}
@@ -76,7 +76,7 @@ class Pipelines:
             used = {name: None for name in _SETTINGS.values() if settings.get(name) in ours}
             if used:
                 why = f"let {index} do without neardup's pipelines"
-                steps.append(Step(why, "PUT", f"{path_of(index)}/_settings", used))
+                steps.append(SetupStep(why, "PUT", f"{path_of(index)}/_settings", used))
         for kind in KINDS:
             try:
                 there = self._there(kind)
@@ -85,7 +85,7 @@ class Pipelines:
                     raise
                 continue
             if there and _is_own(there):
-                steps.append(Step(f"delete the pipeline {self.id_of(kind)}", "DELETE", self._path(kind)))
+                steps.append(SetupStep(f"delete the pipeline {self.id_of(kind)}", "DELETE", self._path(kind)))
         return steps
 
     def examine(self) -> tuple[list[str], str]:
@@ -163,7 +163,7 @@ class Pipelines:
         first = next((each for each in known if each), TextFields(DEFAULT_FIELDS))
         return self._paths(mappings, fields or first.names)
 
-    def _notes(self, mappings: Mappings, info: StoreInfo, fields: TextFields) -> list[Step]:
+    def _notes(self, mappings: Mappings, info: StoreInfo, fields: TextFields) -> list[SetupStep]:
         """The steps that let each index remember these fields, unless it does."""
         steps = []
         for index, mapping in mappings.items() or [(self.name, IndexMapping(self.name, {}))]:
@@ -178,7 +178,7 @@ class Pipelines:
             }
             body = {"_meta": mapping.meta_with(own)}
             why = f"note in the mapping of {index} that its texts stand in {', '.join(fields.names)}"
-            steps.append(Step(why, "PUT", f"{path_of(index)}/_mapping", body, describes=index, optional=True))
+            steps.append(SetupStep(why, "PUT", f"{path_of(index)}/_mapping", body, describes=index, optional=True))
         return steps
 
     def _paths(self, mappings: Mappings, fields: Sequence[str]) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class Pipelines:
             paths += source_paths(mappings, [field], self.shown) if field.partition(".")[0] in mapped else [field]
         return tuple(dict.fromkeys(paths))
 
-    def _pipeline(self, kind: str, wanted: Mapping[str, Any]) -> Step | None:
+    def _pipeline(self, kind: str, wanted: Mapping[str, Any]) -> SetupStep | None:
         there = self._there(kind)
         if there is not None:
             if not _is_own(there):
@@ -204,7 +204,7 @@ class Pipelines:
                 return None
         return put_new(f"the pipeline {self.id_of(kind)}", self._path(kind), wanted, new=there is None)
 
-    def _use(self, place: str, name: str, indices: Sequence[str]) -> list[Step]:
+    def _use(self, place: str, name: str, indices: Sequence[str]) -> list[SetupStep]:
         """Make a pipeline the default or final one of each index that has none."""
         setting, steps, present_settings = _SETTINGS[place], [], self._settings()
         for index in indices or [self.name]:
@@ -217,8 +217,8 @@ class Pipelines:
             if present != name:
                 why = f"make {name} the {place} pipeline of {index}"
                 path = f"{path_of(index)}/_settings"
-                undo = Step(f"let {index} do without it again", "PUT", path, {setting: None})
-                steps.append(Step(why, "PUT", path, {setting: name}, undo=undo))
+                undo = SetupStep(f"let {index} do without it again", "PUT", path, {setting: None})
+                steps.append(SetupStep(why, "PUT", path, {setting: name}, undo=undo))
         return steps
 
 

@@ -31,7 +31,7 @@ SIDES = {"failures": set(FAILURE_PROPERTIES), "clusters": set(CLUSTER_PROPERTIES
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SetupStep:
     """One thing to do: a sentence, and the request.
 
     `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole, `describes` one
@@ -47,7 +47,7 @@ class Step:
     deletes: str = ""
     describes: str = ""
     optional: bool = False
-    undo: Step | None = None
+    undo: SetupStep | None = None
 
     def request(self) -> str:
         """The request as consoles and people write it; for documents that are stripped one of many."""
@@ -69,7 +69,7 @@ class Provision:
             raise UsageError(f"{self.shown}: set up one index, alias or data stream; a pattern is only for reading")
         self.template = f"neardup-{self.name}"
 
-    def set_up(self, info: StoreInfo, *, shards: int | None = None, replicas: int | None = None) -> list[Step]:
+    def set_up(self, info: StoreInfo, *, shards: int | None = None, replicas: int | None = None) -> list[SetupStep]:
         """The steps left to do so that the store is there; none if all is done.
 
         `info` is that of a new store, with its schemes; one that is there keeps its own.
@@ -96,7 +96,7 @@ class Provision:
             return [*steps, self._index_template(info, composed, shards, replicas), self._new_index(info)]
         return steps + self.fields(info)
 
-    def fields(self, info: StoreInfo, added: Sequence[SchemeInfo] = ()) -> list[Step]:
+    def fields(self, info: StoreInfo, added: Sequence[SchemeInfo] = ()) -> list[SetupStep]:
         """The steps left to do so that every index that is there has neardup's fields; raises as set_up().
 
         `added` are schemes that come to those of the store, so that there is room for all or nothing is added.
@@ -119,7 +119,7 @@ class Provision:
             return None
         return sorted(indices.schemes())
 
-    def removal(self) -> list[Step]:
+    def removal(self) -> list[SetupStep]:
         """The steps that take away everything that set-up and commands added for this name, and nothing else.
 
         StoreError where an index behind the name is closed, so that no removal ends half-way.
@@ -133,31 +133,33 @@ class Provision:
             side = f"{self.name}-neardup-{suffix}"
             mappings = read_mappings(self.client, path_of(side)[1:])
             if side in mappings and set(mappings[side].properties) <= known:
-                steps.append(Step(f"delete the index of {suffix}", "DELETE", path_of(side)))
+                steps.append(SetupStep(f"delete the index of {suffix}", "DELETE", path_of(side)))
         return steps + self._templates()
 
-    def _templates(self) -> list[Step]:
+    def _templates(self) -> list[SetupStep]:
         """The steps that take the templates away, unless others have made something else of them, or use them."""
         steps = []
         templates = (self._get("/_index_template") or {}).get("index_templates", [])
         users = {template["name"]: template["index_template"] for template in templates}
         if self._is_own_template(users.get(self.template)):
             del users[self.template]
-            steps.append(Step("delete the index template", "DELETE", f"/_index_template{path_of(self.template)}"))
+            steps.append(SetupStep("delete the index template", "DELETE", f"/_index_template{path_of(self.template)}"))
         used = {name for template in users.values() for name in template.get("composed_of", ())}
         known = (self._get(f"/_component_template/{COMPONENT}*") or {}).get("component_templates", [])
         for template in known:
             name, there = template["name"], template["component_template"]
             if name not in used and (_is_own_component(there) if name == COMPONENT else _is_of_scheme(name, there)):
-                steps.append(Step(f"delete the component template {name}", "DELETE", f"/_component_template/{name}"))
+                steps.append(
+                    SetupStep(f"delete the component template {name}", "DELETE", f"/_component_template/{name}")
+                )
         return steps
 
-    def carry_out(self, steps: list[Step]) -> Iterator[str]:
+    def carry_out(self, steps: list[SetupStep]) -> Iterator[str]:
         """Do the steps; a sentence for each one that is done. StoreError where the cluster refuses one.
 
         What was new before it is taken away again then, so that templates are not left without their index.
         """
-        undone: list[Step] = []
+        undone: list[SetupStep] = []
         try:
             for step in steps:
                 yield self._carry_out(step, undone)
@@ -167,7 +169,7 @@ class Provision:
                     yield self._carry_out(step, [])
             raise
 
-    def _carry_out(self, step: Step, undone: list[Step]) -> str:
+    def _carry_out(self, step: SetupStep, undone: list[SetupStep]) -> str:
         """Do one step; the step that takes it back is added to `undone`, unless somebody else was faster."""
         if step.strips:
             return f"{step.why}: {Stripping(self.client, step.strips).run()}"
@@ -185,7 +187,7 @@ class Provision:
                 raise StoreError(f"{self.shown}: can't {step.why}: {error.reason}") from error
         return step.why
 
-    def _body(self, step: Step) -> Mapping[str, Any] | None:
+    def _body(self, step: SetupStep) -> Mapping[str, Any] | None:
         if not step.describes or step.body is None:
             return step.body
         # The documents may have taken hours since the step was planned.
@@ -228,7 +230,7 @@ class Provision:
 
     # Setting up
 
-    def _component(self, info: StoreInfo) -> list[Step]:
+    def _component(self, info: StoreInfo) -> list[SetupStep]:
         wanted = load("component-template")
         wanted["template"]["mappings"]["_meta"] = {ROOT: meta(info)}
         wanted["version"] = MAPPING_VERSION
@@ -267,7 +269,7 @@ class Provision:
 
     def _index_template(
         self, info: StoreInfo, composed: Sequence[str], shards: int | None, replicas: int | None
-    ) -> Step:
+    ) -> SetupStep:
         there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
         if there and not self._is_own_template(there[0]["index_template"]):
             raise UsageError(
@@ -281,16 +283,16 @@ class Provision:
         body["template"]["settings"]["index"] = {name: value for name, value in given.items() if value is not None}
         return put_new("the index template", f"/_index_template{path_of(self.template)}", body, new=not there)
 
-    def _new_index(self, info: StoreInfo) -> Step:
+    def _new_index(self, info: StoreInfo) -> SetupStep:
         inside = {scheme.name: {"properties": sketch_properties(scheme, doc_values=False)} for scheme in info.schemes}
         body: dict[str, Any] = {"mappings": {"_meta": {ROOT: meta(info, made_index=True)}}}
         if inside:
             body["mappings"]["properties"] = {ROOT: {**properties()[ROOT], "properties": inside}}
         path = path_of(self.name)
-        undo = Step(f"delete the index {self.name} again", "DELETE", path, deletes=self.name)
-        return Step(f"make the index {self.name}", "PUT", path, body, undo=undo)
+        undo = SetupStep(f"delete the index {self.name} again", "DELETE", path, deletes=self.name)
+        return SetupStep(f"make the index {self.name}", "PUT", path, body, undo=undo)
 
-    def _existing(self, mapping: IndexMapping, info: StoreInfo, schemes: Collection[SchemeInfo]) -> list[Step]:
+    def _existing(self, mapping: IndexMapping, info: StoreInfo, schemes: Collection[SchemeInfo]) -> list[SetupStep]:
         """The steps that add what one index lacks, also of the schemes that another index behind the name has."""
         known = mapping.info(self.shown)
         if known:
@@ -312,26 +314,26 @@ class Provision:
         inside = {ROOT: {**fields[ROOT], "properties": missing}}
         body = {"_meta": mapping.meta_with(own), "properties": inside}
         why = f"add neardup's fields to the mapping of {mapping.index}"
-        return [Step(why, "PUT", f"{path_of(mapping.index)}/_mapping", body, describes=mapping.index)]
+        return [SetupStep(why, "PUT", f"{path_of(mapping.index)}/_mapping", body, describes=mapping.index)]
 
     # Removing
 
-    def _removal_of(self, mapping: IndexMapping) -> list[Step]:
+    def _removal_of(self, mapping: IndexMapping) -> list[SetupStep]:
         name = mapping.index
         if not mapping.entry:
             return []
         if is_made(self.client, mapping):
             why = f"delete the index {name}, which neardup made and nobody else filled"
-            return [Step(why, "DELETE", path_of(name), deletes=name)]
+            return [SetupStep(why, "DELETE", path_of(name), deletes=name)]
         body = {"_meta": mapping.meta_with(None)}
         why = (
             f"forget neardup in _meta of {name} (a mapping can't give up fields: the names stay until the next reindex)"
         )
-        forget = Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)
+        forget = SetupStep(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)
         if reason := lost(self.client, mapping):
             self._require_no_record(name, reason)
             return [forget]
-        return [Step(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name), forget]
+        return [SetupStep(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name), forget]
 
     def _require_no_record(self, name: str, reason: str) -> None:
         if self.client.count(path_of(name)[1:], is_record()):
@@ -342,10 +344,10 @@ class Provision:
             )
 
 
-def put_new(what: str, path: str, body: Mapping[str, Any], *, new: bool = True) -> Step:
+def put_new(what: str, path: str, body: Mapping[str, Any], *, new: bool = True) -> SetupStep:
     """A template or a pipeline to put; one that is `new` goes again where a later step is refused."""
-    undo = Step(f"delete {what} again", "DELETE", path) if new else None
-    return Step(f"put {what}", "PUT", path, body, undo=undo)
+    undo = SetupStep(f"delete {what} again", "DELETE", path) if new else None
+    return SetupStep(f"put {what}", "PUT", path, body, undo=undo)
 
 
 def _schemes(indices: Mappings, info: StoreInfo) -> list[SchemeInfo]:

@@ -10,7 +10,7 @@ from indexer.engine.client.bulk import (
     BATCH_RECORDS,
     ROUNDS,
     Action,
-    Outcome,
+    BulkOutcome,
     batches,
     in_flight,
     pause,
@@ -20,7 +20,7 @@ from indexer.engine.client.bulk import (
     update,
 )
 from indexer.engine.client.gets import item_at, multi_get, place_of, version_of
-from indexer.engine.client.lines import RefusedError, encoded
+from indexer.engine.client.lines import InexactRecordError, encoded
 from indexer.engine.index.bodies import (
     OWNERS_FIELD,
     ROOT,
@@ -49,7 +49,7 @@ _FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _StoredRecord:
     """A record to be stored: what stands under neardup, and the encoded document that it makes."""
 
     ref: Ref
@@ -79,7 +79,7 @@ class WritePart(StorePart):
         try:
             yield from in_flight(
                 self._put_batch,
-                batches(rows, lambda row: len(row.document) if isinstance(row, _Row) else 0),
+                batches(rows, lambda row: len(row.document) if isinstance(row, _StoredRecord) else 0),
                 lambda row: row.ref,
             )
         finally:
@@ -90,7 +90,7 @@ class WritePart(StorePart):
             self.context.show()
             self._settled_once = True
 
-    def _row(self, record: Record) -> _Row | PutResult:
+    def _row(self, record: Record) -> _StoredRecord | PutResult:
         try:
             check_id(record.ref.id)
             fields = self.context.bodies.fields(record)
@@ -98,14 +98,14 @@ class WritePart(StorePart):
             if self.context.data_stream:
                 body = {"@timestamp": record.indexed_at or "1970-01-01T00:00:00Z", **body}
             encoded({"_id": record.ref.id, "routing": record.ref.routing})
-            return _Row(record.ref, fields, encoded(body))
-        except RefusedError as error:
+            return _StoredRecord(record.ref, fields, encoded(body))
+        except InexactRecordError as error:
             return PutResult(record.ref, PutStatus.FAILED, str(error))
 
-    def _put_batch(self, batch: list[_Row | PutResult]) -> list[PutResult]:
+    def _put_batch(self, batch: list[_StoredRecord | PutResult]) -> list[PutResult]:
         self.context.require_mapped(self.context.info.schemes, anew=True)
         # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
-        last = {row.ref: row for row in batch if isinstance(row, _Row)}
+        last = {row.ref: row for row in batch if isinstance(row, _StoredRecord)}
         done = self._store_rows(list(last.values()))
         self.context.unseen = True
         stored = [ref for ref, result in done.items() if result.status is not PutStatus.FAILED]
@@ -123,7 +123,7 @@ class WritePart(StorePart):
             seen.add(row.ref)
         return results
 
-    def _store_rows(self, rows: list[_Row]) -> dict[Ref, PutResult]:
+    def _store_rows(self, rows: list[_StoredRecord]) -> dict[Ref, PutResult]:
         """Create what is new, replace what is there: only what stands under neardup, where it lies."""
         done: dict[Ref, PutResult] = {}
         places: dict[Ref, Ref] = {}
@@ -145,7 +145,7 @@ class WritePart(StorePart):
             done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason, passing=True)
         return done
 
-    def _look(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> None:
+    def _look(self, rows: list[_StoredRecord], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> None:
         """The places of documents behind an alias or in a data stream, put into `places`; ambiguous ids fail."""
         for row, lie in self._lying(rows):
             if len(lie) > 1:
@@ -154,7 +154,7 @@ class WritePart(StorePart):
             elif lie:
                 places[row.ref] = lie[0]
 
-    def _lying(self, rows: Sequence[_Row]) -> Iterator[tuple[_Row, list[Ref]]]:
+    def _lying(self, rows: Sequence[_StoredRecord]) -> Iterator[tuple[_StoredRecord, list[Ref]]]:
         """Each document that names no index itself, with the places that a search shows."""
         unplaced = [row for row in rows if not row.ref.index]
         known = self.lookup.locate([row.ref.id for row in unplaced])
@@ -163,12 +163,12 @@ class WritePart(StorePart):
 
     def _create(
         self,
-        rows: list[_Row],
+        rows: list[_StoredRecord],
         places: dict[Ref, Ref],
         done: dict[Ref, PutResult],
         own: set[Ref],
         before: frozenset[str],
-    ) -> list[_Row]:
+    ) -> list[_StoredRecord]:
         """Create documents; those that are there already are left, with their places."""
         new = [row for row in rows if row.ref not in places]
         left = [row for row in rows if row.ref in places]
@@ -176,7 +176,7 @@ class WritePart(StorePart):
             return left
         name = self.context.name
         actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in new]
-        created: dict[Ref, tuple[_Row, Outcome]] = {}
+        created: dict[Ref, tuple[_StoredRecord, BulkOutcome]] = {}
         for row, outcome in zip(new, send(self.client, actions), strict=True):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
@@ -194,11 +194,11 @@ class WritePart(StorePart):
 
     def _undone(
         self,
-        created: Mapping[Ref, tuple[_Row, Outcome]],
+        created: Mapping[Ref, tuple[_StoredRecord, BulkOutcome]],
         before: frozenset[str],
         places: dict[Ref, Ref],
         done: dict[Ref, PutResult],
-    ) -> list[_Row]:
+    ) -> list[_StoredRecord]:
         """Take back what was created beside an older copy, which no search showed, in the index before a rollover.
 
         Those documents are left, with the places of the older copies; `before` is where documents had landed when they
@@ -233,8 +233,8 @@ class WritePart(StorePart):
         return left
 
     def _replace(
-        self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult], own: set[Ref]
-    ) -> list[_Row]:
+        self, rows: list[_StoredRecord], places: dict[Ref, Ref], done: dict[Ref, PutResult], own: set[Ref]
+    ) -> list[_StoredRecord]:
         """Replace what stands under neardup in documents that are there; those that are not are left."""
         known = [row for row in rows if row.ref in places]
         if not known:
@@ -311,7 +311,7 @@ class WritePart(StorePart):
                     source = hit["_source"][ROOT]
                     fields = annotation_fields(merged(annotations_of(source), changes[ref]), source.get("cluster"))
                     actions.append(update(place_of(hit), {"doc": {ROOT: fields}}, unchanged(hit)))
-                except RefusedError as error:
+                except InexactRecordError as error:
                     raise UsageError(f"{ref.id!r}: {error}") from error
                 asked.append(ref)
             self._require_whole(
@@ -434,7 +434,7 @@ class WritePart(StorePart):
                 raise StoreError(f"{self.context.shown}: {index}: {reason}; {act}")
 
 
-def _failed(row: _Row, outcome: Outcome) -> PutResult:
+def _failed(row: _StoredRecord, outcome: BulkOutcome) -> PutResult:
     # An index that may not be written now is no fault of the document's.
     passing = outcome.status in (_CHANGED, _FORBIDDEN)
     return PutResult(row.ref, PutStatus.FAILED, outcome.reason, passing=passing)

@@ -13,7 +13,7 @@ from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.measures import exact
 from indexer.matching.question import Question
-from indexer.matching.rule import PREFERRED, MatchRule, Reading
+from indexer.matching.rule import PREFERRED, MatchRule, TextVerification
 from indexer.model import SIMHASH_DOC, Record, Ref, name_of
 from indexer.schemes.base import Scheme, Similarities, runs
 from indexer.stores.base import Store
@@ -143,7 +143,7 @@ class Reader(ABC):
 class TextReader(Reader):
     """Compares the texts, which are read again from where the documents came from."""
 
-    def __init__(self, store: Store, reading: Reading) -> None:
+    def __init__(self, store: Store, reading: TextVerification) -> None:
         super().__init__(store)
         self.reading, self._texts = reading, StoredTexts(store)
 
@@ -192,7 +192,7 @@ class AlignedReader(TextReader):
     # Of texts and their words, which are whole books at times, so many documents are held at once.
     _TOGETHER = 20
 
-    def __init__(self, store: Store, reading: Reading, features: Features) -> None:
+    def __init__(self, store: Store, reading: TextVerification, features: Features) -> None:
         super().__init__(store, reading)
         self._features = features
 
@@ -230,12 +230,12 @@ class AlignedReader(TextReader):
         )
 
 
-def least_words(reading: Reading) -> int:
+def least_words(reading: TextVerification) -> int:
     """The words that a passage has at least which counts for a verification by alignment."""
     return min(reading.words, LEAST_WORDS) or LEAST_WORDS
 
 
-def aligned_similarity(reading: Reading, common: CommonPassages) -> float:
+def aligned_similarity(reading: TextVerification, common: CommonPassages) -> float:
     """The share of the shorter text in the other one, or of the left one; UNKNOWN where no passage has enough words."""
     if common.longest < reading.words:
         return UNKNOWN
@@ -244,7 +244,7 @@ def aligned_similarity(reading: Reading, common: CommonPassages) -> float:
 
 def reader_of(store: Store, rule: MatchRule) -> Reader | None:
     """The reader of documents for a rule that verifies by reading; None for another."""
-    if not isinstance(rule.verifier, Reading):
+    if not isinstance(rule.verifier, TextVerification):
         return None
     if rule.verifier.kind == "aligned":
         return AlignedReader(store, rule.verifier, "letters" if rule.of_letters else "words")

@@ -13,7 +13,7 @@ from indexer.schemes.base import SLACK, Positions, Similarities
 Measured = Callable[[Positions, Positions], Similarities]
 
 
-class Comparison:
+class Comparer:
     """Compares documents, or nodes of equal ones, as a rule does, and counts how many pairs it compared.
 
     `payloads[family]` has a row for each, empty where it has no sketch. `measured` gives the similarities of pairs

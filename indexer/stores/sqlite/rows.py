@@ -36,12 +36,12 @@ RECORD_COLUMNS = (
 _INDEXED_AT, _TEXT_DIGEST = 7, 11
 
 
-class RefusedError(Exception):
+class RefusedRecordError(Exception):
     """A record can't be stored as it is; the text is the reason."""
 
 
 @dataclass(slots=True)
-class Row:
+class StoredRow:
     """A checked record in the form that is stored, with its sketches of all schemes."""
 
     ref: Ref
@@ -61,7 +61,7 @@ class Replaced:
     text_digest: bytes
     annotations: tuple[str, bytes | None] | None
 
-    def keeps(self, row: Row) -> bool:
+    def keeps(self, row: StoredRow) -> bool:
         """True if the text is the same, but for case and white space, so that what is known of the document stays."""
         return bool(self.text_digest) and self.text_digest == row.columns[_TEXT_DIGEST]
 
@@ -125,14 +125,14 @@ def digest_crc(digest: bytes) -> int | None:
 
 
 def pack_json(value: Mapping[str, Any], name: str) -> str:
-    """JSON that reads back as an equal object; RefusedError, naming the field, for anything else."""
+    """JSON that reads back as an equal object; RefusedRecordError, naming the field, for anything else."""
     try:
         text = json.dumps(value if isinstance(value, dict) else dict(value), allow_nan=False, separators=(",", ":"))
         same = json.loads(text) == value
     except (TypeError, ValueError, RecursionError, AttributeError) as error:
-        raise RefusedError(f"{name} is not made of JSON types: {error}") from error
+        raise RefusedRecordError(f"{name} is not made of JSON types: {error}") from error
     if not same:
-        raise RefusedError(f"{name} is not made of JSON types: it would not read back as it is")
+        raise RefusedRecordError(f"{name} is not made of JSON types: it would not read back as it is")
     return text
 
 
@@ -144,15 +144,15 @@ class Packer:
         self._schemes = [scheme.info for scheme in schemes.values()]
         self._first = schemes[SIMHASH_DOC].info.id
 
-    def row(self, record: Record) -> Row:
-        """The row of a record; RefusedError with the reason where it can't be stored exactly."""
+    def row(self, record: Record) -> StoredRow:
+        """The row of a record; RefusedRecordError with the reason where it can't be stored exactly."""
         name = pack_ref(record.ref)
         if name is None:
-            raise RefusedError("an embedded store has no index names and no routing")
+            raise RefusedRecordError("an embedded store has no index names and no routing")
         if reason := refusal(self._schemes, record.sketches):
-            raise RefusedError(reason)
+            raise RefusedRecordError(reason)
         if not 0 <= min(record.size, record.tokens) <= max(record.size, record.tokens) <= _MAX_INTEGER:
-            raise RefusedError(f"size {record.size} or tokens {record.tokens} is out of range")
+            raise RefusedRecordError(f"size {record.size} or tokens {record.tokens} is out of range")
         metadata = pack_json(record.metadata, "metadata") if record.metadata else None
         source = pack_text(self._folder.kept(record.source))
         kind, title = pack_text(record.format), pack_text(record.title)
@@ -163,14 +163,16 @@ class Packer:
         size = sum(map(len, (name, source, kind, title, extractor, digest, same, metadata or "", container)))
         size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
         if size > MAX_RECORD_BYTES:
-            raise RefusedError(f"id, titles, metadata and sketches take {size} bytes, more than {MAX_RECORD_BYTES}")
+            raise RefusedRecordError(
+                f"id, titles, metadata and sketches take {size} bytes, more than {MAX_RECORD_BYTES}"
+            )
         columns = (
             id_digest(name), record.short, record.size, kind, None if source == name else source, title, extractor, at,
             digest_crc(digest), digest, metadata, same, container, first,
         )  # fmt: skip
-        return Row(record.ref, name, record.short, columns, size, record.sketches)
+        return StoredRow(record.ref, name, record.short, columns, size, record.sketches)
 
-    def replacing(self, row: Row, before: Replaced) -> Row:
+    def replacing(self, row: StoredRow, before: Replaced) -> StoredRow:
         """The row of a record that takes the place of another one: the time of its arrival stays."""
         *columns, first = row.columns
         at = cells.moment(columns[_INDEXED_AT])

@@ -35,8 +35,8 @@ from indexer.stores.sqlite.probing import SketchLookups
 from indexer.stores.sqlite.rows import (
     RECORD_COLUMNS,
     Packer,
-    RefusedError,
-    Row,
+    RefusedRecordError,
+    StoredRow,
     digest_crc,
     id_digest,
     pack_digest,
@@ -174,9 +174,9 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         self._file.require_in_place()
         return self._file.connect(any_thread=True)
 
-    def _batches(self, records: Iterable[Record]) -> Iterator[list[Row | PutResult]]:
+    def _batches(self, records: Iterable[Record]) -> Iterator[list[StoredRow | PutResult]]:
         """Checked records, in batches that are each stored at once."""
-        batch: list[Row | PutResult] = []
+        batch: list[StoredRow | PutResult] = []
         size, started = 0, time.monotonic()
         for record in records:
             if not batch:
@@ -185,7 +185,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 row = self._packer.row(record)
                 size += row.written_bytes
                 batch.append(row)
-            except RefusedError as error:
+            except RefusedRecordError as error:
                 batch.append(PutResult(record.ref, PutStatus.FAILED, str(error)))
             full = len(batch) >= BATCH_RECORDS or size >= BATCH_BYTES
             if full or time.monotonic() - started >= BATCH_SECONDS:
@@ -194,9 +194,9 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         if batch:
             yield batch
 
-    def _put_batch(self, batch: list[Row | PutResult]) -> list[PutResult]:
+    def _put_batch(self, batch: list[StoredRow | PutResult]) -> list[PutResult]:
         # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
-        last = {entry.id: entry for entry in batch if isinstance(entry, Row)}
+        last = {entry.id: entry for entry in batch if isinstance(entry, StoredRow)}
         with self._writing() as connection:
             stored = document_numbers(connection, list(last))
             before = replaced_documents(connection, [number for number, _ in stored.values()])
@@ -285,7 +285,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 fields[numbers[name]] = {key: value for key, value in merged.items() if value is not None}
                 try:
                     pack_json(fields[numbers[name]], "annotation")
-                except RefusedError as error:
+                except RefusedRecordError as error:
                     raise UsageError(f"{ref.id!r}: {error}") from error
             connection.executemany(
                 "INSERT OR REPLACE INTO annotations VALUES (?, ?, ?)",
@@ -400,7 +400,7 @@ def _remove(connection: sqlite3.Connection, changes: SketchChanges, stored: Sequ
     connection.executemany("DELETE FROM annotations WHERE document = ?", gone)
 
 
-def _add(connection: sqlite3.Connection, changes: SketchChanges, rows: Sequence[Row]) -> dict[bytes, int]:
+def _add(connection: sqlite3.Connection, changes: SketchChanges, rows: Sequence[StoredRow]) -> dict[bytes, int]:
     """Add documents whose ids are not there; the number of each."""
     numbered = list(enumerate(rows, changes.last_number() + 1))
     parts.insert_rows(connection, "documents", [(number, row.id, *row.columns) for number, row in numbered])
