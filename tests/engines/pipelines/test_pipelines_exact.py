@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from indexer import core
 from indexer.engine.index.sketches import KeyFields
-from indexer.extract import Limits, Options, Request, WorkerPool
+from indexer.extract import Extracted, Item, Limits, Options, WorkerPool
 from indexer.schemes import registry
 from tests.engines.pipelines.pipelined import DIRECTORY, agree, put_by_hand, put_with_sketch, through
 from tests.engines.servers import Server
@@ -195,8 +195,8 @@ def test_real_documents(painless: Server, shared_data: Path, capsys: pytest.Capt
     with WorkerPool(2, Options(), Limits(seconds=10, memory=1 << 30)) as pool:
         found = [
             each.document.text
-            for each in pool.map(Request(path, path.read_bytes(), path.name) for path in paths)
-            if each.document
+            for each in pool.map(Item(path, path.read_bytes(), path.name) for path in paths)
+            if isinstance(each, Extracted)
         ]
     texts = [text.encode("utf-8", "replace").decode() for text in found if text]
     counts = agree(painless, texts)

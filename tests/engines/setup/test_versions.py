@@ -29,6 +29,7 @@ import elasticsearch
 from asked import counts_with_keys
 from made import INFO, put, record
 from indexer.opening import open_store
+from indexer.schemes.keys.simhash64 import simhash_keys
 with open_store(sys.argv[1], create=INFO) as store:
     put(store, record("a", 1), record("b", 1))
     found = counts_with_keys(store, simhash_keys(1))
