@@ -120,7 +120,7 @@ class Indexing:
                 with (
                     target.bulk_load() if bulk_load else nullcontext(),
                     letters,
-                    _lines_to(arriving.new_to, on_new) as write,
+                    _lines_to(arriving.new_to if arriving else None, on_new) as write,
                     arrivals(target, arriving, self._tell, write) as coming,
                     following or nullcontext(),
                 ):

@@ -78,6 +78,7 @@ COMMANDS: dict[str, list[str]] = {
     "hash": ["--text", "some words"],
     "index": ["one.txt", "--jobs", "1", "--json"],
     "pairs": [],
+    "passages": [],
     "prune": [],
     "report": [],
     "schemes": [],

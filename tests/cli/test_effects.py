@@ -75,6 +75,12 @@ OWN = {
         "--verify-in-engine": "where it is verified; refused by what is said of a store file, and of other rules",
     },
     "hash": {"--text": "what is read"},
+    "passages": {
+        "--words": "what is found",
+        "--by": "what is listed",
+        "--limit": "what is listed",
+        "--held-by": "what is said of each passage",
+    },
     "pairs": {"--format": "the form of the answer", "--output": "where it is written", "--collapse": "what is listed"},
     "prune": {
         "--delete": "what is done",
@@ -127,6 +133,11 @@ OWN = {
         "--tag": "what is written",
         "--min-origins": "what is written",
         "--unverified": "whether a simhash alone decides",
+    },
+    "batch passages": {
+        "--words": "what is cut",
+        "--least-left": "which documents are left",
+        "--time-field": "which document is the first",
     },
     "batch load": {
         "--clusters": "what is stored",

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from tests.cli.command import COMMAND, Neardup, clean_environment, mixed_folder, write
-from tests.cli.written import changed, prose
+from tests.cli.written import prose
 
 
 @pytest.fixture
@@ -69,9 +69,10 @@ def test_reports_that_can_not_be_made(neardup: Neardup) -> None:
 
 
 def test_markers_in_a_pipe(neardup: Neardup) -> None:
-    write(neardup.folder, {"a.txt": prose(1), "b.txt": changed(prose(1), 100)})
+    words = prose(1).split()
+    write(neardup.folder, {"a.txt": prose(1), "b.txt": " ".join([*words[:100], "zebra", *words[101:]])})
     done = neardup("diff", "a.txt", "b.txt")
-    assert f"[-{prose(1).split()[100]}-] {{+zebra+}}" in done.out
+    assert f"[-{words[100]}-] {{+zebra+}}" in done.out
     assert "unchanged word" in done.out
     assert "\x1b" not in done.out
     assert "1 removed, 1 added" in done.err
