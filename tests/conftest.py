@@ -37,6 +37,7 @@ QUICK = (
     "cli/test_json_reference.py",
     "cli/test_typed_options.py",
     "repository/test_imports.py",
+    "repository/test_names.py",
     "repository/test_operations.py",
 )
 _SLOW = {"matching/test_oracle.py"}
