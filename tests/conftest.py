@@ -26,6 +26,7 @@ QUICK = (
     "report",
     "schemes",
     "text",
+    "versions",
     "core/test_numbers.py",
     "core/test_sketch.py",
     "extract/test_html.py",
