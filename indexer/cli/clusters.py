@@ -25,7 +25,8 @@ from indexer.cli.options.shared import (
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
 from indexer.errors import UsageError
 from indexer.library.writers import FORMATS
-from indexer.text.counts import counted
+from indexer.text.counts import counted, share_shown
+from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
     from indexer.library.clusters import SurplusStream
@@ -188,6 +189,13 @@ def cluster(
             f"{counted(one.documents, 'document')} with a key of {one.scheme} in common with {one.id} took "
             f"{counted(one.comparisons, 'comparison')}; most of what they share is probably not their text"
         )
+    for each in made.resting:
+        say(
+            f"{counted(each.documents, 'document')} of the cluster {each.cluster} are near for what many share, "
+            f"{share_shown(each.share)} of their words: {beginning(each.text, 60)}"
+        )
+    if made.resting:
+        say("is that a menu or a licence? neardup passages --by cluster names all such clusters; look before you prune")
     tell_lacking(made.not_comparable, rule)
     if rule.by_hash_alone:
         say("a simhash alone also puts documents together that share nothing but their language; see neardup compare")

@@ -261,7 +261,7 @@ def _report(done: Indexed, *, as_json: bool) -> None:
 
 @click.command(
     cls=Answering,
-    answers="Failure",
+    answers="FailedDocument",
     many=True,
     short_help="List documents that could not be indexed, and why.",
     epilog="""

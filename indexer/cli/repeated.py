@@ -17,12 +17,13 @@ from indexer.cli.terminal.output import answer, answer_json, fields, say, table
 from indexer.errors import UsageError
 from indexer.text.counts import counted
 from indexer.text.remarks import in_json
+from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
     from indexer.library.repetition import Passage, Repetition
     from indexer.library.rows import Rows
 
-By = Literal["passage", "origin", "document"]
+By = Literal["passage", "origin", "document", "cluster"]
 Form = Literal["text", "csv", "jsonl", "parquet"]
 
 _SHOWN = 20
@@ -61,7 +62,8 @@ listed_options = Group(
         type=click.Choice(get_args(By)),
         default="passage",
         show_default=True,
-        help="List passages, what hosts and folders have from each other, or how much of documents stands elsewhere.",
+        help="List passages, what hosts and folders have from each other, how much of documents stands elsewhere, or "
+        "which clusters are near for what many documents have.",
     ),
     click.option(
         "--limit",
@@ -96,6 +98,7 @@ Examples:
   neardup passages --words 30 --limit 100
   neardup passages --by origin                    who copies from whom
   neardup passages --by document --format csv     how much of each stands elsewhere
+  neardup passages --by cluster                   near for a menu or a licence
   neardup passages --held-by --format jsonl -o passages.jsonl
 
 Every run of N words or more that two documents have in common is found; nothing is passed over, however common. A
@@ -103,6 +106,10 @@ passage is as long as all documents that have it go on alike; what more of them 
 what fewer have and is longer. One of which more than half lies in passages that copy more words is not listed, but
 counted as a variant of the first of them, whose line says how long the longest is. What stands in ten documents or more
 for each host or folder is called boilerplate: a menu, a licence, a footer.
+
+A cluster rests on passages if half or more of the words of its documents, but not all, lie in passages that ten
+documents have, or twice as many as the cluster: its documents are near for a menu, a licence or a header, and what
+they say themselves may have nothing in common. Find out before you remove any of them.
 
 The documents are read again from where they came from, and what can't be read is listed. The store needs no particular
 scheme.
@@ -149,6 +156,7 @@ _NAMES: dict[By, tuple[str, ...]] = {
     "passage": ("passage",),
     "origin": ("pair of origins", "pairs of origins"),
     "document": ("document with passages", "documents with passages"),
+    "cluster": ("cluster that rests on passages", "clusters that rest on passages"),
 }
 
 
@@ -157,6 +165,7 @@ def _rows(found: Repetition, by: By) -> Rows[Any]:
         "passage": found.passages,
         "origin": found.copied,
         "document": found.partly_copied,
+        "cluster": found.resting,
     }
     return rows[by]
 
@@ -167,6 +176,7 @@ def _limited(found: Repetition, limit: int | None) -> Repetition:
         passages=found.passages[:limit],
         copied=found.copied[:limit],
         partly_copied=found.partly_copied[:limit],
+        resting=found.resting[:limit],
     )
 
 
@@ -185,9 +195,16 @@ def _show(found: Repetition, shown: Rows[Any], by: By) -> None:
     elif by == "origin":
         lines = ((f"{row.words:,}", row.origin, row.by) for row in shown)
         table(("words", "first in", "then in"), lines, right=("words",))
-    else:
+    elif by == "document":
         lines = ((_percent(row.share), f"{row.words:,}", row.id) for row in shown)
         table(("elsewhere", "words", "document"), lines, right=("elsewhere", "words"))
+    else:
+        for row in shown:
+            answer(
+                f"{counted(row.documents, 'document')} of {row.cluster} have {_percent(row.share)} of their words in "
+                f"common with many; the longest passage, {counted(row.words, 'word')}, stands in {row.held_by:,}:"
+            )
+            answer("    " + beginning(row.text, _LETTERS))
 
 
 def _percent(share: float) -> str:
@@ -200,8 +217,7 @@ def _show_passage(passage: Passage) -> None:
     longer = f", up to {passage.longest:,} in fewer" if passage.longest > passage.words else ""
     kind = "; boilerplate" if passage.boilerplate else ""
     answer(f"{counted(passage.words, 'word')}{longer}, in {origins}{kind}; first in {passage.first}")
-    text = " ".join(passage.text.split())
-    answer("    " + (text if len(text) <= _LETTERS else text[:_LETTERS].rsplit(" ", 1)[0] + " …"))
+    answer("    " + beginning(passage.text, _LETTERS))
     if passage.held_by:
         answer("    in " + ", ".join(passage.held_by))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +40,7 @@ class Holder(NamedTuple):
     source: str
 
 
-class Common(NamedTuple):
+class CommonPassage(NamedTuple):
     """A passage that stands in several documents.
 
     `documents` counts them, `origins` the hosts or folders that they are from; `first` is the number of the one that
@@ -97,9 +97,11 @@ class StorePassages:
         self._folder.cleanup()
         self._finder.__exit__(kind, error, trace)
 
-    def read(self, progress: Callable[[int, int | None], None] | None = None) -> None:
-        """Read the documents, telling how many are done and how many there are."""
-        wanted = self._wanted()
+    def read(
+        self, progress: Callable[[int, int | None], None] | None = None, *, refs: Sequence[Ref] | None = None
+    ) -> None:
+        """Read all documents, or those in `refs`, telling how many are done and how many there are."""
+        wanted = self._wanted(refs)
         texts, done = StoredTexts(self._store), 0
         with self._texts.open("wb") as file:
             for page in chunks(wanted, _AT_ONCE):
@@ -152,21 +154,24 @@ class StorePassages:
         of = [numbers.setdefault(origin_of(holder.source), len(numbers)) for holder in self.holders]
         return list(numbers), np.array(of, dtype=np.int64)
 
-    def common(self) -> Iterator[Common]:
+    def common(self) -> Iterator[CommonPassage]:
         """The passages to list, those in most documents first, of as many the longest."""
         passages, listing = self.passages, self.listing
         chosen = listing.passages
         order = np.lexsort((-passages.words[chosen], -passages.documents[chosen]))
         for place in order.tolist():
-            number = int(chosen[place])
-            documents, begins = self.places(number)
-            first = int(np.argmin(self._ranks[documents]))
-            words = int(passages.words[number])
-            yield Common(
-                self._text(int(documents[first]), int(begins[first]), words), words, int(passages.documents[number]),
-                np.unique(self.origins[1][documents]).size, int(documents[first]), int(listing.longest[place]),
-                int(listing.variants[place]), documents,
-            )  # fmt: skip
+            longest, variants = int(listing.longest[place]), int(listing.variants[place])
+            yield self.common_passage(int(chosen[place]))._replace(longest=longest, variants=variants)
+
+    def common_passage(self, number: int) -> CommonPassage:
+        """One of `passages` by its number, without its variants."""
+        documents, begins = self.places(number)
+        first = int(np.argmin(self._ranks[documents]))
+        words = int(self.passages.words[number])
+        return CommonPassage(
+            self._text(int(documents[first]), int(begins[first]), words), words, int(self.passages.documents[number]),
+            np.unique(self.origins[1][documents]).size, int(documents[first]), words, 0, documents,
+        )  # fmt: skip
 
     def places(self, number: int) -> tuple[Positions, Positions]:
         """The documents in which a passage stands, and the word of each at which it begins."""
@@ -209,11 +214,12 @@ class StorePassages:
         text, known = self._known[document]
         return text[int(known.starts[first]) : int(known.ends[first + words - 1])]
 
-    def _wanted(self) -> list[Holder]:
+    def _wanted(self, refs: Sequence[Ref] | None) -> list[Holder]:
         """The documents to read, as they came."""
+        records = self._store.scan(sketches=False) if refs is None else self._store.get(refs, sketches=False)
         every = [
             Holder(record.arrived_at, record.ref, record.source)
-            for record in self._store.scan(sketches=False)
-            if self._store.passes(record.ref)
+            for record in records
+            if record and self._store.passes(record.ref)
         ]
         return sorted(every, key=lambda holder: (holder.arrived_at, name_of(holder.ref)))

@@ -10,6 +10,7 @@ from indexer.errors import UsageError
 from indexer.library.forms import stored_members, unread_of
 from indexer.library.held import Held
 from indexer.library.records import Cluster, Clustering, Pruned, SharedKey, Surplus, Written
+from indexer.library.resting import resting_rows
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.model import name_of
@@ -66,6 +67,7 @@ class Clusters(Held):
         from indexer.clustering.canonical import canonical_asked
         from indexer.clustering.clusters import cluster
         from indexer.clustering.memory import obeyed
+        from indexer.clustering.resting import largest_resting
         from indexer.matching.measures.reading import reader_of
 
         chosen = canonical_asked(canonical, prefer)
@@ -82,6 +84,7 @@ class Clusters(Held):
                 self.store, rule, bound=bound, canonical=chosen, dry_run=dry_run, threads=threads, reader=reader
             )
             contended = self.tell_contended(before)
+            resting = () if dry_run else resting_rows(largest_resting(self.store))
         costliest = (
             SharedKey(name_of(each.example), each.scheme, each.documents, each.comparisons) for each in made.costliest
         )
@@ -89,7 +92,7 @@ class Clusters(Held):
         return Clustering(
             str(rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
             made.split, made.comparisons, tuple(costliest), unread_of(reader.unread if reader else {}), written,
-            contended, changed, dry_run,
+            contended, changed, tuple(resting), dry_run,
         )  # fmt: skip
 
     def clusters(self, *, least: int = 2) -> Rows[Cluster]:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from indexer.errors import NeardupError
+from indexer.library.resting import RestingCluster
 from indexer.library.rows import Rows, Shown
-from indexer.text.excerpts import Excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +129,8 @@ class Match(Stored):
         identical: True if the texts are known to be equal except for case and white space
         bits: How many of the 64 bits of the simhash differ; null if unknown
         label: "identical", "near", "close" or "loose"; by a rule of parts "contains", "contained in" or "shares"
-        of_query: By a rule of parts or with --passages, how much of the query is in it (0 to 1); else null
-        of_match: By a rule of parts or with --passages, how much of it is in the query (0 to 1); else null
-        longest: Where the texts were aligned, the number of words of the longest passage in both; else null
-        passages_total: With --passages, in how many passages the two texts agree; else null, or if it can't be read
-        passages: With --passages, the longest 100 of these, in the order of the query; else empty
+        of_query: By a rule of parts, how much of the query is in it (0 to 1); else null
+        of_match: By a rule of parts, how much of it is in the query (0 to 1); else null
     """
 
     table: ClassVar[tuple[str, ...]] = (
@@ -147,9 +144,6 @@ class Match(Stored):
     label: str
     of_query: float | None
     of_match: float | None
-    longest: int | None
-    passages_total: int | None
-    passages: tuple[Excerpt, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,6 +425,7 @@ class Clustering(Shown):
         written: What was written, or would be in a dry run
         contended: Documents that others change constantly, left as they are
         changed: What of the rule, the bound and the canonical rule is not as in the last clustering, in words
+        resting: Those of the five largest clusters that rest on passages; not looked for in a dry run
         dry_run: True if nothing was written
     """
 
@@ -448,6 +443,7 @@ class Clustering(Shown):
     written: Written = field(repr=False)
     contended: int
     changed: str
+    resting: tuple[RestingCluster, ...] = field(repr=False)
     dry_run: bool
 
 

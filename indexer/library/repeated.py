@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from indexer.library.forms import unread_of
 from indexer.library.held import Held, Progress
 from indexer.library.repetition import CopiedWords, PartlyCopied, Passage, Repetition
+from indexer.library.resting import RestingCluster, resting_rows
 from indexer.library.rows import Rows
-from indexer.model import name_of
+from indexer.model import Ref, name_of
 
 if TYPE_CHECKING:
     from indexer.clustering.copied import StorePassages
@@ -29,6 +30,7 @@ class Repeated(Held):
         texts. Raises UsageError for fewer words.
         """
         from indexer.clustering.copied import StorePassages
+        from indexer.clustering.resting import clusters_on_passages
 
         with self._lock, StorePassages(self.store, words) as found:
             found.read(progress)
@@ -37,7 +39,13 @@ class Repeated(Held):
                 words, len(found.holders), int(counts.sum()), int(inside.sum()), unread_of(found.unread),
                 Rows(Passage, _passages(found, held_by=held_by)), Rows(CopiedWords, _copied(found)),
                 Rows(PartlyCopied, _partly_copied(found)),
+                Rows(RestingCluster, resting_rows(clusters_on_passages(found, self._clustered()))),
             )  # fmt: skip
+
+    def _clustered(self) -> Iterator[tuple[str, tuple[Ref, ...]]]:
+        from indexer.clustering.stored import stored_clusters
+
+        return ((one.id, one.members) for one in stored_clusters(self.store, least=2))
 
 
 def _passages(found: StorePassages, *, held_by: bool) -> Iterator[Passage]:

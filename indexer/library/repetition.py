@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from indexer.library.records import Unread
+from indexer.library.resting import RestingCluster
 from indexer.library.rows import Rows
 
 
@@ -87,6 +88,7 @@ class Repetition:
         passages: The passages, those in most documents first, of those that mostly overlap one
         copied: The words that each origin has of what stood first in another, most first
         partly_copied: The documents with passages, those with the largest share first
+        resting: The clusters whose documents are near for such passages, the largest first
     """
 
     least: int
@@ -97,3 +99,4 @@ class Repetition:
     passages: Rows[Passage]
     copied: Rows[CopiedWords]
     partly_copied: Rows[PartlyCopied]
+    resting: Rows[RestingCluster]

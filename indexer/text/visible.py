@@ -13,6 +13,14 @@ def printable(text: str) -> str:
     return "".join(_visible(character) for character in text)
 
 
+def beginning(text: str, most: int) -> str:
+    """The first words of a text, one space apart, in so many characters; an ellipsis shows what is left out."""
+    words = " ".join(text.split())
+    if len(words) <= most:
+        return words
+    return words[:most].rsplit(" ", 1)[0] + " \u2026"
+
+
 def _visible(character: str) -> str:
     if character.isprintable() or character in _HARMLESS:
         return character

@@ -23,7 +23,7 @@ REMARKS = "Remarks"
 # What is asked so that every member of an answer is there; engines' answers are looked at by their own tests.
 ASKED: dict[str, list[list[str]]] = {
     "index": [["index", "docs", "--cluster", "--new-to", "new.txt"], ["index", "docs", "--dry-run"]],
-    "similar": [["similar", "docs/a.html", "--explain", "--passages"]],
+    "similar": [["similar", "docs/a.html", "--explain"]],
     "compare": [["compare", "docs/a.html", "docs/near.txt"]],
     "hash": [["hash", "docs/a.html", "--scheme", "minhash"]],
     "pairs": [["pairs", "--format", "jsonl"], ["pairs", "-k", "3", "--format", "jsonl"]],
@@ -50,11 +50,11 @@ ASKED: dict[str, list[list[str]]] = {
 }
 ENGINES = {"setup", "annotate"}
 BATCH = {"batch sketch", "batch cluster", "batch filter", "batch report", "batch dedupe", "batch load"}
-# Members only where a store has several indices, where very many documents share a key, where a file is gone, where
-# another package's scheme is broken, and columns of other formats.
+# Members only where a store has several indices, where very many documents share a key or a passage, where a file is
+# gone, where another package's scheme is broken, and columns of other formats.
 ELSEWHERE = {
     "similar": {"reason"},
-    "cluster": {"id", "scheme", "reason"},
+    "cluster": {"id", "scheme", "reason", "share", "words", "held_by", "text"},
     "passages": {"reason"},
     "schemes": {"reason"},
 }

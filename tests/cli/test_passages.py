@@ -93,3 +93,34 @@ def test_what_a_text_says_to_a_terminal_is_escaped(neardup: Neardup) -> None:
     neardup("index", "in.jsonl")
     for arguments in ((), ("--json",), ("--format", "jsonl")):
         assert "\x1b" not in neardup("passages", *arguments).out
+
+
+def test_clusters_that_are_near_for_a_licence_are_named(neardup: Neardup) -> None:
+    """Those of copies are not, nor those of versions with another end."""
+    menu, article = prose(200, 150), prose(201, 300)
+    files = {f"manual/{number:02}.txt": f"{menu}\n\n{prose(number, 30)}\n" for number in range(12)}
+    files |= {f"copies/{number:02}.txt": article for number in range(12)}
+    files |= {f"news/{number}.txt": f"{prose(202, 100)} {prose(300 + number, 20)}" for number in range(2)}
+    # A few that hold the licence, and what else is in them is far longer.
+    files |= {f"long/{number:02}.txt": f"{LICENCE} {prose(400 + number, 250)}" for number in range(10)}
+    files |= {f"short/{number}.txt": f"{LICENCE} {prose(500 + number, 8)}" for number in range(2)}
+    write(neardup.folder, files)
+    neardup("index", *sorted({path.partition("/")[0] for path in files}))
+    assert neardup("cluster", "--dry-run", "--json").json["resting"] == []
+    made = neardup("cluster", "--json").json
+    assert made["clusters"] == 4
+    [large] = made["resting"]
+    assert (large["documents"], large["words"], large["share"]) == (12, 150, round(150 / 180, 6))
+    assert large["text"].split() == menu.split()
+    ended = neardup("cluster")
+    assert (
+        f"12 documents of the cluster {large['cluster']} are near for what many share, 83% of their words: "
+        in ended.err
+    )
+    found = neardup("passages", "--json").json["resting"]
+    assert found[0] == {**large, "held_by": 12}
+    assert [(row["documents"], row["words"], row["held_by"]) for row in found] == [(12, 150, 12), (2, 60, 12)]
+    lines = neardup("passages", "--by", "cluster").out.splitlines()
+    assert lines[0].startswith("12 documents of ")
+    assert lines[1].strip().startswith(menu[:100])
+    assert len(neardup("passages", "--by", "cluster", "--format", "jsonl").lines) == 2

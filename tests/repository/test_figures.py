@@ -30,6 +30,7 @@ DEFINED = {
     "docs/how-to/batches.md": ["80 bytes", "16 bytes", "8 bytes"],
     "docs/how-to/dashboards.md": ["100%"],
     "docs/how-to/indexing.md": ["4 GiB", "200 times"],
+    "docs/how-to/passages.md": ["95%"],
     "docs/how-to/pipelines.md": ["1,000,000 bytes"],
     "docs/how-to/report.md": ["5 MB"],
     "docs/operations.md": ["50 GB"],

@@ -16,7 +16,6 @@ LAYERS = [
     {"config", "model"},
     {"core"},
     {"core_markup", "core_sketch", "hamming", "passages", "text"},
-    {"versions"},
     {"schemes", "extract", "relations"},
     {"stores"},
     {"engine"},

@@ -1,0 +1,122 @@
+"""Clusters that rest on what very many documents have: a menu, a licence or a footer that makes unlike pages alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
+from typing import NamedTuple
+
+import numpy as np
+
+from indexer.clustering.copied import BOILERPLATE, CommonPassage, StorePassages
+from indexer.model import Ref
+from indexer.passages.windows import Positions
+from indexer.stores.base import Store
+
+_WORDS = 20
+_MEMBERS, _CLUSTERS = 12, 5
+# What is copied has more in common, and what has less is seldom near.
+_LEAST, _MOST = 0.5, 0.95
+
+
+class ClusterOnPassages(NamedTuple):
+    """A cluster of `size` documents that are near for passages of ten documents or more, or twice as many as it has.
+
+    `share` (0.5 to 0.95) of the words of a document lie in passages that half of the documents have, the median of
+    those that were looked at, twelve at most. `passage` is the longest.
+    """
+
+    id: str
+    size: int
+    share: float
+    passage: CommonPassage
+
+
+def largest_resting(store: Store) -> list[ClusterOnPassages]:
+    """Those of a store's five largest clusters that rest on passages: twelve documents of each are read again.
+
+    Memory: the names of the clusters' documents. Nothing is said of what can't be read. Raises StoreError.
+    """
+    largest = nlargest(
+        _CLUSTERS, (each for each in store.clusters() if each.size >= BOILERPLATE), key=lambda each: each.size
+    )
+    members: dict[str, list[Ref]] = {each.id: [each.canonical] for each in largest}
+    for name, ref in store.cluster_members(list(members)) if members else ():
+        if ref != members[name][0]:
+            members[name].append(ref)
+    return sampled_resting(store, members)
+
+
+def sampled_resting(store: Store, members: Mapping[str, Sequence[Ref]]) -> list[ClusterOnPassages]:
+    """Those clusters that rest on passages of 20 words or more, by their ids: twelve documents of each are read again.
+
+    Raises StoreError.
+    """
+    read = [ref for each in members.values() for ref in _some(each)]
+    if not read:
+        return []
+    with StorePassages(store, _WORDS) as found:
+        found.read(refs=read)
+        return list(clusters_on_passages(found, members.items()))
+
+
+def clusters_on_passages(
+    found: StorePassages, clusters: Iterable[tuple[str, Sequence[Ref]]]
+) -> Iterator[ClusterOnPassages]:
+    """The clusters, given with their documents, that rest on passages of the documents that were read."""
+    looking = _Looking(found)
+    for name, members in clusters:
+        if one := looking.at(name, members):
+            yield one
+
+
+def _some(members: Sequence[Ref]) -> list[Ref]:
+    """The first one, and others evenly."""
+    step = max(1, len(members) // _MEMBERS)
+    return list(members[::step][:_MEMBERS])
+
+
+class _Looking:
+    """The places of all passages, by the documents that they are in."""
+
+    def __init__(self, found: StorePassages) -> None:
+        self._found, self._repeats, self._passages = found, found.repeats, found.passages
+        self._numbers = {holder.ref: number for number, holder in enumerate(found.holders)}
+        self._sizes = np.diff(found.repeats.offsets)
+        passages = found.passages
+        order = np.argsort(passages.places, kind="stable")
+        self._owners = np.repeat(np.arange(len(passages)), np.diff(passages.offsets))[order]
+        self._places = passages.places[order]
+
+    def at(self, name: str, members: Sequence[Ref]) -> ClusterOnPassages | None:
+        read = [self._numbers[ref] for ref in _some(members) if ref in self._numbers]
+        if len(read) < 2:
+            return None
+        documents = self._repeats.copy_of[read].tolist()
+        inside = {document: self._inside(document) for document in documents}
+        every, counts = np.unique(
+            np.concatenate([np.unique(self._owners[inside[document]]) for document in documents]), return_counts=True
+        )
+        least = min(BOILERPLATE, 2 * len(members))
+        common = every[(2 * counts >= len(read)) & (self._passages.documents[every] >= least)]
+        if not common.size:
+            return None
+        shares = sorted(self._share(document, inside[document], common) for document in documents)
+        share = shares[(len(shares) - 1) // 2]
+        if not _LEAST <= share <= _MOST:
+            return None
+        longest = int(common[np.argmax(self._passages.words[common])])
+        return ClusterOnPassages(name, len(members), share, self._found.common_passage(longest))
+
+    def _inside(self, document: int) -> slice:
+        """The places in a document."""
+        return slice(*np.searchsorted(self._places, self._repeats.offsets[document : document + 2]).tolist())
+
+    def _share(self, document: int, inside: slice, common: Positions) -> float:
+        """The share of a document's words that lie in these passages."""
+        taken = np.isin(self._owners[inside], common)
+        begins = self._places[inside][taken]
+        ends = begins + self._passages.words[self._owners[inside][taken]]
+        before = np.append(0, np.maximum.accumulate(ends)[:-1])[: ends.size]
+        words = int(np.maximum(0, ends - np.maximum(begins, before)).sum())
+        return words / max(1, int(self._sizes[document]))

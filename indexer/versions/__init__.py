@@ -1,1 +1,0 @@
-"""The order in time of documents that are versions of each other, by what each says of itself."""
