@@ -26,6 +26,7 @@ QUICK = (
     "report",
     "schemes",
     "text",
+    "versions",
     "core/test_numbers.py",
     "core/test_sketch.py",
     "extract/test_html.py",
@@ -37,6 +38,7 @@ QUICK = (
     "cli/test_json_reference.py",
     "cli/test_typed_options.py",
     "repository/test_imports.py",
+    "repository/test_names.py",
     "repository/test_operations.py",
 )
 _SLOW = {"matching/test_oracle.py"}

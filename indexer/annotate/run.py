@@ -35,6 +35,7 @@ from indexer.model.times import now
 from indexer.stores import StoreInfo
 from indexer.stores.digests import source_digest
 from indexer.stores.schemes import require_exactly
+from indexer.versions.declared import with_declared
 
 _CHANGED = 409
 _FORBIDDEN = 403
@@ -287,6 +288,7 @@ class _Run:
             source=pending.source,
             title=pending.title,
             size=pending.size,
+            metadata=with_declared({}, outcome.document.declared),
         )
         return Done(pending.place, replace(record, indexed_at=pending.at), pending.conditions, pending.known)
 

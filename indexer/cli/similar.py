@@ -11,7 +11,7 @@ from indexer.cli.options import arguments
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.arguments import from_stdin
 from indexer.cli.options.columns import column_options
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.matching import Matching, match_options
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
@@ -61,6 +61,7 @@ class Listing:
     at_least: float | None
     limit: int
     include_short: bool
+    passages: bool
     filter: str | None
     verify_in_engine: bool
 
@@ -83,6 +84,13 @@ listing_options = Group(
     ),
     click.option(
         "--include-short", is_flag=True, help="Also show documents with too few words for a meaningful fingerprint."
+    ),
+    click.option(
+        "--passages",
+        cls=Related,
+        not_with=["hash_"],
+        is_flag=True,
+        help="Read the texts of matches again, and show where passages of both stand, and what they say.",
     ),
     filter_option,
     click.option(
@@ -111,6 +119,7 @@ Examples:
   neardup similar --hash sd1-aaaaaaaaaaaae --json
   neardup similar draft.pdf --similarity 0.8 --explain
   neardup similar draft.pdf --match simhash-doc@7bits+minhash@0.5
+  neardup similar draft.pdf --match passages@0.5 --passages
   neardup similar draft.pdf --store https://host:9200/news-* --filter 'lang:en AND date:[2024 TO *]'
 
 By default a document is near if it shares at least 60% of its 5-word shingles; the answer shows that share, and how
@@ -169,6 +178,7 @@ def similar_command(
             include_short=listing.include_short,
             verify_in_engine=listing.verify_in_engine,
             explain=matching.explain,
+            passages=listing.passages,
             parts=shown.is_sole and not wanted.given and listing.at_least is None,
         )
         with shown.progress():

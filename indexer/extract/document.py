@@ -13,6 +13,7 @@ from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import cleaned, extract_text, without_mark
 from indexer.model import Document
 from indexer.text.counts import counted
+from indexer.versions.declared import declared_in_text, joined
 
 _BLANK = b"\0 \t\r\n\f"
 _HEAD = 4096
@@ -63,6 +64,7 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
         content=options.content,
         size=len(data),
         notes=notes + extracted.notes,
+        declared=joined(extracted.declared, declared_in_text(extracted.text)),
     )
 
 

@@ -16,6 +16,7 @@ from indexer.extract.base import EXTRACTOR_VERSION, Limits, too_large
 from indexer.extract.text import cleaned
 from indexer.model import Document
 from indexer.text.counts import counted
+from indexer.versions.dates import read_day
 
 # Running headers and footers of more lines than this are not known in practice.
 _EDGE = 4
@@ -39,6 +40,7 @@ _WORD = re.compile(r"\w+(?:-\w+)*")
 # only if it sees any.
 _PROBE = 20
 _PASSWORD_ERROR = 4
+_ABOUT = ("Title", "ModDate", "CreationDate")
 
 
 def extract_pdf(data: bytes, extractor: str, limits: Limits, *, probe: bool = False) -> Document:
@@ -48,13 +50,18 @@ def extract_pdf(data: bytes, extractor: str, limits: Limits, *, probe: bool = Fa
     where an empty password does not open it, "malformed" where the extractor can't read it, "too-large" for its text.
     """
     if extractor == "fast":
-        title, pages, whole = _read_fast(data, limits)
+        about, pages, whole = _read_fast(data, limits)
     else:
-        title, pages, whole = _read_reference(data, limits, probe)
+        about, pages, whole = _read_reference(data, limits, probe)
     text, begins = running_text(pages)
     notes = () if text else (f"no text on {counted(len(pages), 'page')}: perhaps scanned",)
     name = _extractor_name(extractor)
-    return Document(text, cleaned(title), extractor=name, notes=notes, pages=begins if whole else ())
+    dates = {"modified": about.get("ModDate"), "published": about.get("CreationDate")}
+    declared = {kind: str(day) for kind, value in dates.items() if (day := read_day(value))}
+    return Document(
+        text, cleaned(about.get("Title", "")), extractor=name, notes=notes, pages=begins if whole else (),
+        declared=declared,
+    )  # fmt: skip
 
 
 @cache
@@ -216,7 +223,7 @@ def _bounded(pages: Iterable[list[str]], limits: Limits) -> list[list[str]]:
     return kept
 
 
-def _read_fast(data: bytes, limits: Limits) -> tuple[str, list[list[str]], bool]:
+def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[str]], bool]:
     """The title, the lines of each page, and True if these are all pages."""
     import pypdfium2
 
@@ -245,12 +252,12 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[str, list[list[str]], bool]
         read = _bounded(pages(), limits)
         if failed and not any(read):
             raise ExtractionError("malformed", f"pdfium can't load any of {len(document)} pages")
-        return document.get_metadata_value("Title"), read, not failed
+        return {name: document.get_metadata_value(name) for name in _ABOUT}, read, not failed
     finally:
         document.close()
 
 
-def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[str, list[list[str]], bool]:
+def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[dict[str, str], list[list[str]], bool]:
     from pdfminer.high_level import extract_pages
     from pdfminer.layout import LAParams, LTTextContainer
     from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
@@ -264,7 +271,7 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[str, list
         texts = pages()
         first = _bounded(islice(texts, _PROBE), limits)
         if probe and not any(first):
-            return "", first, True
-        return "", first + _bounded(texts, limits), True
+            return {}, first, True
+        return {}, first + _bounded(texts, limits), True
     except (PDFPasswordIncorrect, PDFEncryptionError) as error:
         raise ExtractionError("encrypted", f"an empty password does not open it: {error}") from None

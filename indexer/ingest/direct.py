@@ -20,6 +20,7 @@ from indexer.extract.text import first_line, printable
 from indexer.ingest.sketching import Sketched, sketched_texts
 from indexer.model import Document
 from indexer.schemes.base import Scheme
+from indexer.versions.declared import declared_in_text
 
 # Longer ones are left to the workers with their limits.
 LONGEST = 1 << 20
@@ -97,5 +98,7 @@ class Direct:
     def _done(self, batch: _Batch, sketched: list[Sketched]) -> Iterator[Done]:
         for (item, text, _), made in zip(batch, sketched, strict=True):
             title = first_line(text)[:MAX_TITLE]
-            document = Document("", title, "text", ENGINE, content=self._content, size=len(item.data))
+            document = Document(
+                "", title, "text", ENGINE, content=self._content, size=len(item.data), declared=declared_in_text(text)
+            )
             yield Extracted(item.key, document, made)

@@ -23,6 +23,7 @@ from indexer.model.paths import path_of_printable
 from indexer.model.times import now
 from indexer.stores.base import PutResult
 from indexer.stores.digests import content_id, source_digest
+from indexer.versions.declared import DECLARED, with_declared
 
 if TYPE_CHECKING:
     from indexer.ingest.sketching import Sketched
@@ -306,7 +307,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             ref=pending.ref,
             source=pending.given.source,
             container=pending.given.container,
-            metadata=pending.given.metadata,
+            metadata=with_declared(pending.given.metadata, record.metadata.get(DECLARED, {})),
             short=is_short(record.fingerprint, self.settings.min_tokens),
         )
 
@@ -327,7 +328,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             min_tokens=self.settings.min_tokens,
             source=given.source,
             title=given.title,
-            metadata=given.metadata,
+            metadata=with_declared(given.metadata, outcome.document.declared),
             container=given.container,
             indexed_at=pending.at,
         )

@@ -75,7 +75,8 @@ def match_of(match: NearDocument) -> Match:
     of_query, of_match = match.shares or (None, None)
     return Match(
         **stored_members(match.record), similarity=match.similarity, near=match.near, identical=match.identical,
-        bits=match.bits, label=match.label, of_query=of_query, of_match=of_match,
+        bits=match.bits, label=match.label, of_query=of_query, of_match=of_match, longest=match.longest,
+        passages_total=match.passages, passages=match.excerpts,
     )  # fmt: skip
 
 

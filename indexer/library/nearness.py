@@ -42,14 +42,17 @@ class Nearness(Held):
         limit: int | None = 10,
         at_least: float | None = None,
         include_short: bool = False,
+        passages: bool = False,
     ) -> Rows[Match]:
         """The documents near a text, a file (a Path, or `path`) or a stored document (`id`), the most similar first.
 
         `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces the rule's thresholds; 0 returns the
-        nearest candidates. Short documents are left out unless `include_short`. Raises UsageError, NotFoundError and
-        ExtractionError.
+        nearest candidates. Short documents are left out unless `include_short`. With `passages` the texts of matches
+        are read again, and each match has the passages that the two have in common. Raises UsageError, NotFoundError
+        and ExtractionError.
         """
         from indexer.matching.asking import Answered
+        from indexer.matching.excerpts import Excerpts
         from indexer.matching.lookups import lookup
 
         if sum(given is not None for given in (text, path, id)) != 1:
@@ -61,6 +64,8 @@ class Nearness(Held):
                 self.store, rule, question, limit=limit, at_least=at_least, include_short=include_short,
                 exclude=question.ref,
             )  # fmt: skip
+            if passages:
+                answer = Excerpts(self.store, of_letters=rule.of_letters).added_to(answer, question)
         return similar_of(Answered(question, answer), rule).matches
 
     def similar_each(  # noqa: PLR0913 - they are options of the command
@@ -79,6 +84,7 @@ class Nearness(Held):
         include_short: bool = False,
         verify_in_engine: bool = False,
         explain: bool = False,
+        passages: bool = False,
         parts: bool = False,
     ) -> Iterator[Similar]:
         """Yield what `similar` answers for each of many documents, in order; in an engine 50 are one request.
@@ -86,8 +92,9 @@ class Nearness(Held):
         Documents and `fields` are as for `add_many`, `paths` as for `index`; or they are stored ones, by `ids`, or
         fingerprints, by `hashes`; `names` are what `neardup similar` takes: paths, "-" for standard input, and ids. A
         document is no answer to itself: one with its id and source, or its path, is left out. One that can't be read,
-        or is not stored, has an `error`. With `explain` each has the `plan` of the rule; with `parts`, what is near
-        nothing has the document that holds a part of it. `verify_in_engine` is for a rule of simhash-doc alone, and
+        or is not stored, has an `error`. With `explain` each has the `plan` of the rule; with `passages` each match
+        has the passages in common, of texts that are read again; with `parts`, what is near nothing has the document
+        that holds a part of it. `verify_in_engine` is for a rule of simhash-doc alone, and
         changes no answer. Memory: that of 50 documents. Raises UsageError.
         """
         ways = {"documents": documents, "paths": paths, "ids": ids, "names": names, "hashes": hashes}
@@ -114,7 +121,7 @@ class Nearness(Held):
             plan = plan_of(rule) if explain else None
             found = lookup_each(
                 self.store, rule, asked, limit=limit, at_least=at_least, include_short=include_short,
-                inside=verify_in_engine,
+                inside=verify_in_engine, passages=passages,
             )  # fmt: skip
             answers = ((each, similar_of(each, rule, plan)) for each in found)
         return self._turns(lambda: (self._with_part(*each) if parts else each[1] for each in answers), 1)

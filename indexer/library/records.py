@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from indexer.errors import NeardupError
 from indexer.library.resting import RestingCluster
 from indexer.library.rows import Rows, Shown
+from indexer.text.excerpts import Excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +130,11 @@ class Match(Stored):
         identical: True if the texts are known to be equal except for case and white space
         bits: How many of the 64 bits of the simhash differ; null if unknown
         label: "identical", "near", "close" or "loose"; by a rule of parts "contains", "contained in" or "shares"
-        of_query: By a rule of parts, how much of the query is in it (0 to 1); else null
-        of_match: By a rule of parts, how much of it is in the query (0 to 1); else null
+        of_query: By a rule of parts or with --passages, how much of the query is in it (0 to 1); else null
+        of_match: By a rule of parts or with --passages, how much of it is in the query (0 to 1); else null
+        longest: Where the texts were aligned, the number of words of the longest passage in both; else null
+        passages_total: With --passages, in how many passages the two texts agree; else null, or if it can't be read
+        passages: With --passages, the longest 100 of these, in the order of the query; else empty
     """
 
     table: ClassVar[tuple[str, ...]] = (
@@ -144,6 +148,9 @@ class Match(Stored):
     label: str
     of_query: float | None
     of_match: float | None
+    longest: int | None
+    passages_total: int | None
+    passages: tuple[Excerpt, ...]
 
 
 @dataclass(frozen=True, slots=True)

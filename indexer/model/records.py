@@ -71,7 +71,8 @@ class Document:
     `format` is "html", "pdf", "xml", "text", "man", "epub", "docx" or "odt"; `extractor` names the extractor and its
     version; `content` is the content mode that decided what counts as text ("landmarks", "full" or "main"); `size`
     is the number of input bytes; `notes` are remarks of the extractor that a user should see; `pages`, of a PDF, are
-    the characters of the text at which its pages begin.
+    the characters of the text at which its pages begin; `declared` is what the document says of its version, see
+    `indexer.versions.declared`.
     """
 
     text: str
@@ -82,6 +83,7 @@ class Document:
     size: int = 0
     notes: tuple[str, ...] = ()
     pages: tuple[int, ...] = ()
+    declared: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from indexer.text.passages import Alignable, CommonPassage, Span
+if TYPE_CHECKING:
+    from indexer.text.passages import Alignable, CommonPassage, Span
 
 MOST = 100
 """So many passages of two documents are shown, the longest ones."""

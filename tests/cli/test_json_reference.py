@@ -23,7 +23,7 @@ REMARKS = "Remarks"
 # What is asked so that every member of an answer is there; engines' answers are looked at by their own tests.
 ASKED: dict[str, list[list[str]]] = {
     "index": [["index", "docs", "--cluster", "--new-to", "new.txt"], ["index", "docs", "--dry-run"]],
-    "similar": [["similar", "docs/a.html", "--explain"]],
+    "similar": [["similar", "docs/a.html", "--explain", "--passages"]],
     "compare": [["compare", "docs/a.html", "docs/near.txt"]],
     "hash": [["hash", "docs/a.html", "--scheme", "minhash"]],
     "pairs": [["pairs", "--format", "jsonl"], ["pairs", "-k", "3", "--format", "jsonl"]],

@@ -39,6 +39,36 @@ def test_similar_shows_both_shares(neardup: Neardup) -> None:
     assert "clusters of parts" in (neardup.folder / "report.html").read_text()
 
 
+def test_passages_are_shown_where_they_stand(neardup: Neardup) -> None:
+    (neardup.folder / "docs").mkdir()
+    (neardup.folder / "docs/book.txt").write_text(" ".join(CHAPTERS))
+    part = " ".join(CHAPTERS[5].split()[100:400])
+    (neardup.folder / "new.txt").write_text(f"{document(88, 50)}\n{part}\n")
+    neardup("index", "docs", "--scheme", "passages")
+    asked = ("similar", "new.txt", "--match", RULE, "--passages")
+    heading, row, empty, named, words, query, said, *_ = neardup(*asked).out.splitlines()
+    assert "longest" in heading
+    assert "contains" in row
+    assert empty == ""
+    assert named == "docs/book.txt: 1 passage, the longest of 300 words"
+    assert words.strip() == "300 words"
+    assert query.split()[:5] == ["query", "words", "51", "to", "350,"]
+    assert f"[{part[:20]}" in said
+    [match] = neardup(*asked, "--json").json["matches"]
+    assert (match["longest"], match["passages_total"], len(match["passages"])) == (300, 1, 1)
+    place = match["passages"][0]["match"]
+    assert " ".join(CHAPTERS)[place["start"] : place["end"]] == part
+    assert (place["word"], place["page"]) == (5100, None)
+    # Of a pasted text, of many documents, and by a rule of whole documents.
+    pasted = neardup("similar", "--text", "-", "--match", "passages@40words", "--passages", stdin=part)
+    assert "the longest of 300 words" in pasted.out
+    many = neardup("similar", "new.txt", "docs", "--match", RULE, "--passages").out
+    assert many.count("1 passage, the longest of 300 words") == 1
+    near = neardup("similar", "--text", " ".join(CHAPTERS[1:]), "--passages").out
+    assert "the longest of 11,000 words" in near
+    assert "--passages does nothing with --hash" in neardup("similar", "--hash", "x", "--passages", code=2).err
+
+
 def test_a_batch_is_not_clustered_by_a_rule_of_parts(neardup: Neardup) -> None:
     (neardup.folder / "in.jsonl").write_text(json.dumps({"id": "book", "text": " ".join(CHAPTERS)}) + "\n")
     neardup("batch", "sketch", "in.jsonl", "--out", "batch", "--scheme", "passages")

@@ -45,6 +45,15 @@ def test_texts_rows_and_ids_have_the_answers_of_each_alone(collection: indexer.C
     assert [len(each.matches) for each in lax] == [2]
 
 
+def test_passages_are_the_same_for_one_as_for_many(collection: indexer.Collection) -> None:
+    texts = [changed(prose(number)) for number in range(3)]
+    alone = [collection.similar(text, passages=True) for text in texts]
+    assert [each.matches for each in collection.similar_each(texts, passages=True)] == alone
+    # Rows of add_many have no place that they could be read again from, which is no reason to leave them out.
+    assert all(match.passages_total is None and not match.passages for matches in alone for match in matches)
+    assert sum(map(len, alone)) == 6
+
+
 def test_files_and_what_can_t_be_asked_about(collection: indexer.Collection, tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

@@ -16,6 +16,7 @@ LAYERS = [
     {"config", "model"},
     {"core"},
     {"core_markup", "core_sketch", "hamming", "passages", "text"},
+    {"versions"},
     {"schemes", "extract", "relations"},
     {"stores"},
     {"engine"},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.matching import tell_lacking, tell_unread
+from indexer.cli.terminal.excerpts import show_excerpts
 from indexer.cli.terminal.output import about, answer, answer_json, say, table
 from indexer.errors import ExtractionError
 from indexer.library.options import DEFAULT_MIN_TOKENS
@@ -114,6 +115,11 @@ class Answers:
             answer(f"{name}: {found}")
         if matches:
             _show_matches(matches, self._rule)
+        for match in matches:
+            if match.passages_total is not None:
+                click.echo()
+                answer(f"{match.id}: {_passages(match)}")
+                show_excerpts(match.passages, match.passages_total, ("query", "match"))
         if cut and name == self._sole:
             say(f"{shown}; --limit shows more")
 
@@ -159,13 +165,21 @@ def _show_matches(matches: Sequence[Match], rule: MatchRule) -> None:
         columns, rows = [columns[0], *columns[2:]], [(row[0], *row[2:]) for row in rows]
     elif all(match.of_query is not None for match in matches):
         # How much of the one is in the other says more than the greater of both, and than bits of the whole documents.
-        columns = [columns[0], "of query", "of match", *columns[3:]]
-        rows = [(row[0], *_shares(match), *row[3:]) for row, match in zip(rows, matches, strict=True)]
-    table(columns, rows, right=("shares", "bits", "of query", "of match"))
+        aligned = any(match.longest is not None for match in matches)
+        columns = [columns[0], "of query", "of match", *["longest"] * aligned, *columns[3:]]
+        rows = [(row[0], *_shares(match)[: 2 + aligned], *row[3:]) for row, match in zip(rows, matches, strict=True)]
+    table(columns, rows, right=("shares", "bits", "of query", "of match", "longest"))
+
+
+def _passages(match: Match) -> str:
+    if not match.passages_total or match.longest is None:
+        return "no passage in common"
+    return f"{counted(match.passages_total, 'passage')}, the longest of {counted(match.longest, 'word')}"
 
 
 def _shares(match: Match) -> tuple[str, ...]:
-    return tuple(share_shown(share or 0.0) for share in (match.of_query, match.of_match))
+    longest = "" if match.longest is None else f"{match.longest:,}"
+    return (*(share_shown(share or 0.0) for share in (match.of_query, match.of_match)), longest)
 
 
 def _row(match: Match, rule: MatchRule) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from indexer.extract.base import EXTRACTOR_VERSION, Content, require_main_conten
 from indexer.extract.markup import boilerplate
 from indexer.extract.text import cleaned, collapsed, decode
 from indexer.model import Document
+from indexer.versions.declared import declared_in_page
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -76,7 +77,7 @@ def extract_html(data: bytes, content: Content, engine: str) -> Document:
         text, title = read(page, "full")
         if text:
             notes = ("all text stands in navigation, banners, footers, asides, dialogs or forms; it was kept",)
-    return Document(text, title, extractor=_engine_name(engine), notes=notes)
+    return Document(text, title, extractor=_engine_name(engine), notes=notes, declared=declared_in_page(source))
 
 
 @cache
@@ -269,4 +270,4 @@ def _main_content(source: bytes) -> Document:
     )
     engine = f"trafilatura {version('trafilatura')} rules {EXTRACTOR_VERSION}"
     notes = () if text else ("no main content found",)
-    return Document(cleaned(text or ""), title, extractor=engine, notes=notes)
+    return Document(cleaned(text or ""), title, extractor=engine, notes=notes, declared=declared_in_page(source))

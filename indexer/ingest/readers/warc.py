@@ -22,6 +22,8 @@ _KEPT = {
     "warc-type": "warc_type",
     "warc-identified-payload-type": "payload_type",
     "warc-truncated": "truncated",
+    # Of the response itself.
+    "last-modified": "last_modified",
 }
 # By what a document of a media type is called elsewhere: a hint, where its content does not show its kind.
 _NAMES = {
@@ -134,14 +136,15 @@ def _document(number: int, record: Any, asked: ReaderOptions) -> FileEntry | Non
         payload = _payload(block, asked.limit)
         if payload is None:
             return None
-        block, kind = payload
+        block, kind, modified = payload
+        headers |= {"last-modified": modified} if modified else {}
     elif _is_no_document(kind):
         return None
     return _entry(number, headers, block, kind, asked)
 
 
-def _payload(block: bytes, limit: int) -> tuple[bytes, str] | None:
-    """The body of an HTTP response as its sender meant it, with its media type; None for what is no document."""
+def _payload(block: bytes, limit: int) -> tuple[bytes, str, str] | None:
+    """The body of an HTTP response as its sender meant it, its media type and last change; None for no document."""
     head, blank, body = block.partition(b"\r\n\r\n")
     if not blank:
         head, blank, body = block.partition(b"\n\n")
@@ -159,7 +162,7 @@ def _payload(block: bytes, limit: int) -> tuple[bytes, str] | None:
         body = _decoded("ChunkedReader", body, limit)
     for coding in reversed(headers.get("content-encoding", "").lower().split(",")):
         body = _plain(coding.strip(), body, limit)
-    return body, kind
+    return body, kind, headers.get("last-modified", "")
 
 
 def _plain(coding: str, body: bytes, limit: int) -> bytes:
