@@ -12,6 +12,7 @@ from indexer.cli.options.arguments import from_stdin
 from indexer.cli.options.matching import Matching, match_options, show_rule
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
+from indexer.cli.terminal.excerpts import show_excerpts
 from indexer.cli.terminal.output import about, answer, answer_json, fields, say
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.library.options import Extraction
@@ -32,6 +33,7 @@ Examples:
   neardup compare draft.html docs/guide.html --json
   neardup compare id:17 id:18 --store pages.neardup
   neardup compare old.html new.html --match simhash-doc@3bits
+  neardup compare chapter.html book.pdf --passages
 
 A and B are files, or ids of stored documents; "id:ID" is always an id. - is standard input.
 """,
@@ -40,10 +42,11 @@ A and B are files, or ids of stored documents; "id:ID" is always an id. - is sta
 @click.argument("b", type=A_PATH)
 @store_option
 @match_options
+@click.option("--passages", is_flag=True, help="Show the passages that both have: where they stand, and what they say.")
 @extraction_options
 @json_option
-def compare(a: str, b: str, store: str, matching: Matching, extraction: Extraction, json: bool) -> None:
-    """Show how similar two documents are: shared shingles, differing bits of the simhash, and whether they are near."""
+def compare(a: str, b: str, store: str, matching: Matching, passages: bool, extraction: Extraction, json: bool) -> None:
+    """Show how similar two documents are: shingles and passages in both, differing bits, and whether they are near."""
     from indexer.library import comparing
     from indexer.library.rules import rule_of
 
@@ -68,12 +71,32 @@ def compare(a: str, b: str, store: str, matching: Matching, extraction: Extracti
             ("near", f"{'yes' if made.near else 'no'}, by {rule.in_words}"),
             *([("identical", "yes, but for case and white space")] if made.identical else []),
             ("shares", _shares(made)),
+            ("passages", _parts(made)),
             ("simhash", bits),
             *(
                 (side, f"{query.hash}  {counted(query.tokens, 'word')}  {query.name}")
                 for side, query in (("A", made.a), ("B", made.b))
             ),
         ]
+    )
+    if passages and made.passages_total is None:
+        say("the passages are not known: a text is not at hand, or can't be read again")
+    elif passages:
+        show_excerpts(made.passages, made.passages_total or 0, ("A", "B"))
+
+
+_RELATIONS = {"contains": ": A contains B", "contained in": ": A is contained in B"}
+
+
+def _parts(made: Comparison) -> str:
+    """How much of either stands in the other."""
+    if made.of_a is None or made.of_b is None or made.longest is None:
+        return ""
+    if not made.longest:
+        return "no passage is in both"
+    return (
+        f"{share_shown(made.of_a)} of A stands in B, {share_shown(made.of_b)} of B in A"
+        f"{_RELATIONS.get(made.label, '')}; the longest has {counted(made.longest, 'word')}"
     )
 
 

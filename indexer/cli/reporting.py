@@ -13,6 +13,7 @@ from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
+from indexer.cli.terminal.excerpts import shown_place
 from indexer.cli.terminal.output import answer, answer_json, printable, say, size
 from indexer.library.options import Extraction, ReportFormat
 from indexer.text.counts import counted
@@ -132,7 +133,8 @@ Examples:
 
 A and B are files, or ids of stored documents, whose files are read again; "id:ID" is always an id. - is standard
 input. On a terminal, removed words are red and struck through, added ones green and underlined; in a pipe, or if
-NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out.
+NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out. Of a part and a much
+longer text that holds it, as a chapter and its book, the part is compared with its place there.
 """,
 )
 @click.argument("a", type=A_PATH)
@@ -182,9 +184,10 @@ def _show(difference: Difference) -> None:
     line: list[str] = []
     if difference.removed or difference.added:
         for piece in difference.pieces:
-            if piece.kind == "skipped":
+            if piece.kind in ("skipped", "outside"):
                 _show_line(line)
-                answer(f"... {counted(piece.words, 'unchanged word')} ...")
+                left_out = "unchanged word" if piece.kind == "skipped" else "word beside the part"
+                answer(f"... {counted(piece.words, left_out, left_out.replace('word', 'words'))} ...")
                 line = []
             elif piece.kind == "same":
                 line.append(printable(piece.left.strip()))
@@ -195,6 +198,9 @@ def _show(difference: Difference) -> None:
         _show_line(line)
     if difference.cut:
         say(f"only the first {counted(difference.limit, 'word')} of each text were compared; --max-words compares more")
+    if difference.place:
+        part, whole = ("A", "B") if difference.holder == "b" else ("B", "A")
+        say(f"{part} stands in {whole}: {shown_place(difference.place)}; the rest of {whole} is not compared")
     say(f"words: {difference.same:,} the same, {difference.removed:,} removed, {difference.added:,} added")
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from indexer.matching.question import Question
     from indexer.stores.base import Store
     from indexer.text.differences import Difference
+    from indexer.text.excerpts import Readable
 
 
 def compare(
@@ -27,13 +28,24 @@ def compare(
     Raises UsageError, NotFoundError and ExtractionError.
     """
     from indexer.matching.comparing import compare as compared
+    from indexer.matching.excerpts import Excerpts
+    from indexer.matching.lookups import part_label
 
     rule = rule_of(match, store)
     one, other = (_question(name, extraction or Extraction(), store) for name in (a, b))
     made = compared(rule, one, other, store)
+    shared = Excerpts(store, of_letters=rule.of_letters).between(one, other)
+    of_a, of_b = shared.common.shares if shared else (None, None)
     return Comparison(
-        str(rule), made.near, made.identical, made.similarity, made.shares, made.estimated, made.bits, query_of(one),
-        query_of(other),
+        str(rule), made.near, made.identical, made.similarity, made.shares, made.estimated, made.bits,
+        of_a=of_a,
+        of_b=of_b,
+        label=part_label(of_b, of_a) if of_a and of_b else "",
+        longest=shared.common.longest if shared else None,
+        passages_total=len(shared.common.passages) if shared else None,
+        passages=shared.excerpts if shared else (),
+        a=query_of(one),
+        b=query_of(other),
     )  # fmt: skip
 
 
@@ -53,24 +65,29 @@ def diff(
     store: Store | None = None,
 ) -> Difference:
     """The words that differ between two documents, as for `compare`; see `Collection.diff`."""
-    from indexer.ingest.rereading import StoredTexts
-    from indexer.text.differences import shortened, word_difference
+    from indexer.text.differences import shortened
+    from indexer.text.part_places import part_difference
 
     if a == b == STDIN:
         raise UsageError("only one of A and B can be standard input")
-    texts = StoredTexts(store) if store else None
-
-    def text_of(name: str) -> str:
-        if store and texts and asking.is_id(name):
-            record = asking.meant(store, name)
-            try:
-                return texts.of(record)
-            except ExtractionError as error:
-                raise asking.named_error(error, name) from None
-        return str(asking.from_file(name, extraction or Extraction(), store).text)
-
-    made = word_difference(text_of(a), text_of(b), limit=max_words)
+    left, right = (_text(name, extraction or Extraction(), store) for name in (a, b))
+    made = part_difference(left, right, limit=max_words)
     return replace(made, pieces=tuple(shortened(made.pieces, context)))
+
+
+def _text(name: str, extraction: Extraction, store: Store | None) -> Readable:
+    """The text of a file or of a stored document, with the pages of a PDF."""
+    from indexer.ingest.rereading import StoredTexts
+    from indexer.text.excerpts import Readable
+    from indexer.text.passages import Alignable
+
+    if store is None or not asking.is_id(name):
+        question = asking.from_file(name, extraction, store)
+        return Readable(Alignable(str(question.text)), question.pages)
+    [(_, document)] = StoredTexts(store).documents([asking.meant(store, name)])
+    if isinstance(document, ExtractionError):
+        raise asking.named_error(document, name)
+    return Readable(Alignable(document.text), document.pages)
 
 
 def hash_file(name: str, *, scheme: str | None = None, extraction: Extraction | None = None) -> Hashed:

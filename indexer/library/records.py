@@ -252,6 +252,13 @@ class Comparison:
         shares: The share (0 to 1) of 5-word shingles that are in both; null if unknown
         estimated: True if `shares` comes from sketches
         bits: How many of the 64 bits of the simhash differ; null if unknown
+        of_a: How much of the first stands in the second (0 to 1), by an alignment; null if a text can't be read
+        of_b: How much of the second stands in the first (0 to 1); null likewise
+        label: "contains" if most of the second stands in the first, "contained in" if it is the other way round, "near"
+            if both, "shares" for less, empty for nothing
+        longest: The number of words of the longest passage in both; null if a text can't be read
+        passages_total: In how many passages the two texts agree; null likewise
+        passages: The longest 100 of these, in the order of the first, which is called the query there
         a: The first document
         b: The second document
     """
@@ -263,6 +270,12 @@ class Comparison:
     shares: float | None
     estimated: bool
     bits: int | None
+    of_a: float | None
+    of_b: float | None
+    label: str
+    longest: int | None
+    passages_total: int | None
+    passages: tuple[Excerpt, ...]
     a: Query
     b: Query
 

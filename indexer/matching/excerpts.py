@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
@@ -10,15 +10,23 @@ from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.question import Question
 from indexer.model import Ref
 from indexer.stores.base import Store
-from indexer.text.excerpts import Readable, excerpts_of
-from indexer.text.passages import Alignable, Features, common_passages
+from indexer.text.excerpts import Excerpt, Readable, excerpts_of
+from indexer.text.passages import Alignable, CommonPassages, Features, common_passages
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPassages:
+    """What two texts have in common: as `CommonPassages` has it, and the longest passages as people read them."""
+
+    common: CommonPassages
+    excerpts: tuple[Excerpt, ...]
 
 
 class Excerpts:
     """Reads the texts of a question and of its matches again, and tells the passages that they have in common."""
 
-    def __init__(self, store: Store, *, of_letters: bool = False) -> None:
-        self._texts, self._of_letters = StoredTexts(store), of_letters
+    def __init__(self, store: Store | None, *, of_letters: bool = False) -> None:
+        self._texts, self._of_letters = StoredTexts(store) if store else None, of_letters
 
     def added_to(self, answer: Answer, question: Question) -> Answer:
         """The same answer with the passages of each match, and the shares as an alignment of the texts has them.
@@ -26,8 +34,8 @@ class Excerpts:
         A match that can't be read again stays as it is, and is named in `unread`. Raises UsageError for a question
         without a text, and ExtractionError that names it where it can't be read again.
         """
-        asked = self._asked(question) if answer.matches else None
-        if asked is None or not len(asked.aligned.items):
+        asked = self._readable(question) if answer.matches else None
+        if asked is None or self._texts is None or not len(asked.aligned.items):
             return answer
         unread = dict(answer.unread)
         found: dict[Ref, NearDocument] = {}
@@ -38,25 +46,37 @@ class Excerpts:
                 unread[record.ref] = document.detail or document.reason
                 continue
             text = Readable(Alignable(document.text, self._features), document.pages)
-            common = common_passages(asked.aligned, text.aligned)
+            shared = _shared(asked, text)
             found[record.ref] = replace(
-                match, shares=common.shares, longest=common.longest, passages=len(common.passages),
-                excerpts=excerpts_of(common.passages, asked, text),
+                match, shares=shared.common.shares, longest=shared.common.longest,
+                passages=len(shared.common.passages), excerpts=shared.excerpts,
             )  # fmt: skip
         return replace(answer, matches=[found.get(ref, match) for ref, match in matches.items()], unread=unread)
+
+    def between(self, one: Question, other: Question) -> SharedPassages | None:
+        """What two documents have in common; None where one has no text that can be read again."""
+        try:
+            return _shared(self._readable(one), self._readable(other))
+        except (UsageError, ExtractionError):
+            return None
 
     @property
     def _features(self) -> Features:
         return "letters" if self._of_letters else "words"
 
-    def _asked(self, question: Question) -> Readable:
-        """The question's text."""
+    def _readable(self, question: Question) -> Readable:
+        """A question's text."""
         if question.text is not None:
             text = question.text if isinstance(question.text, str) else question.text.decode("utf-8", "replace")
             return Readable(Alignable(text, self._features), question.pages)
-        if question.record is None:
+        if question.record is None or self._texts is None:
             raise UsageError(f"{question.name} has no text to look for passages in; give a text or file")
         [(_, document)] = self._texts.documents([question.record])
         if isinstance(document, ExtractionError):
             raise ExtractionError(document.reason, f"{question.name}: {document.detail or document.reason}")
         return Readable(Alignable(document.text, self._features), document.pages)
+
+
+def _shared(one: Readable, other: Readable) -> SharedPassages:
+    common = common_passages(one.aligned, other.aligned)
+    return SharedPassages(common, excerpts_of(common.passages, one, other))

@@ -9,6 +9,8 @@ from typing import Literal
 
 import regex
 
+from indexer.text.excerpts import Stretch
+
 MAX_WORDS = 100_000
 CONTEXT = 12
 
@@ -16,7 +18,7 @@ CONTEXT = 12
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _WORD = regex.compile(rf"([{_UNSPACED}]\p{{M}}*|[^\s{_UNSPACED}]{{1,100}})(\s*)")
 
-Kind = Literal["same", "changed", "skipped"]
+Kind = Literal["same", "changed", "skipped", "outside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,10 @@ class Piece:
     """A stretch of two texts.
 
     Attributes:
-        kind: "same" in both, "changed", or "skipped", which is the same and left out
-        left: The words of the first text, with one space where there was any; empty if skipped
-        right: The words of the second text, with one space where there was any; empty if skipped
+        kind: "same" in both, "changed", "skipped", which is the same and left out, or "outside", which is what the text
+            that holds the other one has before and behind it, and is not compared
+        left: The words of the first text, with one space where there was any; empty if left out
+        right: The words of the second text, with one space where there was any; empty if left out
         words: The number of words of the longer side
     """
 
@@ -47,6 +50,8 @@ class Difference:
         added: The number of words that were added
         limit: How many words of each text are compared at most
         cut: True if only the first words, up to the limit, were compared
+        holder: "a" or "b" for the text that holds the other one as a part, which is compared with its place there alone
+        place: The place where the part stands; null if neither is a part of the other
     """
 
     pieces: tuple[Piece, ...]
@@ -55,6 +60,8 @@ class Difference:
     added: int
     limit: int
     cut: bool
+    holder: str = ""
+    place: Stretch | None = None
 
 
 def word_difference(left: str, right: str, *, limit: int = MAX_WORDS) -> Difference:

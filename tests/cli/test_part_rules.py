@@ -69,6 +69,28 @@ def test_passages_are_shown_where_they_stand(neardup: Neardup) -> None:
     assert "--passages does nothing with --hash" in neardup("similar", "--hash", "x", "--passages", code=2).err
 
 
+def test_a_chapter_and_its_book_beside_each_other(neardup: Neardup) -> None:
+    (neardup.folder / "book.txt").write_text(" ".join(CHAPTERS))
+    (neardup.folder / "chapter.txt").write_text(CHAPTERS[5])
+    out = neardup("compare", "chapter.txt", "book.txt", "--passages").out
+    assert "100% of A stands in B, 8% of B in A: A is contained in B; the longest has 1,000 words" in out
+    assert "B  words 5,001 to 6,000" in out
+    assert "A contains B" in neardup("compare", "book.txt", "chapter.txt").out
+    compared = neardup("compare", "book.txt", "chapter.txt", "--json").json
+    assert (compared["label"], compared["of_b"], compared["longest"]) == ("contains", 1.0, 1000)
+    diff = neardup("diff", "chapter.txt", "book.txt")
+    assert "A stands in B: words 5,001 to 6,000" in diff.err
+    assert "words: 1,000 the same, 0 removed, 0 added" in diff.err
+    # The same of stored ones, which are read again; and of one that is gone, nothing is claimed.
+    neardup("index", "book.txt", "chapter.txt")
+    assert "A is contained in B" in neardup("compare", "id:chapter.txt", "id:book.txt").out
+    assert "B stands in A" in neardup("diff", "id:book.txt", "id:chapter.txt").err
+    (neardup.folder / "book.txt").unlink()
+    gone = neardup("compare", "id:chapter.txt", "id:book.txt", "--passages")
+    assert "contained" not in gone.out
+    assert "the passages are not known" in gone.err
+
+
 def test_a_batch_is_not_clustered_by_a_rule_of_parts(neardup: Neardup) -> None:
     (neardup.folder / "in.jsonl").write_text(json.dumps({"id": "book", "text": " ".join(CHAPTERS)}) + "\n")
     neardup("batch", "sketch", "in.jsonl", "--out", "batch", "--scheme", "passages")

@@ -18,13 +18,14 @@ def show_excerpts(excerpts: Iterable[Excerpt], total: int, sides: tuple[str, str
         alike = "" if excerpt.similarity == 1 else f", {share_shown(excerpt.similarity)} of the letters the same"
         answer(f"  {counted(excerpt.words, 'word')}{alike}")
         for side, stretch in zip(sides, (excerpt.query, excerpt.match), strict=True):
-            answer(f"    {side:<{width}}  {_place(stretch)}")
+            answer(f"    {side:<{width}}  {shown_place(stretch)}")
             answer(f"    {'':<{width}}  {_said(stretch)}")
     if total > shown:
         answer(f"  and {counted(total - shown, 'shorter passage')}")
 
 
-def _place(stretch: Stretch) -> str:
+def shown_place(stretch: Stretch) -> str:
+    """Where a part of a text stands."""
     page = f"page {stretch.page:,}, " if stretch.page is not None else ""
     words = f"words {stretch.word + 1:,} to {stretch.word + stretch.words:,}"
     return f"{page}{words}, characters {stretch.start:,} to {stretch.end:,}"
