@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from indexer.evaluation.judging import BANDS, Evaluation, Point, Result
+from indexer.evaluation.judging import BANDS, Evaluation, PartFigures, Point, Result
 from indexer.matching.rule import Finder
 
 
@@ -61,6 +61,7 @@ class RuleFigures:
         keys_asked: The largest number of keys of a lookup
         lookup_seconds: The time of a lookup in memory, on average
         without_fingerprint: Documents that have no fingerprint
+        parts: With --parts, what it finds of passages of each length and share of misread letters; else empty
     """
 
     rule: str
@@ -83,6 +84,7 @@ class RuleFigures:
     keys_asked: int
     lookup_seconds: float
     without_fingerprint: int
+    parts: tuple[PartFigures, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +148,5 @@ def _rule(evaluation: Evaluation, result: Result) -> RuleFigures:
         keys_asked=result.probes,
         lookup_seconds=result.lookup_seconds,
         without_fingerprint=result.without,
+        parts=evaluation.parts.get(rule.written(whole=True), ()),
     )

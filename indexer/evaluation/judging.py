@@ -94,6 +94,29 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class PartFigures:
+    """What a rule finds of passages that are taken out of the documents.
+
+    Attributes:
+        words: The number of words of each passage
+        misread: The share of its letters that are replaced by others (0 to 1)
+        asked: How many passages were asked for
+        found: The share of them whose document is found (0 to 1)
+        first: The share of them of which the first answer holds half or more (0 to 1)
+        candidates: How many documents were compared for a passage, on average
+        wrong: The share of all answers that hold less than 30% of the passage (0 to 1)
+    """
+
+    words: int
+    misread: float
+    asked: int
+    found: float
+    first: float
+    candidates: float
+    wrong: float
+
+
+@dataclass(frozen=True, slots=True)
 class Truth:
     """Pairs that a user says are near-duplicates: positions, left < right; `name` says where they are from."""
 
@@ -103,7 +126,11 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Results of all rules. `band_pairs` counts the true pairs of each of BANDS; `text_bytes` the size of all texts."""
+    """Results of all rules.
+
+    `band_pairs` counts the true pairs of each of BANDS; `text_bytes` is the size of all texts. `parts`, where they were
+    asked for, are the figures of passages by each rule, which is written with all parameters.
+    """
 
     documents: int
     text_bytes: int
@@ -112,6 +139,7 @@ class Evaluation:
     truth: str
     results: tuple[Result, ...]
     notes: tuple[str, ...] = field(default=())
+    parts: Mapping[str, tuple[PartFigures, ...]] = field(default_factory=dict)
 
 
 def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> MatchRule:

@@ -26,6 +26,22 @@ COLUMNS = (
 )
 
 
+PART_COLUMNS = ("rule", "words", "misread", "found", "first", "wrong", "candidates")
+
+
+def part_rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
+    """A row of the table of parts for each rule and kind of passage."""
+    for result in evaluation.results:
+        for part in evaluation.parts.get(result.rule.written(whole=True), ()):
+            yield (
+                result.rule.name,
+                f"{part.words:,}",
+                f"{part.misread:.0%}",
+                *(f"{share:.1%}" for share in (part.found, part.first, part.wrong)),
+                f"{part.candidates:,.1f}",
+            )
+
+
 def rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
     """A row of the table for each rule; recall by band, then the figures at its threshold, then its costs."""
     for result, figures in zip(evaluation.results, plain_figures(evaluation).rules, strict=True):

@@ -185,6 +185,7 @@ class Clusters(Held):
         sample: int = 2000,
         alike: float = 0.8,
         right: float = 0.5,
+        parts: bool = False,
         fields: NamedFields | None = None,
         jobs: int | None = None,
         extraction: Extraction | None = None,
@@ -195,7 +196,7 @@ class Clusters(Held):
 
         with self._lock:
             return evaluate(
-                rules, truth=truth, sample=sample, alike=alike, right=right, fields=fields, jobs=jobs,
+                rules, truth=truth, sample=sample, alike=alike, right=right, parts=parts, fields=fields, jobs=jobs,
                 extraction=extraction, store=self.store, progress=progress,
             )  # fmt: skip
 

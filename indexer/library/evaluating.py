@@ -21,11 +21,13 @@ from indexer.evaluation.documents import (
     sampled,
 )
 from indexer.evaluation.figures import EvaluationFigures, plain_figures
+from indexer.evaluation.parts import measure_parts
 from indexer.ingest.from_store import explained, stored_inputs
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Selection, Sources
 from indexer.library.options import Extraction, NamedFields, content_of
 from indexer.matching.rule import default_rule
+from indexer.stores.schemes import scheme_of
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -57,6 +59,10 @@ class Evaluated:
     def table(self) -> tuple[Sequence[str], list[tuple[str, ...]]]:
         """The columns and the rows of the table of all rules, as text."""
         return showing.COLUMNS, list(showing.rows(self.evaluation))
+
+    def part_table(self) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+        """The same of the table of parts, which has no row where these were not asked for."""
+        return showing.PART_COLUMNS, list(showing.part_rows(self.evaluation))
 
     def save_picture(self, path: str | os.PathLike[str]) -> None:
         """Plot precision over recall of every rule to a file, as SVG. Raises UsageError."""
@@ -91,6 +97,7 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
     sample: int = SAMPLE,
     alike: float = ALIKE,
     right: float = RIGHT,
+    parts: bool = False,
     fields: NamedFields | None = None,
     jobs: int | None = None,
     extraction: Extraction | None = None,
@@ -102,7 +109,8 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
     The documents are files, folders and patterns, those that `truth` names, or a `sample` of a store. `truth` is a file
     of pairs or groups of near-duplicates, with paths relative to `root`; without one a pair should be found if the
     Jaccard coefficient of its 5-word shingles is at least `alike`, and a returned pair is correct if it is at least
-    `right`. Memory grows with all texts together. Raises UsageError and StoreError.
+    `right`. With `parts` passages are taken out of the documents, and it is measured which of them each rule finds.
+    Memory grows with all texts together. Raises UsageError and StoreError.
     """
     require_rules(rules, alike=alike, right=right)
     named = read_truth(truth, root) if isinstance(truth, str | os.PathLike) else truth
@@ -112,7 +120,7 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
     texts = _texts(own, documents, named, sample, fields or NamedFields(), jobs, extraction or Extraction())
     require_two(texts)
     corpus = judging.corpus_of(texts.texts)
-    wanted = rules or (default_rule(own).written(whole=True), *judging.DEFAULT_RULES)
+    wanted = rules or (default_rule(own).written(whole=True), *(_part_rules(own) if parts else judging.DEFAULT_RULES))
     read = [judging.read_rule(text, corpus) for text in wanted]
     notes = [
         f"left out: {counted(count, 'document')} ({explained(why)})" for why, count in sorted(texts.failed.items())
@@ -122,11 +130,17 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
         known, missing = placed(named, texts.ids)
         if missing:
             notes.append(f"left out: {counted(missing, 'pair')} of {named.name}, with a document that is not here")
-    made = judging.evaluate(
-        texts.texts, list({rule.written(whole=True): rule for rule in read}.values()), known, alike=alike, right=right,
-        progress=progress,
-    )  # fmt: skip
-    return Evaluated(replace(made, notes=(*made.notes, *notes)))
+    measured = list({rule.written(whole=True): rule for rule in read}.values())
+    made = judging.evaluate(texts.texts, measured, known, alike=alike, right=right, progress=progress)
+    found = measure_parts(texts.texts, measured, progress=progress) if parts else {}
+    return Evaluated(replace(made, notes=(*made.notes, *notes), parts=found))
+
+
+def _part_rules(store: Store | None) -> list[str]:
+    """The rules of parts that are measured where none is named: of the schemes of a store, else of new ones."""
+    own = [scheme_of(store, known.name) for known in store.info.schemes] if store else []
+    ids = [scheme.id for scheme in own if scheme.of_parts] or ["passages", "passages:features=letters"]
+    return [f"{name}@{least}" for name in ids for least in ("0.5", "0.25")]
 
 
 def _texts(

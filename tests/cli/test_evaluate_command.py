@@ -59,6 +59,21 @@ def test_a_store_s_own_documents(neardup: Neardup) -> None:
     assert found["notes"] == ["left out: 1 document (unreadable)"]
 
 
+def test_parts_by_the_schemes_of_the_store(neardup: Neardup) -> None:
+    write_families(neardup)
+    neardup("index", "docs", "--scheme", "passages:window=16")
+    shown = neardup("evaluate", "--parts").out.splitlines()
+    heading = next(number for number, line in enumerate(shown) if "misread" in line)
+    assert shown[heading].split() == ["rule", "words", "misread", "found", "first", "wrong", "candidates"]
+    assert shown[heading + 1].split()[:3] == ["default", "100", "0%"]
+    found = neardup("evaluate", "--parts", "--json").json["rules"]
+    assert [str(read_rule(each["rule"])) for each in found][1:] == ["passages:window=16@0.5", "passages:window=16@0.25"]
+    assert all(each["parts"][0]["found"] == 1 for each in found[1:])
+    # No text has 300 words.
+    assert {part["words"] for each in found for part in each["parts"]} == {100}
+    assert neardup("evaluate", "--json").json["rules"][0]["parts"] == []
+
+
 def test_a_truth_of_groups_and_one_of_pairs(neardup: Neardup) -> None:
     write_families(neardup)
     names = [f"{family}-{version}.txt" for family in range(3) for version in range(4)]

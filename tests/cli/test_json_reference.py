@@ -30,7 +30,7 @@ ASKED: dict[str, list[list[str]]] = {
     "passages": [["passages", "--held-by"]],
     "cluster": [["cluster"]],
     "report": [["report", "--format", "json"]],
-    "evaluate": [["evaluate", "--sample", "20"]],
+    "evaluate": [["evaluate", "--sample", "20", "--parts"]],
     "diff": [["diff", "docs/a.html", "docs/near.txt"]],
     "delete": [
         ["delete", "docs/broken.pdf", "--dry-run"],
