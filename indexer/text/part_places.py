@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from indexer.text.differences import MAX_WORDS, Difference, Piece, word_difference
 from indexer.text.excerpts import Readable
-from indexer.text.passages import Alignable, CommonPassages, Span, common_passages
+from indexer.text.passages import Alignable, CommonPassage, Span, common_passages
 
 # A part: so much of it stands in the whole at one place, and it is no more of the whole than that.
 _OF_PART, _OF_WHOLE = 0.6, 1 / 3
@@ -43,9 +43,10 @@ def part_place(part: Alignable, whole: Alignable) -> Span | None:
     common = common_passages(part, whole)
     if common.shares[0] < _OF_PART:
         return None
-    spans = sorted((each.right for each in common.passages), key=lambda span: span.word)
-    here = whole.place(*_densest(spans, len(part.words)))
-    return here if _holds(common, here) else None
+    here = _densest(sorted(common.passages, key=lambda passage: passage.right.word), len(part.words))
+    if _covered(here) < _AT_ONE_PLACE * _covered(common.passages):
+        return None
+    return whole.place(here[0].right.word, here[-1].right.word + here[-1].right.words)
 
 
 def _end_of_word(text: str, end: int) -> int:
@@ -54,28 +55,35 @@ def _end_of_word(text: str, end: int) -> int:
     return end if text[end : end + 1].isspace() or not behind else end + len(behind[0])
 
 
-def _densest(spans: Sequence[Span], words: int) -> tuple[int, int]:
-    """The words from the first to behind the last of the spans that lie close together and have most words."""
+def _densest(passages: Sequence[CommonPassage], words: int) -> Sequence[CommonPassage]:
+    """The passages that lie close together in the whole and have most words.
+
+    Those at the ends whose part stands between them too are none of them: a note that each chapter begins with.
+    """
     best, start, held = (0, 0, 0), 0, 0
-    for end, span in enumerate(spans):
+    for end, span in enumerate(passage.right for passage in passages):
         held += span.words
-        while start < end and span.word + span.words - spans[start].word > words * _LONGER:
-            held -= spans[start].words
+        while start < end and span.word + span.words - passages[start].right.word > words * _LONGER:
+            held -= passages[start].right.words
             start += 1
         best = max(best, (held, -start, end))
-    return spans[-best[1]].word, spans[best[2]].word + spans[best[2]].words
+    here = list(passages[-best[1] : best[2] + 1])
+    while len(here) > 1 and _adds_little(here[-1], here[:-1]):
+        here.pop()
+    while len(here) > 1 and _adds_little(here[0], here[1:]):
+        here.pop(0)
+    return here
 
 
-def _holds(common: CommonPassages, place: Span) -> bool:
-    """True if a place has nearly all that the two texts have in common, of what may stand elsewhere too."""
-    there = [each.left for each in common.passages if place.start <= each.right.start and each.right.end <= place.end]
-    return _covered(there) >= _AT_ONE_PLACE * _covered([each.left for each in common.passages])
+def _adds_little(passage: CommonPassage, others: Sequence[CommonPassage]) -> bool:
+    """True if nearly all that a passage has of the part is in others too."""
+    return _covered([*others, passage]) - _covered(others) < (1 - _AT_ONE_PLACE) * passage.left.words
 
 
-def _covered(spans: Sequence[Span]) -> int:
-    """The words that are in any of the spans."""
+def _covered(passages: Sequence[CommonPassage]) -> int:
+    """The words of the part that are in any of the passages."""
     covered = reached = 0
-    for span in sorted(spans, key=lambda span: span.word):
+    for span in sorted((passage.left for passage in passages), key=lambda span: span.word):
         covered += max(0, span.word + span.words - max(reached, span.word))
         reached = max(reached, span.word + span.words)
     return covered

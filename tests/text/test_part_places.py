@@ -43,6 +43,14 @@ def test_of_two_places_the_one_with_most_counts() -> None:
     assert (place.word, place.words) == (2500, 400)
 
 
+def test_a_note_of_every_chapter_does_not_draw_the_place_out() -> None:
+    note = " ".join(document(70, 30).split())
+    whole = " ".join(f"{note} {chapter}" for chapter in CHAPTERS)
+    place = part_place(Alignable(f"{note} {CHAPTERS[3]}"), Alignable(whole))
+    assert place is not None
+    assert (place.word, place.words) == (3 * 430, 430)
+
+
 def test_what_is_no_part_is_compared_whole() -> None:
     # Of a new version with much more in it, what is new is the answer.
     longer = " ".join([CHAPTERS[0], *CHAPTERS[2:], CHAPTERS[1]])

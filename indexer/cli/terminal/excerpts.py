@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from indexer.cli.terminal.output import answer
 from indexer.text.counts import counted, share_shown
 from indexer.text.excerpts import Excerpt, Stretch
 
+# So many other places of a passage are named.
+_PLACES = 3
+
 
 def show_excerpts(excerpts: Iterable[Excerpt], total: int, sides: tuple[str, str]) -> None:
     """Print where each passage stands on either side, and what it says there; `sides` are what the two are called."""
     width = max(map(len, sides))
-    shown = 0
-    for excerpt in excerpts:
-        shown += 1
-        alike = "" if excerpt.similarity == 1 else f", {share_shown(excerpt.similarity)} of the letters the same"
-        answer(f"  {counted(excerpt.words, 'word')}{alike}")
-        for side, stretch in zip(sides, (excerpt.query, excerpt.match), strict=True):
-            answer(f"    {side:<{width}}  {shown_place(stretch)}")
-            answer(f"    {'':<{width}}  {_said(stretch)}")
-    if total > shown:
-        answer(f"  and {counted(total - shown, 'shorter passage')}")
+
+    def show(side: str, stretch: Stretch) -> None:
+        answer(f"    {side:<{width}}  {shown_place(stretch)}")
+        answer(f"    {'':<{width}}  {_said(stretch)}")
+
+    for query, places in groupby(excerpts, lambda excerpt: excerpt.query):
+        first, *others = places
+        total -= 1 + len(others)
+        alike = "" if first.similarity == 1 else f", {share_shown(first.similarity)} of the letters the same"
+        answer(f"  {counted(first.words, 'word')}{alike}")
+        show(sides[0], query)
+        show(sides[1], first.match)
+        if others:
+            where = "; ".join(shown_place(each.match) for each in others[:_PLACES])
+            more = f"; and in {counted(len(others) - _PLACES, 'more place')}" if len(others) > _PLACES else ""
+            answer(f"    {'':<{width}}  also {where}{more}")
+    if total:
+        answer(f"  and {counted(total, 'shorter passage')}")
 
 
 def shown_place(stretch: Stretch) -> str:
