@@ -3,51 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import click
 
+from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.schemes import fingerprint_options
-from indexer.cli.options.shared import (
-    CONTENTS,
-    Talk,
-    index_option,
-    limit_options,
-    refresh_option,
-    talk_options,
-)
-from indexer.cli.terminal.output import answer_json, say, shown_store
-from indexer.errors import UsageError
-from indexer.library.options import Fingerprinting, WorkerLimits
-from indexer.model.paths import store_file
+from indexer.cli.options.shared import CONTENTS, Talk, index_option, limit_options, refresh_option, talk_options
+from indexer.cli.terminal.output import answer_json, say
+from indexer.library.options import Annotating, Fingerprinting, WorkerLimits
 
 if TYPE_CHECKING:
-    from indexer.annotate.run import Annotated
-    from indexer.extract.base import Content
+    from indexer.library.outcomes import AnnotatedDocuments
     from indexer.model.times import Refresh
-
-
-@dataclass(frozen=True, slots=True)
-class Annotating:
-    """The fields of texts and how they are read, the place of fingerprints, and which documents get one, how fast."""
-
-    field: tuple[str, ...]
-    html: bool
-    fields_changed: bool
-    source_field: str
-    title_field: str
-    content: Content | None
-    to: str | None
-    all: bool
-    dry_run: bool
-    allow_version_change: bool
-    docs_per_second: float | None
-    slices: int
-
 
 annotating_options = Group(
     Annotating,
@@ -116,6 +85,8 @@ annotating_options = Group(
 
 @click.command(
     name="annotate",
+    cls=Answering,
+    answers="outcomes:AnnotatedDocuments",
     short_help="Add fingerprints to documents that are already in an index.",
     epilog="""
 \b
@@ -147,108 +118,40 @@ def annotate_command(
     refresh: Refresh,
     talk: Talk,
 ) -> int:
-    """Fingerprint the documents of an index from their own fields.
+    """Fingerprint the documents of an index from their own fields."""
+    from indexer.library.annotating import annotate
 
-    With --json one object: store, to, dry_run, total, annotated, missing, stale, unchanged, without, empty, short,
-    changed, gone, removed, failed, seconds.
-    """
-    from indexer.annotate.run import Annotated
-    from indexer.annotate.run import annotate as run
-    from indexer.engine.client.connection import connect
-    from indexer.engine.documents.fields import AnnotateOptions
-
-    if store_file(store):
-        raise UsageError(
-            f"{shown_store(store)}: only an index in a search engine has documents to annotate; name https://host:9200/INDEX"
-        )
-    from indexer.matching.kept import schemes_of_new
-
-    wanted = AnnotateOptions(
-        fields=annotating.field,
-        html=annotating.html and bool(annotating.field),
-        fields_changed=annotating.fields_changed,
-        source_field=annotating.source_field,
-        title_field=annotating.title_field,
-        everything=annotating.all,
-        dry_run=annotating.dry_run,
-        allow_version_change=annotating.allow_version_change,
-        docs_per_second=annotating.docs_per_second,
-        slices=annotating.slices,
-        jobs=making.processes,
-        min_tokens=making.min_tokens,
-        content=annotating.content,
-        limits=worker.limits,
-        refresh=refresh,
-        schemes=making.scheme,
-        new_schemes=tuple(schemes_of_new(making.schemes, making.scheme, made=False)),
-        exactly=making.schemes,
-    )
-    summary = Annotated()
-    with ExitStack() as stack:
-        client = connect(store)
-        stack.callback(client.close)
-        aside = None
-        if annotating.to is not None:
-            aside = connect(_beside(store, annotating.to))
-            stack.callback(aside.close)
-        stack.enter_context(_bar(summary) if talk.progress else nullcontext())
-        run(client, wanted, aside=aside, summary=summary)
-        names_shown = client.target.shown, aside.target.shown if aside else None
-    if not talk.is_enough(summary):
-        _report(summary, *names_shown, dry_run=wanted.dry_run, as_json=talk.json)
+    done = annotate(store, annotating, making, worker, refresh=refresh, following=talk.following("annotating"))
+    if not talk.is_enough(done):
+        _report(done, as_json=talk.json)
     return 0
 
 
-def _beside(store: str, name: str) -> str:
-    # What stands before an "@" may be a password.
-    if set("/*,:@") & set(name):
-        raise UsageError(f"--to {shown_store(name)}: name one index of the same engine")
-    return f"{store.rstrip('/').rpartition('/')[0]}/{quote(name, safe='')}"
-
-
-def _bar(summary: Annotated) -> AbstractContextManager[object]:
-    from indexer.cli.terminal.progress import Following
-
-    return Following(summary, "annotating")
-
-
-def _report(summary: Annotated, store: str, to: str | None, *, dry_run: bool, as_json: bool) -> None:
-    counts = ("annotated", "missing", "stale", "unchanged", "without", "empty", "short", "changed", "gone", "removed")
+def _report(done: AnnotatedDocuments, *, as_json: bool) -> None:
     if as_json:
-        answer_json(
-            {
-                "store": shown_store(store),
-                "to": to,
-                "dry_run": dry_run,
-                "total": summary.total,
-                **{name: getattr(summary, name) for name in counts},
-                "failed": dict(summary.failed),
-                "seconds": round(summary.seconds, 3),
-            }
-        )
+        answer_json(done)
         return
-    reasons = ", ".join(f"{reason} {count}" for reason, count in summary.failed.most_common())
-    listed = f"neardup failures --store {shlex.quote(to or shown_store(store))}"
+    listed = f"neardup failures --store {shlex.quote(done.to or done.store)}"
     lines = [
-        ("annotated", summary.annotated, f"{summary.missing:,} new, {summary.stale:,} with another text than before"),
-        ("unchanged", summary.unchanged, ""),
-        ("without", summary.without, "have none of the fields"),
-        ("empty", summary.empty, "no text, so they match nothing"),
-        ("too short", summary.short, "left out of answers unless asked for"),
-        ("done again", summary.changed, "somebody changed them at the same moment"),
-        ("gone", summary.gone, "deleted meanwhile"),
-        ("removed", summary.removed, "their documents are gone"),
-        ("failed", summary.failures, f"{reasons}; listed by: {listed}"),
+        ("annotated", done.annotated, f"{done.missing:,} new, {done.stale:,} with another text than before"),
+        ("unchanged", done.unchanged, ""),
+        ("without", done.without, "have none of the fields"),
+        ("empty", done.empty, "no text, so they match nothing"),
+        ("too short", done.short, "left out of answers unless asked for"),
+        ("done again", done.changed, "somebody changed them at the same moment"),
+        ("gone", done.gone, "deleted meanwhile"),
+        ("removed", done.removed, "their documents are gone"),
+        ("failed", done.failures, f"{done.reasons}; listed by: {listed}"),
     ]
     for name, count, remark in lines:
         if count or name in ("annotated", "unchanged", "failed"):
             click.echo(f"{name:<13} {count:>9,}" + (f"  {remark}" if remark and count else ""))
-    if summary.forgotten:
+    if done.forgotten:
         say(
             "the mapping of the index may not be changed here, so it does not remember the fields; name them with "
             "--field wherever texts are read again"
         )
-    if dry_run:
+    if done.dry_run:
         say("a dry run: nothing was changed")
 
 

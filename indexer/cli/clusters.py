@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from indexer.cli.documents import show_deleted
 from indexer.cli.files.row_formats import written_rows
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.matching import Matching, match_options, tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import (
-    Gone,
-    filter_option,
-    json_option,
-    opened_collection,
-    refresh_option,
-    store_option,
-)
+from indexer.cli.options.shared import filter_option, json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
 from indexer.errors import UsageError
 from indexer.library.writers import FORMATS
@@ -288,7 +282,7 @@ prune_options = Group(
 @click.command(
     cls=Answering,
     answers="Pruned",
-    lists="Surplus",
+    others={"With --json --dry-run one object per line": "Surplus"},
     short_help="Mark or delete duplicates of canonical documents.",
     epilog="""
 \b
@@ -329,7 +323,7 @@ def prune(store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> No
     if json:
         answer_json(done)
     elif pruning.delete:
-        Gone(done.deleted, done.stripped).show()
+        show_deleted(done)
     else:
         fields([("marked", f"{done.marked:,}"), ("unmarked", f"{done.unmarked:,}")])
 

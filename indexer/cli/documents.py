@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json as json_module
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.shared import (
-    Gone,
-    json_option,
-    opened,
-    opened_collection,
-    refresh_option,
-    store_option,
-    tell_contended,
-)
+from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.hints import with_store
-from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, record_json, say, shown_store, size
-from indexer.errors import NeardupError, NotFoundError, StoreError, UsageError
-from indexer.library.asking import only
+from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, say, shown_store, size
+from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.library.options import list_of_paths
-from indexer.model import Ref, name_of
 from indexer.model.declared import as_json
 from indexer.model.paths import printable_path
 from indexer.model.times import to_the_second
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.clustering.copies import Copies, StoredCopy
-    from indexer.matching.rule import MatchRule
-    from indexer.matching.shorthand import RuleRequest
+    from indexer.library.outcomes import Copy, Deleted, Erased, Finding
+    from indexer.library.records import Pruned
+    from indexer.library.rules import MatchRule, RuleRequest
     from indexer.model.times import Refresh
-    from indexer.stores import Store
-    from indexer.stores.findings import Finding
 
-_DELETED_AT_ONCE = 1000
 # What `neardup doctor` ends with where there is something to do.
 UNHEALTHY = 7
 
@@ -104,7 +91,7 @@ def _in_words(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Copying:
-    """Of which documents the copies are deleted too, what counts as a copy, and what is asked before."""
+    """The documents whose copies are deleted too, what counts as a copy, and what is asked before."""
 
     copies_of: tuple[str, ...]
     similarity: float | None
@@ -115,7 +102,7 @@ class Copying:
     @property
     def wanted(self) -> RuleRequest:
         """The rule that the options ask for."""
-        from indexer.matching.shorthand import RuleRequest
+        from indexer.library.rules import RuleRequest
 
         return RuleRequest(match=self.match, similarity=self.similarity)
 
@@ -161,6 +148,9 @@ copy_options = Group(
 
 
 @click.command(
+    cls=Answering,
+    answers="outcomes:Deleted",
+    others={"With --copies-of --json one object": "outcomes:Erased"},
     short_help="Delete documents from the store.",
     epilog="""
 \b
@@ -177,11 +167,7 @@ stays, and only loses neardup's.
 there, and how many documents could not be compared. Run it with --dry-run first; without, it asks for confirmation. A
 text that is only quoted in a longer document is no copy of it.
 
-Ends with exit code 5 if an id was not found, or several documents have it; the others are deleted. With --json one
-object: deleted, stripped (an owner's documents, which stayed), missing, contended (others change them constantly), and
-in a dry run listed, the ids; with --copies-of also not_compared, failures (documents that could not be stored), and
-documents, each with copy_of, similarity, identical, left (the file or document that still holds the text), outcome
-(deleted, stripped or changed; in a dry run listed), and the document as in "neardup show --json".
+Ends with exit code 5 if an id was not found, or several documents have it; the others are deleted.
 """,
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
@@ -202,132 +188,97 @@ def delete(
         return _delete_copies(store, copying, refresh, as_json=json)
     if not identities and not listed:
         raise UsageError("name at least one id, or give --from or --copies-of")
-    missing, deleted = 0, 0
-    listed_ids: list[str] = []
-    with opened(store, read_only=copying.dry_run, refresh=refresh) as target:
-        for batch in _batches((*identities, *(map(printable_path, list_of_paths(listed)) if listed else ()))):
-            chosen, lost = _chosen(target, batch)
-            missing += lost
-            if copying.dry_run:
-                listed_ids += map(name_of, chosen)
-            else:
-                deleted += target.delete(chosen)
-        contended, gone = tell_contended(target), Gone.of(target, deleted)
+    ids = chain(identities, map(printable_path, list_of_paths(listed)) if listed else ())
+    with opened_collection(store, read_only=copying.dry_run, refresh=refresh) as collection:
+        done = collection.delete(ids, dry_run=copying.dry_run, unknown=_tell_unknown)
     if json:
-        would = {"listed": listed_ids} if copying.dry_run else {}
-        answer_json({**dataclasses.asdict(gone), "missing": missing, "contended": contended, **would})
+        answer_json(done)
     elif copying.dry_run:
-        for name in listed_ids:
+        for name in done.listed:
             answer(name)
-        say(f"a dry run: {counted(len(listed_ids), 'document')}; nothing was deleted")
+        say(f"a dry run: {counted(len(done.listed), 'document')}; nothing was deleted")
     else:
-        gone.show()
-    return NotFoundError.exit_code if missing else 0
+        show_deleted(done)
+    return NotFoundError.exit_code if done.missing else 0
 
 
-def _chosen(target: Store, identities: Sequence[str], *, stored: bool = False) -> tuple[list[Ref], int]:
-    """The documents that ids mean, or those that failed unless they have to be `stored`; and how many mean none."""
-    found_refs = target.find_each(identities)
-    failed: frozenset[Ref] = frozenset()
-    if not stored and not all(found_refs):
-        failed = frozenset(failure.ref for failure in target.failures())
-    chosen, missing = [], 0
-    for identity, refs in zip(identities, found_refs, strict=True):
-        recorded = [Ref(identity)] if Ref(identity) in failed else []
-        try:
-            chosen.append(only(identity, refs or recorded))
-        except NeardupError as error:
-            missing += 1
-            say(str(error), level="error", **about(error))
-    return chosen, missing
+def show_deleted(done: Deleted | Pruned) -> None:
+    """Print how many documents were deleted, and how many of an owner stay."""
+    lines = [("deleted", f"{done.deleted:,}")]
+    if done.stripped:
+        stay = "they are their owner's and stay; neardup's fields are taken out of them"
+        lines.append(("stripped", f"{done.stripped:,}  {stay}"))
+    fields(lines)
+
+
+def _tell_unknown(error: NeardupError) -> None:
+    say(str(error), level="error", **about(error))
 
 
 def _delete_copies(store: str, copying: Copying, refresh: Refresh, *, as_json: bool) -> int:
-    from indexer.clustering.copies import Copies
-    from indexer.matching.shorthand import rule_asked
+    def confirm(copies: Sequence[Copy]) -> None:
+        for one in copies:
+            say(_told(one, rule))
+        if not can_ask():
+            raise UsageError(
+                f"--copies-of asks before deleting {counted(len(copies), 'document')}; list them with --dry-run, then "
+                "give --yes"
+            )
+        question = f"Delete {counted(len(copies), 'document')} from {shown_store(store)}?"
+        click.confirm(question, abort=True, err=True)
 
-    with opened(store, read_only=copying.dry_run, refresh=refresh) as target:
-        chosen, missing = _chosen(target, copying.copies_of, stored=True)
-        rule = rule_asked(copying.wanted, target)
-        copies = Copies(target, chosen, rule)
-        outcomes: dict[str, Sequence[StoredCopy]] = {"listed": copies.found}
-        if not copying.dry_run:
-            if copies.found and not copying.yes:
-                for one in copies.found:
-                    say(_told(one, rule))
-                _confirm_copies(copies, shown_store(store))
-            outcomes = copies.delete().by_outcome
-        contended = tell_contended(target)
-    if as_json:
-        documents = [_copy_json(one, outcome) for outcome, some in outcomes.items() for one in some]
-        counts = {name: len(outcomes.get(name, ())) for name in ("deleted", "stripped")}
-        more = {"not_compared": copies.uncompared.documents, "failures": copies.uncompared.failures}
-        answer_json({**counts, "missing": missing, "contended": contended, **more, "documents": documents})
-    else:
-        for outcome, some in outcomes.items():
-            for one in some:
-                answer(f"{outcome}: " * (not copying.dry_run) + _told(one, rule))
-        _tell_left(outcomes, copies)
-    return NotFoundError.exit_code if missing else 0
-
-
-def _confirm_copies(copies: Copies, shown: str) -> None:
-    count = len(copies.found)
-    if not can_ask():
-        raise UsageError(
-            f"--copies-of asks before deleting {counted(count, 'document')}; list them with --dry-run, then give --yes"
+    with opened_collection(store, read_only=copying.dry_run, refresh=refresh) as collection:
+        rule = collection.rule_asked(copying.wanted)
+        done = collection.delete_copies(
+            copying.copies_of,
+            match=rule,
+            dry_run=copying.dry_run,
+            unknown=_tell_unknown,
+            confirm=None if copying.yes else confirm,
         )
-    click.confirm(f"Delete {counted(count, 'document')} from {shown}?", abort=True, err=True)
+    if as_json:
+        answer_json(done)
+    else:
+        for one in done.documents:
+            answer(f"{one.outcome}: " * (not copying.dry_run) + _told(one, rule))
+        _tell_left(done, dry_run=copying.dry_run)
+    return NotFoundError.exit_code if done.missing else 0
 
 
-def _told(one: StoredCopy, rule: MatchRule | None) -> str:
+def _told(one: Copy, rule: MatchRule | None) -> str:
     """A copy with its difference, in words."""
-    name = name_of(one.record.ref)
-    if one.asked:
-        return f"{name}  as named"
+    if one.id == one.copy_of:
+        return f"{one.id}  as named"
     if one.identical:
-        return f"{name}  is identical with {name_of(one.of)}"
+        return f"{one.id}  is identical with {one.copy_of}"
     assert rule  # noqa: S101 - without one only identical documents are found
-    return f"{name}  {rule.said(one.similarity, name_of(one.of))}"
+    return f"{one.id}  {rule.said(one.similarity, one.copy_of)}"
 
 
-def _copy_json(one: StoredCopy, outcome: str) -> dict[str, Any]:
-    about_it = {"copy_of": name_of(one.of), "similarity": one.similarity, "identical": one.identical}
-    return {**about_it, "left": one.left, "outcome": outcome, **record_json(one.record)}
-
-
-def _tell_left(outcomes: Mapping[str, Sequence[StoredCopy]], copies: Copies) -> None:
+def _tell_left(done: Erased, *, dry_run: bool) -> None:
     """Say what was not deleted, and where texts still stand."""
-    for name in ("deleted", "stripped"):
-        if outcomes.get(name):
-            say(f"{name}: {counted(len(outcomes[name]), 'document')}")
-    if stripped := outcomes.get("stripped"):
+    for name, count in (("deleted", done.deleted), ("stripped", done.stripped)):
+        if count:
+            say(f"{name}: {counted(count, 'document')}")
+    if done.stripped:
         say(
-            f"{counted(len(stripped), 'document')} are their owner's: they keep their text, and lose neardup's fields",
+            f"{counted(done.stripped, 'document')} are their owner's: they keep their text, and lose neardup's fields",
             level="warning",
         )
-    if changed := outcomes.get("changed"):
-        say(f"{counted(len(changed), 'document')} have changed since they were compared, and stay", level="warning")
-    for left in sorted({one.left for some in outcomes.values() for one in some if one.left}):
+    if done.changed:
+        say(f"{counted(done.changed, 'document')} have changed since they were compared, and stay", level="warning")
+    for left in sorted({one.left for one in done.documents if one.left}):
         say(f"not deleted, and still holds the text: {left}")
-    if sentence := copies.uncompared.sentence():
-        say(sentence, level="warning")
-    if "listed" in outcomes:
-        say(f"a dry run: {counted(len(outcomes['listed']), 'document')}; nothing was deleted")
-
-
-def _batches(identities: Iterable[str]) -> Iterable[list[str]]:
-    batch: list[str] = []
-    for identity in identities:
-        batch.append(identity)
-        if len(batch) == _DELETED_AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+    if unseen := done.unseen():
+        say(unseen, level="warning")
+    if dry_run:
+        say(f"a dry run: {counted(len(done.documents), 'document')}; nothing was deleted")
 
 
 @click.command(
+    cls=Answering,
+    answers="outcomes:StoreStats",
+    heading="With --json, or --format json, one object",
     short_help="Show statistics of the store.",
     epilog="""
 \b
@@ -336,9 +287,7 @@ Examples:
   neardup stats --store pages.neardup --json
   neardup stats --format prometheus > /var/lib/node_exporter/neardup.prom
 
-With --json, or --format json, one object: store, documents, fingerprinted, distinct, short, empty, failures and formats
-(objects with counts), bytes_on_disk, last_indexed_at, clustered_at, clustering_finished, made_with. With --format
-prometheus the same as metrics in Prometheus's text format, for its textfile collector.
+With --format prometheus the answer is metrics in Prometheus's text format, for its textfile collector.
 """,
 )
 @store_option
@@ -355,28 +304,19 @@ prometheus the same as metrics in Prometheus's text format, for its textfile col
 @click.option("--json", cls=Related, setting="form", is_flag=True, help="Answer in JSON.")
 def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool) -> None:  # noqa: A002
     """Show statistics of the store, and what its fingerprints were made with."""
-    from indexer.clustering.memory import last_clustering
-
-    with opened(store, read_only=True) as source:
+    with opened_collection(store, read_only=True) as collection:
         if format == "prometheus" and not json:
-            from indexer.report.metrics import exposition, metrics_of
-
             # Where a terminal can't show a character, an escape of it would be no escape of this format.
-            click.echo(exposition(metrics_of(source, shown_store(store))).encode("utf-8", "replace"), nl=False)
+            click.echo(collection.metrics().encode("utf-8", "replace"), nl=False)
             return
-        counts, info, clustering = source.stats(), source.info, last_clustering(source)
+        counts = collection.stats()
     if json or format == "json":
-        plain = {
-            field.name: dict(value) if isinstance(value := getattr(counts, field.name), Mapping) else value
-            for field in dataclasses.fields(counts)
-        }
-        clustered = {"clustered_at": clustering.at, "clustering_finished": clustering.finished}
-        answer_json({"store": shown_store(store), **plain, **clustered, "made_with": dataclasses.asdict(info)})
+        answer_json(counts)
         return
     about_ = "about " * bool(counts.extra.get("distinct_is_an_estimate"))
     fields(
         [
-            ("store", shown_store(store)),
+            ("store", counts.store),
             ("documents", f"{counts.documents:,}"),
             ("fingerprinted", f"{counts.fingerprinted:,}, of them {about_}{counts.distinct:,} distinct"),
             ("short", f"{counts.short:,}"),
@@ -390,11 +330,14 @@ def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool)
             ("last indexed", to_the_second(counts.last_indexed_at)),
             (
                 "clustered",
-                to_the_second(clustering.at) + (", and not finished since" if clustering.finished is False else ""),
+                to_the_second(counts.clustered_at)
+                + (", and not finished since" if counts.clustering_finished is False else ""),
             ),
             (
                 "made with",
-                f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
+                "{scheme}, content {content}, extraction rules {extractor}, Unicode {unicode}".format_map(
+                    counts.made_with
+                ),
             ),
         ]
     )
@@ -407,6 +350,8 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 @click.command(
+    cls=Answering,
+    answers="outcomes:Examination",
     short_help="Find what is wrong with a store, and what to do.",
     epilog="""
 \b
@@ -424,29 +369,21 @@ those that have changed. Ends with exit code 7 if there is a warning or an error
 @click.option("--texts", is_flag=True, help="Also read every document again, and find those that have changed.")
 @json_option
 def doctor(store: str, texts: bool, json: bool) -> int:
-    """Find what is wrong with a store, or soon will be; nothing is changed.
+    """Find what is wrong with a store, or soon will be; nothing is changed."""
+    from indexer.library.examining import examine
 
-    With --json one object: store, healthy, findings (each check, level, says, advice).
-    """
-    from indexer.doctor.examination import examine
-
-    findings: list[Finding] = []
-    failed: StoreError | None = None
-    try:
-        for finding in examine(store, texts=texts):
-            findings.append(finding)
-            if not json:
-                advice = f"; {finding.advice}" if finding.advice else ""
-                answer(f"{finding.level:<8} {finding.check:<13} {with_store(finding.says + advice)}")
-    except StoreError as error:
-        failed = error
-    healthy = not failed and all(finding.level == "ok" for finding in findings)
+    done = examine(store, texts=texts, told=None if json else _show_finding)
     if json:
-        listed = [{**dataclasses.asdict(finding), "advice": with_store(finding.advice)} for finding in findings]
-        answer_json({"store": shown_store(store), "healthy": healthy, "findings": listed})
-    if failed:
-        raise failed
-    return 0 if healthy else UNHEALTHY
+        named = tuple(replace(finding, advice=with_store(finding.advice)) for finding in done.findings)
+        answer_json(replace(done, findings=named))
+    if done.error:
+        raise done.error
+    return 0 if done.healthy else UNHEALTHY
+
+
+def _show_finding(finding: Finding) -> None:
+    advice = f"; {finding.advice}" if finding.advice else ""
+    answer(f"{finding.level:<8} {finding.check:<13} {with_store(finding.says + advice)}")
 
 
 COMMANDS = (show, delete, stats, doctor)

@@ -52,12 +52,6 @@ class UncomparedCounts:
     documents: int
     failures: int
 
-    def sentence(self) -> str:
-        """A sentence about them; empty where there are none."""
-        parts = [f"{self.documents:,} stored without text or sketch"] * bool(self.documents)
-        parts += [f"{self.failures:,} that failed or were left out (neardup failures lists them)"] * bool(self.failures)
-        return f"not compared, so copies may be among them: {' and '.join(parts)}" if parts else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Erasure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from typing import Any, Literal
 
 from indexer.errors import UsageError
@@ -13,21 +13,20 @@ from indexer.ingest.indexing import IndexingSummary, Settings, default_jobs
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
-from indexer.library.forms import stored_members
+from indexer.library.erasing import Erasing
 from indexer.library.given import columns_of, document, documents
-from indexer.library.held import AT_ONCE, Held, Progress
+from indexer.library.held import AT_ONCE, Progress
 from indexer.library.indexing import arrivals, indexed, with_added
 from indexer.library.options import Arriving, content_of
-from indexer.library.outcomes import Indexed
-from indexer.library.records import Copy, Described, Erased, FailedDocument
+from indexer.library.outcomes import Indexed, StoredScheme, StoreStats
+from indexer.library.records import Described, FailedDocument
 from indexer.library.rows import Rows
-from indexer.matching.rule import MatchRule
-from indexer.model import DEFAULT_MIN_TOKENS, Ref, name_of
+from indexer.model import DEFAULT_MIN_TOKENS, name_of
 from indexer.model.chunking import chunks
-from indexer.stores import Stats, Store
+from indexer.stores import Store
 
 
-class Contents(Held):
+class Contents(Erasing):
     """The documents of a collection."""
 
     def add(
@@ -109,24 +108,6 @@ class Contents(Held):
             refs = self._refs([id])
             return self._stored(refs)[0] if refs else None
 
-    def delete(self, ids: str | Iterable[str]) -> int:
-        """Delete documents; return how many. In an engine, an owner's documents only lose neardup's part."""
-        with self._lock, self.store.turn():
-            before = len(self.store.stripped)
-            deleted = self.store.delete(self._refs(ids))
-            return deleted - (len(self.store.stripped) - before)
-
-    def delete_copies(
-        self, ids: str | Iterable[str], *, match: str | MatchRule | None = None, dry_run: bool = False
-    ) -> Erased:
-        """Delete documents and what has the same text, with `match` also what is near by that rule; or list them.
-
-        As `neardup delete --copies-of`. Raises UsageError for a text without a digest where there is no rule.
-        """
-        with self._lock, self.store.turn(wanted=not dry_run):
-            refs = self._refs(ids)
-            return erased(self.store, refs, None if match is None else self.rule(match), dry_run=dry_run)
-
     def failures(self, *, reason: str | None = None) -> Rows[FailedDocument]:
         """The documents that could not be indexed, and why; with `reason` those that failed for it."""
         return Rows(FailedDocument, self.iter_failures(reason=reason))
@@ -135,10 +116,40 @@ class Contents(Held):
         """Yield the failures one by one; see `failures`."""
         return self._turns(lambda: failure_rows(self.store, reason))
 
-    def stats(self) -> Stats:
-        """Counts of the store."""
+    def stats(self) -> StoreStats:
+        """Counts of the store, and what its fingerprints were made with."""
+        from indexer.clustering.memory import last_clustering
+
         with self._lock:
-            return self.store.stats()
+            counts, info, clustering = self.store.stats(), self.store.info, last_clustering(self.store)
+        return StoreStats(
+            store=self.name, **{each.name: getattr(counts, each.name) for each in fields(counts)},
+            clustered_at=clustering.at, clustering_finished=clustering.finished, made_with=asdict(info),
+        )  # fmt: skip
+
+    def schemes(self) -> Rows[StoredScheme]:
+        """The schemes by which documents have sketches, the store's first scheme first."""
+        with self._lock:
+            info, counts = self.store.info, self.store.sketch_counts()
+            first = StoredScheme(info.scheme, info.scheme, self.store.stats().fingerprinted)
+        others = (StoredScheme(each.name, each.id, counts.get(each.name, 0)) for each in info.schemes)
+        return Rows(StoredScheme, (first, *others))
+
+    def remove_scheme(self, name: str) -> None:
+        """Remove a scheme and its sketches. Raises UsageError for the store's first one, and one that it has not."""
+        with self._lock, self.store.turn():
+            if name == self.store.info.scheme:
+                raise UsageError(f"{name} is the store's first scheme, by which its documents are known; it stays")
+            if all(known.name != name for known in self.store.info.schemes):
+                raise UsageError(f"{self.name}: has no scheme {name!r}")
+            self.store.remove_scheme(name)
+
+    def metrics(self) -> str:
+        """The counts of the store as metrics in Prometheus's text format."""
+        from indexer.report.metrics import exposition, metrics_of
+
+        with self._lock:
+            return exposition(metrics_of(self.store, self.name))
 
     def __bool__(self) -> bool:
         return True
@@ -196,22 +207,3 @@ def failure_rows(store: Store, reason: str | None = None) -> Iterator[FailedDocu
             yield FailedDocument(
                 name_of(failure.ref), failure.source, failure.reason, failure.detail, failure.failed_at
             )
-
-
-def erased(store: Store, refs: Sequence[Ref], rule: MatchRule | None, *, dry_run: bool) -> Erased:
-    """Delete documents and their copies, or list them in a dry run. Raises UsageError."""
-    from indexer.clustering.copies import Copies
-
-    copies = Copies(store, refs, rule)
-    outcomes = {"listed": copies.found} if dry_run else copies.delete().by_outcome
-    rows = [
-        Copy(
-            **stored_members(one.record), copy_of=name_of(one.of), similarity=one.similarity, identical=one.identical,
-            outcome=outcome, left=one.left,
-        )
-        for outcome, some in outcomes.items()
-        for one in some
-    ]  # fmt: skip
-    deleted, stripped, changed = (len(outcomes.get(name, ())) for name in ("deleted", "stripped", "changed"))
-    unseen = copies.uncompared
-    return Erased(Rows(Copy, rows), deleted, stripped, changed, unseen.documents, unseen.failures)

@@ -200,6 +200,50 @@ class Arriving:
 
 
 @dataclass(frozen=True, slots=True)
+class NewIndex:
+    """The options of an index that is made where there is none; None for what the engine, or a new store, has."""
+
+    shards: int | None = None
+    replicas: int | None = None
+    content: Content = USUAL_CONTENT
+    schemes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineOptions:
+    """The ingest pipelines, the fields with their text, and which of them the index is to have by itself."""
+
+    pipelines: bool = False
+    field: tuple[str, ...] = ()
+    default_pipeline: Literal["keys", "simhash"] | None = None
+    final_pipeline: Literal["keys", "simhash"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Annotating:
+    """The fields of texts and how they are read, the place of fingerprints, and which documents get one, how fast.
+
+    `field` names the fields whose texts are joined in this order, empty for those that the index remembers; with
+    `fields_changed` others than those replace them. `to` names an index of the same engine for the fingerprints, None
+    for the documents themselves. With `all` documents whose text has not changed get one too. `content` is None for the
+    index's own mode. `slices` parts of the index are read in parallel, at most `docs_per_second` documents a second.
+    """
+
+    field: tuple[str, ...] = ()
+    html: bool = False
+    fields_changed: bool = False
+    source_field: str = ""
+    title_field: str = ""
+    content: Content | None = None
+    to: str | None = None
+    all: bool = False
+    dry_run: bool = False
+    allow_version_change: bool = False
+    docs_per_second: float | None = None
+    slices: int = 4
+
+
+@dataclass(frozen=True, slots=True)
 class BatchRun:
     """The place of a batch's run; `master` is a URL of Spark, None for what spark-submit or its configuration says."""
 

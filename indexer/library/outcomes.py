@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from indexer.library.rows import Shown
+from indexer.errors import NeardupError
+from indexer.library.records import Stored
+from indexer.library.rows import Rows, Shown
+from indexer.stores.findings import Finding
+
+__all__ = [
+    "AnnotatedDocuments",
+    "BrokenScheme",
+    "Copy",
+    "CorpusKept",
+    "Deleted",
+    "Erased",
+    "Examination",
+    "Finding",
+    "Gathered",
+    "Indexed",
+    "Outcome",
+    "SchemeFigures",
+    "SchemeList",
+    "SetUp",
+    "SetupRequest",
+    "StoreStats",
+    "StoredScheme",
+]
 
 
 class Outcome(Shown):
@@ -82,3 +105,321 @@ class Indexed(Outcome):
         """The number of documents processed."""
         counted = self.indexed + self.replaced + self.unchanged + self.failed_before + self.duplicates
         return counted + self.failures
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AnnotatedDocuments(Outcome):
+    """The outcome of fingerprinting the documents of an index.
+
+    Each that was read is counted in exactly one of `annotated`, `unchanged`, `without`, `gone` and `failed`.
+
+    Attributes:
+        store: The index
+        to: With --to, the index that fingerprints were written to; else null
+        dry_run: True if nothing was written
+        total: The documents at the start
+        annotated: Documents that got a fingerprint, or would in a dry run
+        missing: Of these, documents that had none before
+        stale: Of these, documents that had one of another text
+        unchanged: Documents that have the right one
+        without: Documents that have none of the fields
+        empty: Of the annotated documents, those without words
+        short: Of the annotated documents, those with too few words to be compared
+        changed: Documents that others changed at the same moment, and that were processed again
+        gone: Documents that were deleted meanwhile
+        removed: With --to, records whose documents are gone, and that were removed
+        failed: Documents that could not be processed, counted by reason
+        forgotten: True if the mapping may not be changed, so that the index does not remember the fields
+        seconds: How long it took
+    """
+
+    store: str
+    to: str | None
+    dry_run: bool
+    total: int
+    annotated: int
+    missing: int
+    stale: int
+    unchanged: int
+    without: int
+    empty: int
+    short: int
+    changed: int
+    gone: int
+    removed: int
+    failed: Mapping[str, int]
+    forgotten: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StoreStats(Shown):
+    """The counts of a store.
+
+    Attributes:
+        store: The store
+        documents: Its documents
+        fingerprinted: Documents with a fingerprint
+        distinct: Distinct fingerprints
+        short: Documents with too few words to be compared
+        empty: Documents without words
+        failures: Documents that could not be indexed, counted by reason
+        formats: Documents, counted by format
+        bytes_on_disk: Its size on disk
+        last_indexed_at: When the latest document was fingerprinted; ISO 8601 in UTC, empty for never
+        extra: What only a store of this kind tells
+        clustered_at: When all documents were last put into clusters; ISO 8601 in UTC, empty for never
+        clustering_finished: False if the last clustering did not come to its end; null if there was none
+        made_with: The versions and schemes that its fingerprints were made with
+    """
+
+    store: str
+    documents: int
+    fingerprinted: int
+    distinct: int
+    short: int
+    empty: int
+    failures: Mapping[str, int]
+    formats: Mapping[str, int]
+    bytes_on_disk: int
+    last_indexed_at: str
+    extra: Mapping[str, Any] = field(repr=False)
+    clustered_at: str
+    clustering_finished: bool | None
+    made_with: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy(Stored):
+    """A document that was named, or a copy of it.
+
+    Attributes:
+        copy_of: The document that was named
+        similarity: The similarity (0 to 1) to that one
+        identical: True if the texts are equal except for case and white space
+        outcome: "deleted", "stripped" (an owner's, which stays), "changed" (so that it was left); in a dry run "listed"
+        left: The file or document that still holds the text, empty if none is known
+    """
+
+    table: ClassVar[tuple[str, ...]] = (
+        *("id", "copy_of", "similarity", "identical", "outcome", "left", "title", "source"),
+    )
+
+    copy_of: str
+    similarity: float
+    identical: bool
+    outcome: str
+    left: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Deleted(Shown):
+    """The result of deleting documents.
+
+    Attributes:
+        deleted: Documents that were deleted
+        stripped: Documents of an owner, which stay and only lost neardup's fields
+        missing: Ids that no document has, or several
+        contended: Documents that others change constantly, left as they are
+        listed: In a dry run, the documents that would be deleted
+    """
+
+    deleted: int
+    stripped: int
+    missing: int
+    contended: int
+    listed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Erased(Shown):
+    """The result of deleting documents with their copies.
+
+    Attributes:
+        documents: The documents, and what became of each
+        deleted: Documents that were deleted
+        stripped: Documents of an owner, which stay and only lost neardup's fields
+        changed: Documents that have changed since they were compared, and stay
+        missing: Ids that no document has, or several
+        contended: Documents that others change constantly, left as they are
+        not_compared: Documents stored without text or sketch, among which there may be copies
+        failures: Documents that could not be stored or were left out, among which there may be copies
+    """
+
+    documents: Rows[Copy] = field(repr=False)
+    deleted: int
+    stripped: int
+    changed: int
+    missing: int
+    contended: int
+    not_compared: int
+    failures: int
+
+    def unseen(self) -> str:
+        """A sentence about what was not compared; empty where nothing was left out."""
+        parts = [f"{self.not_compared:,} stored without text or sketch"] * bool(self.not_compared)
+        parts += [f"{self.failures:,} that failed or were left out (neardup failures lists them)"] * bool(self.failures)
+        return f"not compared, so copies may be among them: {' and '.join(parts)}" if parts else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Examination(Shown):
+    """The findings about a store.
+
+    Attributes:
+        store: The store
+        healthy: True if every finding is ok
+        findings: The findings, one for each check
+        error: Why the store can't be opened; null if it can
+    """
+
+    store: str
+    healthy: bool
+    findings: tuple[Finding, ...]
+    error: NeardupError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeFigures:
+    """A scheme that can be used.
+
+    Attributes:
+        name: Its name
+        summary: What it is, in a sentence
+        measure: What its similarities measure
+        parameters: Its parameters with their defaults
+        tables: The number of tables of keys
+        bytes: The size of the payload of a document of 500 words
+        keys: The number of keys of such a document
+        agreeing: In how many tables a key must agree for a document to be compared
+        similarity: The similarity (0 to 1) from which documents are near by default
+        near_from: The same as the threshold of a rule that names only the scheme
+        corpus: The statistics that it needs; empty for none
+    """
+
+    name: str
+    summary: str
+    measure: str
+    parameters: Mapping[str, Any]
+    tables: int
+    bytes: int
+    keys: int
+    agreeing: int
+    similarity: float
+    near_from: str
+    corpus: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenScheme:
+    """A scheme of another package that can't be used.
+
+    Attributes:
+        name: Its name
+        reason: Why it can't be used
+    """
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredScheme:
+    """A scheme of a store.
+
+    Attributes:
+        name: Its name
+        id: The scheme with its parameters
+        documents: How many documents have a sketch by it
+    """
+
+    name: str
+    id: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeList:
+    """The schemes.
+
+    Attributes:
+        schemes: All schemes that can be used
+        broken: Schemes of other packages that can't be used
+        stored: With --store, the schemes of the store; else null
+    """
+
+    schemes: tuple[SchemeFigures, ...]
+    broken: tuple[BrokenScheme, ...]
+    stored: Rows[StoredScheme] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusKept:
+    """The statistics of a corpus that a store keeps.
+
+    Attributes:
+        name: The name under which they are kept
+        digest: A digest of them, which is part of the ids of schemes that use them
+        documents: The number of documents that were counted
+        terms: The number of different words or shingles
+        bytes: Their size
+    """
+
+    name: str
+    digest: str
+    documents: int
+    terms: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered(Shown):
+    """The result of counting words.
+
+    Attributes:
+        corpora: The statistics that are kept now
+        documents: The number of documents that were counted
+        failed: The number of documents that could not be read
+        reasons: Why these could not be read, in words; empty for none
+    """
+
+    corpora: tuple[CorpusKept, ...]
+    documents: int
+    failed: int
+    reasons: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetupRequest:
+    """A request of a set-up.
+
+    Attributes:
+        why: What it does, in a sentence
+        method: Its HTTP method
+        path: Its path
+        body: Its body; null for none, and where each document has its own
+        text: The same as consoles write it; for documents that lose neardup's values one of many
+    """
+
+    why: str
+    method: str
+    path: str
+    body: Any
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetUp(Shown):
+    """The outcome of setting up an index, or of removing neardup from it.
+
+    Attributes:
+        store: The index
+        dry_run: True if nothing was changed
+        steps: The requests
+        done: What was done, in sentences
+    """
+
+    store: str
+    dry_run: bool
+    steps: tuple[SetupRequest, ...]
+    done: tuple[str, ...]

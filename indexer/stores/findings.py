@@ -10,9 +10,15 @@ Level = Literal["ok", "warning", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of a check: its name, its level, a sentence on it, and `advice`, empty where nothing is to be done.
+    """The result of a check.
 
     A warning is about answers that are not what they could be, an error about what fails or misleads.
+
+    Attributes:
+        check: What was checked
+        level: "ok", "warning" or "error"
+        says: What was found
+        advice: What to do; empty for nothing
     """
 
     check: str

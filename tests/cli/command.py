@@ -121,13 +121,13 @@ Records = dict[str, dict[str, Any]]
 def contents(neardup: Neardup, store: str | Path = "collection.neardup") -> tuple[Records, Records]:
     """All that a store holds, records and failures by id, without the times at which it was written."""
     from indexer import open_store
-    from indexer.cli.terminal.output import record_json
+    from indexer.library.forms import stored_members
     from indexer.model import SIMHASH_DOC
 
     with open_store(neardup.folder / store, read_only=True) as source:
         records = {
             record.ref.id: {
-                **record_json(record),
+                **stored_members(record),
                 "keys": record.sketches[SIMHASH_DOC].keys if record.has_words else (),
                 "indexed_at": None,
                 "first_indexed_at": None,

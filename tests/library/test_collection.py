@@ -231,8 +231,8 @@ def test_what_comes_is_compared_with_what_is_there(collection: indexer.Collectio
 
 def test_documents_are_deleted(collection: indexer.Collection) -> None:
     collection.add_many((str(number), prose(number)) for number in range(5))
-    assert collection.delete("0") == 1
-    assert collection.delete(["1", "2", "none"]) == 2
+    assert collection.delete("0").deleted == 1
+    assert collection.delete(["1", "2", "none"]).deleted == 2
     assert sorted(document.id for document in collection) == ["3", "4"]
     assert not collection.similar(prose(0))
 
@@ -261,7 +261,7 @@ def test_threads_share_a_collection(collection: indexer.Collection) -> None:
     def work(number: int) -> int:
         collection.add(f"own-{number}", prose(100 + number))
         collection.add_many([(f"{number}-{n}", prose(10 * number + n)) for n in range(8)])
-        assert collection.delete(f"{number}-0") == 1
+        assert collection.delete(f"{number}-0").deleted == 1
         found = [match.id for n in range(1, 8) for match in collection.similar(prose(10 * number + n))]
         assert [name for name in found if name.startswith(f"{number}-")] == [f"{number}-{n}" for n in range(1, 8)]
         return len(list(collection))
@@ -376,7 +376,7 @@ def test_one_collection_writes_at_a_time_for_a_batch_or_a_comparing_call(tmp_pat
         for name, flags in (("plain", {}), ("skip", {"skip_duplicates": True}), ("cluster", {"cluster": True})):
             ours.add_many(documents(name), **flags)
             assert (f"{name} other" in ours) == (name == "plain")
-        assert theirs.delete("a") == 1
+        assert theirs.delete("a").deleted == 1
         theirs.cluster()
         ours.prune()
     # A command keeps the place from its start to its end.

@@ -54,7 +54,7 @@ def test_it_answers_as_a_store(match: str | None, tmp_path: Path) -> None:
         for step in range(3):
             gone = draw.sample(sorted(index), 30 if step else 0)
             assert all(index.remove(name) for name in gone)
-            assert collection.delete(gone) == len(gone)
+            assert collection.delete(gone).deleted == len(gone)
             if gone:
                 index.insert(gone[0], texts[0])
                 collection.add(gone[0], texts[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -14,21 +14,21 @@ from indexer.model import declared
 class Answering(click.Command):
     """A command that answers with the result `answers`: a class of `indexer.library.records`, or MODULE:CLASS.
 
-    With `--json` it prints one object, or one a line if `many`; `lists` is the class of what it prints a line each in a
-    dry run. `heading` is for one that has another form than JSON.
+    With `--json` it prints one object, or one a line if `many`; `others` are the classes of its other answers by their
+    headings. `heading` is for an answer that has another form than JSON.
     """
 
     def __init__(
-        self, *arguments: Any, answers: str, many: bool = False, lists: str = "", heading: str = "", **attributes: Any
-    ) -> None:
+        self, *arguments: Any, answers: str, many: bool = False, others: Mapping[str, str] | None = None,
+        heading: str = "", **attributes: Any,
+    ) -> None:  # fmt: skip
         super().__init__(*arguments, **attributes)
-        forms = [(answers, heading or "With --json " + ("one object per line" if many else "one object"))]
-        forms += [(lists, "With --json --dry-run one object per line")] if lists else []
-        self._forms = forms
+        usual = "With --json " + ("one object per line" if many else "one object")
+        self._forms = {heading or usual: answers, **(others or {})}
 
     def results(self) -> list[tuple[str, type]]:
         """The classes of its answers, each with its heading."""
-        return [(heading, _class(name)) for name, heading in self._forms]
+        return [(heading, _class(name)) for heading, name in self._forms.items()]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the epilog, and the members of the answers."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Mapping
@@ -15,18 +14,16 @@ import click
 from indexer.cli.options.groups import Decorator, Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.terminal.hints import name_store
-from indexer.cli.terminal.output import fields, say, shown_store
+from indexer.cli.terminal.output import say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.library.options import Content, Extraction, Extractor, Format, WorkerLimits
-from indexer.model.paths import store_file
 from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
     from indexer.library.collection import Collection
     from indexer.library.opening import Follow
     from indexer.model.times import Refresh
-    from indexer.stores import Store, StoreInfo
 
     _BytesType = click.ParamType[int]
     _SecondsType = click.ParamType[float]
@@ -257,13 +254,6 @@ talk_options = Group(
 )
 
 
-def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = False, refresh: Refresh = "wait") -> Store:
-    """Open the store; one that is not there is made only where `create` says with what."""
-    from indexer.library import opening
-
-    return opening.opened(store, say, create=create, read_only=read_only, refresh=refresh)
-
-
 def opened_collection(
     store: str, *, filter: str | None = None, read_only: bool = False, refresh: Refresh = "wait"  # noqa: A002
 ) -> Collection:  # fmt: skip
@@ -273,40 +263,6 @@ def opened_collection(
     return open_collection(
         store, filter=filter, read_only=read_only, create=False, turns=False, refresh=refresh, tell=say
     )  # fmt: skip
-
-
-def tell_contended(store: Store) -> int:
-    """Say which documents a command left as they are, because others change them all the time; how many."""
-    from indexer.library import opening
-
-    return opening.tell_contended(store, say)
-
-
-@dataclass(frozen=True, slots=True)
-class Gone:
-    """Counts of what a command has deleted, and of owners' documents left there, `stripped` of neardup's fields."""
-
-    deleted: int
-    stripped: int
-
-    @classmethod
-    def of(cls, store: Store, count: int) -> Gone:
-        """Of this many that the store's delete() has counted."""
-        return cls(count - len(store.stripped), len(store.stripped))
-
-    def show(self) -> None:
-        """Print both."""
-        lines = [("deleted", f"{self.deleted:,}")]
-        if self.stripped:
-            stay = "they are their owner's and stay; neardup's fields are taken out of them"
-            lines.append(("stripped", f"{self.stripped:,}  {stay}"))
-        fields(lines)
-
-
-def store_folder(store: str) -> str:
-    """The folder of an embedded store's file, empty for a store that is no file."""
-    path = store_file(store)
-    return os.path.dirname(path) if path else ""
 
 
 def only_one(**given: object) -> None:

@@ -21,7 +21,7 @@ from indexer.text.remarks import in_json
 if TYPE_CHECKING:
     from indexer.cli.terminal.progress import Following
     from indexer.library.records import Match, Query, Similar
-    from indexer.matching.rule import MatchRule
+    from indexer.library.rules import MatchRule
 
 # What has the most candidates of all that an ordinary store is asked by.
 _WIDEST = "simhash-doc@7bits"

@@ -6,21 +6,17 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from indexer.cli.terminal.hints import with_store
 from indexer.errors import ExtractionError
-from indexer.model import Fingerprint, Record
 from indexer.model.declared import as_json
 from indexer.text import visible
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name, without_credentials
 from indexer.text.remarks import Level, in_json, remark
-
-if TYPE_CHECKING:
-    from indexer.matching.lookups import NearDocument
 
 printable = visible.printable
 # Cells of a terminal: between two columns, and what a column has at least.
@@ -141,48 +137,3 @@ def size(number: int) -> str:
         if value < 1000:
             return f"{value:.1f} {unit}"
     return f"{value / 1000:.1f} TB"
-
-
-def fingerprint_json(fingerprint: Fingerprint | None) -> dict[str, Any]:
-    """ "hash" as text and "tokens"; the hash is null where there is none."""
-    return {
-        "hash": str(fingerprint) if fingerprint else None,
-        "hex": f"{fingerprint.value:016x}" if fingerprint else None,
-        "tokens": fingerprint.tokens if fingerprint else 0,
-    }
-
-
-def record_json(record: Record) -> dict[str, Any]:
-    """A record as every command with --json shows it."""
-    place = {"index": record.ref.index, "routing": record.ref.routing} if record.ref.index else {}
-    return {
-        "id": record.ref.id,
-        **place,
-        **fingerprint_json(record.fingerprint),
-        "short": record.short,
-        "source": record.source,
-        "container": record.container,
-        "title": record.title,
-        "format": record.format,
-        "extractor": record.extractor,
-        "bytes": record.size,
-        "source_digest": record.source_digest,
-        "text_digest": record.text_digest,
-        "indexed_at": record.indexed_at,
-        "first_indexed_at": record.arrived_at,
-        "metadata": dict(record.metadata),
-    }
-
-
-def match_json(match: NearDocument) -> dict[str, Any]:
-    """A match: its similarity, the bits of the simhash, its label, of a rule of parts the shares, and the record."""
-    shares = dict(zip(("of_query", "of_match"), match.shares, strict=True)) if match.shares else None
-    return {
-        "similarity": match.similarity,
-        "near": match.near,
-        "identical": match.identical,
-        "bits": match.bits,
-        "label": match.label,
-        **({"shares": shares} if shares else {}),
-        **record_json(match.record),
-    }

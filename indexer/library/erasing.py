@@ -1,0 +1,119 @@
+"""Deletion of documents from a collection, alone or with their copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from indexer.errors import NeardupError, NotFoundError, UsageError
+from indexer.library import asking
+from indexer.library.forms import stored_members
+from indexer.library.held import Held
+from indexer.library.outcomes import Copy, Deleted, Erased
+from indexer.library.rows import Rows
+from indexer.library.rules import AnyRule
+from indexer.model import Ref, name_of
+from indexer.model.chunking import chunks
+
+if TYPE_CHECKING:
+    from indexer.clustering.copies import Copies, StoredCopy
+
+_AT_ONCE = 1000
+Unknown = Callable[[NeardupError], object]
+"""Called with the error for an id that no document has, or that several have."""
+
+
+class Erasing(Held):
+    """Deletion of documents."""
+
+    def delete(self, ids: str | Iterable[str], *, dry_run: bool = False, unknown: Unknown | None = None) -> Deleted:
+        """Delete documents, and the records of those that failed; in a dry run list them.
+
+        In an engine, an owner's documents only lose neardup's part. `unknown` is called with the error for each id that
+        is none of a document here; without it, UsageError is raised for an id that several have.
+        """
+        listed: list[str] = []
+        deleted = missing = 0
+        with self._lock, self.store.turn(wanted=not dry_run):
+            before, contended = len(self.store.stripped), self.store.contended.count
+            for names in chunks(ids if isinstance(ids, Iterable) and not isinstance(ids, str) else [ids], _AT_ONCE):
+                refs = self._known(asking.names_of(names), unknown, failed=True)
+                missing += len(names) - len(refs)
+                if dry_run:
+                    listed += map(name_of, refs)
+                else:
+                    deleted += self.store.delete(refs)
+            stripped = len(self.store.stripped) - before
+            return Deleted(deleted - stripped, stripped, missing, self.tell_contended(contended), tuple(listed))
+
+    def delete_copies(
+        self,
+        ids: str | Iterable[str],
+        *,
+        match: AnyRule = None,
+        dry_run: bool = False,
+        unknown: Unknown | None = None,
+        confirm: Callable[[Rows[Copy]], object] | None = None,
+    ) -> Erased:
+        """Delete documents and what has the same text, with `match` also what is near by that rule; or list them.
+
+        As `neardup delete --copies-of`. `confirm` is called with what will be deleted, and raises to stop it; `unknown`
+        is as for `delete`. Raises UsageError for a text without a digest where there is no rule.
+        """
+        from indexer.clustering.copies import Copies
+
+        with self._lock, self.store.turn(wanted=not dry_run):
+            contended, names = self.store.contended.count, asking.names_of(ids)
+            refs = self._known(names, unknown)
+            copies = Copies(self.store, refs, self.rule_asked(match))
+            outcomes: dict[str, Sequence[StoredCopy]] = {"listed": copies.found}
+            if confirm and copies.found and not dry_run:
+                confirm(_rows(outcomes))
+            if not dry_run:
+                outcomes = copies.delete().by_outcome
+            return _erased(copies, outcomes, len(names) - len(refs), self.tell_contended(contended))
+
+    def _known(self, names: Sequence[str], unknown: Unknown | None, *, failed: bool = False) -> list[Ref]:
+        """The documents that ids mean, with those that `failed` if asked for."""
+        found = self.store.find_each(names)
+        recorded: frozenset[Ref] = frozenset()
+        if failed and not all(found):
+            recorded = frozenset(failure.ref for failure in self.store.failures())
+        return list(_each_known(names, found, recorded, unknown))
+
+
+def _each_known(
+    names: Sequence[str], found: Sequence[Sequence[Ref]], recorded: frozenset[Ref], unknown: Unknown | None
+) -> Iterator[Ref]:
+    for name, refs in zip(names, found, strict=True):
+        try:
+            yield asking.only(name, refs or [Ref(name)] * (Ref(name) in recorded))
+        except NotFoundError as error:
+            if unknown:
+                unknown(error)
+        except UsageError as error:
+            if unknown is None:
+                raise
+            unknown(error)
+
+
+def _erased(copies: Copies, outcomes: dict[str, Sequence[StoredCopy]], missing: int, contended: int) -> Erased:
+    deleted, stripped, changed = (len(outcomes.get(name, ())) for name in ("deleted", "stripped", "changed"))
+    unseen = copies.uncompared
+    return Erased(
+        _rows(outcomes), deleted, stripped, changed, missing, contended, unseen.documents, unseen.failures
+    )  # fmt: skip
+
+
+def _rows(outcomes: dict[str, Sequence[StoredCopy]]) -> Rows[Copy]:
+    return Rows(
+        Copy,
+        (
+            Copy(
+                **stored_members(one.record), copy_of=name_of(one.of), similarity=one.similarity,
+                identical=one.identical, outcome=outcome, left=one.left,
+            )
+            for outcome, some in outcomes.items()
+            for one in some
+        ),
+    )  # fmt: skip

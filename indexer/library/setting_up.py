@@ -1,0 +1,122 @@
+"""Setting up an index of a search engine for neardup, and taking away again what that added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+
+from indexer.engine.client.base import Client
+from indexer.engine.client.connection import connect
+from indexer.engine.index.relaxed import repairs
+from indexer.engine.index.side_index import clusters_index, failures_index
+from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
+from indexer.engine.setup.pipelines import Pipelines
+from indexer.engine.setup.provision import Provision, SetupStep
+from indexer.errors import UsageError
+from indexer.ingest.indexing import store_info
+from indexer.library.options import NewIndex, PipelineOptions
+from indexer.library.outcomes import SetUp, SetupRequest
+from indexer.matching.kept import schemes_of_new
+from indexer.model.paths import store_file
+from indexer.stores.schemes import require_exactly
+from indexer.text.hiding import shown_name
+
+
+def setup(  # noqa: PLR0913 - they are options of the command
+    store: str,
+    new: NewIndex = NewIndex(),
+    pipelines: PipelineOptions = PipelineOptions(),
+    *,
+    dashboards: str | None = None,
+    space: str = "",
+    remove: bool = False,
+    repair: bool = False,
+    dry_run: bool = False,
+    for_new: Collection[str] = (),
+    confirm: Callable[[Mapping[str, int]], object] | None = None,
+    told: Callable[[str], object] | None = None,
+) -> SetUp:
+    """Set up the index that a URL names, as `neardup setup` does; doing it again changes nothing.
+
+    With `remove` what neardup added is taken away, with `repair` the settings are restored that a killed bulk load left
+    behind. `dashboards` is the URL of Kibana or OpenSearch Dashboards, and `space` a space or tenant there. In a dry
+    run the requests are planned, and none that changes anything is sent. Those of `new` that `for_new` names don't
+    matter where the index is there. `confirm` is called with the indices that will be deleted as a whole and their
+    numbers of documents, and raises to stop it; `told` is called with a sentence for each thing that is done. Raises
+    UsageError and StoreError.
+    """
+    if repair and remove:
+        raise UsageError("--repair and --remove can't be combined")
+    if store_file(store):
+        raise UsageError(
+            f"{shown_name(store)}: an embedded store needs no set-up; name an index, like https://host:9200/INDEX"
+        )
+    with closing(connect(store)) as client:
+        provision = Provision(client)
+        boards = Dashboards(dashboards, provision.name, space=space) if dashboards else None
+        steps = _repairs(client) if repair or (remove and not pipelines.pipelines) else []
+        if remove:
+            steps += _removal(provision, pipelines, alone=boards is not None)
+        elif not repair:
+            steps += _steps(provision, new, pipelines, for_new)
+            steps += _side_indices(client) if boards else []
+        more = [] if boards is None else boards.removal() if remove else boards.set_up()
+        whole = {step.deletes: provision.documents(step.deletes) for step in steps if step.deletes}
+        if whole and confirm and not dry_run:
+            confirm(whole)
+        done: list[str] = []
+        if not dry_run:
+            for sentence in provision.carry_out(steps):
+                _note(sentence, done, told)
+            for sentence in boards.carry_out(more) if boards else ():
+                _note(sentence, done, told)
+        return SetUp(client.target.shown, dry_run, _requests([*steps, *more]), tuple(done))
+
+
+def _note(sentence: str, done: list[str], told: Callable[[str], object] | None) -> None:
+    done.append(sentence)
+    if told:
+        told(sentence)
+
+
+def _requests(steps: Sequence[SetupStep | DashboardRequest]) -> tuple[SetupRequest, ...]:
+    return tuple(SetupRequest(step.why, step.method, step.path, step.body, step.request()) for step in steps)
+
+
+def _steps(
+    provision: Provision, new: NewIndex, pipelines: PipelineOptions, for_new: Collection[str]
+) -> list[SetupStep]:
+    wanted = schemes_of_new(new.schemes)
+    info = store_info(new.content, wanted)
+    if new.schemes is not None and (there := provision.schemes()) is not None:
+        require_exactly(wanted, there, ())
+    exists = provision.exists
+    numbers = {"shards": new.shards, "replicas": new.replicas}
+    steps = provision.set_up(
+        info, **{name: None if exists and name in for_new else value for name, value in numbers.items()}
+    )
+    if pipelines.pipelines:
+        steps += Pipelines(provision.client).set_up(
+            info, pipelines.field, default=pipelines.default_pipeline, final=pipelines.final_pipeline
+        )
+    return steps
+
+
+def _side_indices(client: Client) -> list[SetupStep]:
+    """The steps that make the indices for dashboards beside the store's own, before there is anything in them."""
+    sides = [(side.name, side.making()) for side in (clusters_index(client), failures_index(client))]
+    return [
+        SetupStep(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted
+    ]
+
+
+def _repairs(client: Client) -> list[SetupStep]:
+    return [SetupStep(*repair) for repair in repairs(client)]
+
+
+def _removal(provision: Provision, pipelines: PipelineOptions, *, alone: bool) -> list[SetupStep]:
+    """The steps of a removal; dashboards, where they are named, are removed `alone`."""
+    if alone and not pipelines.pipelines:
+        return []
+    steps = Pipelines(provision.client).removal(asked=pipelines.pipelines)
+    return steps if pipelines.pipelines else steps + provision.removal()

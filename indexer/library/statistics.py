@@ -1,0 +1,92 @@
+"""Statistics of a corpus, counted and kept in a store for the schemes that need them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from indexer.errors import NeardupError, StoreError, UsageError
+from indexer.ingest.from_store import explained, stored_inputs
+from indexer.ingest.gathering import GatheredCorpora, gather_corpora, require_unused
+from indexer.ingest.indexing import default_jobs, store_info
+from indexer.ingest.sources import Selection, Sources
+from indexer.library.indexing import begun
+from indexer.library.opening import Tell, opened, warned
+from indexer.library.options import USUAL_CONTENT, Content, Extraction, NamedFields, content_of
+from indexer.library.outcomes import CorpusKept, Gathered
+from indexer.library.scheme_figures import recipe_of
+from indexer.model.paths import store_file
+from indexer.opening import open_store
+from indexer.schemes import registry
+
+
+def gather(
+    store: str | os.PathLike[str],
+    schemes: Sequence[str],
+    paths: Sequence[str] = (),
+    *,
+    from_store: bool = False,
+    fields: NamedFields = NamedFields(),
+    jobs: int | None = None,
+    extraction: Extraction = Extraction(),
+    tell: Tell = warned,
+) -> Gathered:
+    """Count in how many documents each word occurs, and keep the counts in a store, as `neardup corpus` does.
+
+    The documents are those of `paths`, or with `from_store` those of the store, read again. `schemes` are those that
+    need the counts. A store that is not there is made, unless its documents are meant. Raises UsageError, also where
+    sketches of the store rest on the counts that are there, and StoreError where no document can be read.
+    """
+    if bool(paths) == from_store:
+        raise UsageError("name files or folders to count, or give --from-store")
+    named_fields = fields.fields(stored=from_store)
+    names = list(dict.fromkeys(map(_needed, schemes)))
+    name = os.fspath(store)
+    content = extraction.content or _content_of(name)
+    selection = Selection(
+        base=os.path.dirname(store_file(name)), line_limit=extraction.max_size,
+        columns=fields.columns.columns(extraction),
+    )  # fmt: skip
+    named = None if from_store else begun(Sources(paths, selection))
+    if named is None and not from_store:
+        raise UsageError("no document was found, so there is nothing to count")
+    with opened(name, tell, create=None if from_store else store_info(content)) as target:
+        for each in names:
+            require_unused(target, each)
+        inputs = named or stored_inputs(target, target.scan(sketches=False), selection, named_fields)
+        gathered = gather_corpora(
+            inputs, list(map(recipe_of, names)), extraction.options(content), extraction.limits, jobs or default_jobs()
+        )
+        reasons = _reasons(gathered)
+        if not gathered.documents:
+            raise StoreError(
+                "no document could be read, so there is nothing to keep; what was kept before stays"
+                + (f": {reasons}" if reasons else "")
+            )
+        kept = []
+        for each, corpus in zip(names, gathered.corpora, strict=True):
+            data = corpus.to_bytes()
+            target.put_resource(each, data)
+            kept.append(CorpusKept(each, corpus.digest, corpus.documents, int(corpus.hashes.size), len(data)))
+    return Gathered(tuple(kept), gathered.documents, gathered.failures, reasons)
+
+
+def _reasons(gathered: GatheredCorpora) -> str:
+    return "; ".join(f"{explained(reason)} ({count:,})" for reason, count in gathered.failed.most_common())
+
+
+def _content_of(store: str) -> Content:
+    try:
+        with open_store(store, read_only=True) as there:
+            return content_of(there)
+    except NeardupError:
+        # What is wrong with it, if anything, is said when it is opened to be written.
+        return USUAL_CONTENT
+
+
+def _needed(specification: str) -> str:
+    family, parameters = registry.split(specification)
+    needed = registry.scheme_class(family).needed(parameters)
+    if not needed:
+        raise UsageError(f"{specification}: needs no statistics of a corpus")
+    return needed
