@@ -38,8 +38,9 @@ Examples:
 
 Reads the clusters that "neardup cluster" has stored. The page is a single file that loads nothing from elsewhere: how
 much is duplicated, by format, by source and over time; sizes of clusters; similarities; the largest clusters; and for
-some of them the differences between two texts, word by word, if their files still exist unchanged. It stays under 5 MB
-and says what it leaves out. The other formats hold the same figures without texts.
+some of them the differences between two texts, word by word, if their files still exist unchanged; clusters that are
+near for a menu or a licence; and with --passages what is copied in part. It stays under 5 MB and says what it leaves
+out. The other formats hold the same figures without texts.
 """,
 )
 @store_option
@@ -86,6 +87,16 @@ and says what it leaves out. The other formats hold the same figures without tex
     help="Show this many differences of two texts; 0 reads no documents.",
 )
 @click.option(
+    "--passages",
+    cls=Related,
+    goes_with=["format=html"],
+    type=click.IntRange(0, 1000),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Show the N passages that most documents have in common, and who copies from whom; reads all documents again.",
+)
+@click.option(
     "--time-field",
     metavar="NAME",
     default="",
@@ -98,6 +109,7 @@ def report(
     clusters: int,
     members: int,
     pairs: int,
+    passages: int,
     time_field: str,
 ) -> None:
     """Report how much of the store is duplicated, and where, as a page or in figures."""
@@ -105,7 +117,11 @@ def report(
     with opened_collection(store, read_only=True) as collection:
         # The other formats show no texts.
         made = collection.report(
-            clusters=clusters, members=members, pairs=pairs if format == "html" else 0, time_field=time_field
+            clusters=clusters,
+            members=members,
+            pairs=pairs if format == "html" else 0,
+            passages=passages if format == "html" else 0,
+            time_field=time_field,
         )
     if place == "-":
         sys.stdout.flush()

@@ -200,10 +200,17 @@ class Clusters(Held):
                 extraction=extraction, store=self.store, progress=progress,
             )  # fmt: skip
 
-    def report(self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, time_field: str = "") -> Report:
-        """A report on what is duplicated, as figures or a page. Raises UsageError if there was no clustering yet."""
+    def report(
+        self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, passages: int = 0, time_field: str = ""
+    ) -> Report:
+        """A report on what is duplicated, as figures or a page; with `passages` all documents are read again for these.
+
+        Raises UsageError if there was no clustering yet.
+        """
         from indexer.library.reports import Report
         from indexer.report.contents import ReportLimits, build_report
 
         with self._lock:
-            return Report(build_report(self.store, self.name, ReportLimits(clusters, members, pairs, time_field)))
+            return Report(
+                build_report(self.store, self.name, ReportLimits(clusters, members, pairs, time_field, passages))
+            )

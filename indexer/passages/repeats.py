@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -98,7 +99,7 @@ class RepeatFinder:
         common = self._common(offsets, copies)
         runs = self._runs(offsets, copies, common)
         starts, sizes, kinds = _stretches(self._places(runs, offsets, copies))
-        true = equal_words(self._file.words, starts, kinds, sizes + (self._words - 1))
+        true = equal_words(lambda: self._file.words, starts, kinds, sizes + (self._words - 1))
         if not np.all(true):
             true &= np.isin(kinds, kinds[true & (starts != kinds)])
             starts, sizes, kinds = starts[true], sizes[true], kinds[true]
@@ -171,8 +172,11 @@ class RepeatFinder:
         return places
 
 
-def equal_words(words: Hashes, starts: Positions, others: Positions, lengths: Positions) -> Mask:
-    """True for each stretch of so many words at `starts` that has the same ones at `others`; all of shape (n,)."""
+def equal_words(words: Callable[[], Hashes], starts: Positions, others: Positions, lengths: Positions) -> Mask:
+    """True for each stretch of so many words at `starts` that has the same ones at `others`; all of shape (n,).
+
+    `words` is called for the hashes of all words ever again, so that pages of a file that were read are given back.
+    """
     # A stretch of any length is compared in pieces.
     pieces = np.where(starts == others, 0, -(-lengths // _WORDS_A_PIECE))
     stretch = np.repeat(np.arange(starts.size), pieces)
@@ -184,7 +188,8 @@ def equal_words(words: Hashes, starts: Positions, others: Positions, lengths: Po
         heads = np.cumsum(sizes[some]) - sizes[some]
         within = np.arange(int(sizes[some].sum())) + np.repeat(begins[some] - heads, sizes[some])
         here, there = np.repeat(starts[stretch[some]], sizes[some]), np.repeat(others[stretch[some]], sizes[some])
-        same = words[here + within] == words[there + within]
+        known = words()
+        same = known[here + within] == known[there + within]
         true[stretch[some][~np.logical_and.reduceat(same, heads)]] = False
     return true
 

@@ -62,10 +62,10 @@ class WordFile:
 
     def pieces(self, overlap: int) -> Iterator[tuple[int, Hashes]]:
         """(position of the first word, words) of pieces, each with the first `overlap` words of the next."""
-        words = self.words
+        self._file.flush()
         at_once = max(_WORDS_AT_ONCE, overlap)
-        for start in range(0, words.size, at_once):
-            yield start, np.asarray(words[start : start + at_once + overlap])
+        for start in range(0, self._ends[-1], at_once):
+            yield start, np.fromfile(self._path, dtype=np.uint64, count=at_once + overlap, offset=8 * start)
 
     def close(self) -> None:
         """Close the file."""

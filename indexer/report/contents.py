@@ -19,6 +19,7 @@ from indexer.model import Record, name_of
 from indexer.model.declared import as_json
 from indexer.report.counting import ReportCounts, Share, figures
 from indexer.report.figures import ClusterMember, LargeCluster, NamedShare, ReportFigures
+from indexer.report.passages import ShownPassages, ShownResting, resting_of_largest, shown_passages
 from indexer.stores.base import Store
 from indexer.text.counts import counted
 from indexer.text.differences import Difference, word_difference
@@ -36,12 +37,13 @@ TextOf = Callable[[Store, Record], str]
 
 @dataclass(frozen=True, slots=True)
 class ReportLimits:
-    """The contents asked of a report: this many of the largest clusters, of their members, and pairs of texts."""
+    """The contents asked of a report: this many of the largest clusters, of their members, pairs of texts, passages."""
 
     clusters: int = CLUSTERS
     members: int = MEMBERS
     pairs: int = PAIRS
     time_field: str = ""
+    passages: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +81,14 @@ class ReportContents:
     figures: ReportCounts
     clusters: tuple[ShownCluster, ...]
     pairs: tuple[ShownPair, ...]
+    passages: ShownPassages | None = None
+    resting: tuple[ShownResting, ...] = ()
 
 
 def build_report(
     store: Store, name: str, asked: ReportLimits | None = None, *, text_of: TextOf | None = None
 ) -> ReportContents:
-    """Read a store and, for the pairs, its documents again.
+    """Read a store and, for the pairs and the passages, its documents again.
 
     `text_of` gives a document's text (a NeardupError says why not); by default it is read again from where the document
     came from. Raises StoreError, and UsageError where no document has a cluster.
@@ -97,6 +101,11 @@ def build_report(
     numbers, largest = figures(store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)
     info = store.info
     texts = StoredTexts(store)
+    passages, resting = (
+        shown_passages(store, asked.passages, largest)
+        if asked.passages
+        else (None, resting_of_largest(store, largest[: asked.pairs]))
+    )
     return ReportContents(
         store=name,
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -104,6 +113,8 @@ def build_report(
         figures=numbers,
         clusters=tuple(_shown(store, largest[: asked.clusters], asked.members)),
         pairs=tuple(_pairs(store, largest, asked.pairs, text_of or (lambda _, record: texts.of(record)))),
+        passages=passages,
+        resting=resting,
     )
 
 

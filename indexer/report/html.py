@@ -18,13 +18,14 @@ from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
 from indexer.matching.rule import MatchRule
 from indexer.report.contents import ReportContents, ShownPair
 from indexer.report.counting import NOT_COMPARED, Share
-from indexer.text.counts import counted
+from indexer.text.counts import counted, share_shown
 from indexer.text.differences import Piece, shortened
-from indexer.text.visible import printable
+from indexer.text.visible import beginning, printable
 
-# The page stays below 5 MB: this many characters for clusters, for pairs, and for one pair.
+# The page stays below 5 MB: this many characters for clusters, for pairs, for passages, and for one pair.
 _CLUSTER_ROOM = 2_000_000
 _PAIR_ROOM = 1_200_000
+_PASSAGE_ROOM = 600_000
 _ONE_PAIR_ROOM = 60_000
 _LONGEST = 200
 _CHART_WIDTH, _CHART_HEIGHT = 560, 240
@@ -47,8 +48,15 @@ def report_html(report: ReportContents, version: str) -> str:
     cluster_template, pair_template = environment.get_template("cluster.html"), environment.get_template("pair.html")
     clusters = _fitting((cluster_template.render(cluster=shown) for shown in report.clusters), _CLUSTER_ROOM)
     pairs = _fitting((_pair(pair_template, shown) for shown in report.pairs), _PAIR_ROOM)
+    passage_template = environment.get_template("passage.html")
+    every = report.passages.passages if report.passages else ()
+    passages = _fitting(
+        (passage_template.render(passage=passage, first=first) for passage, first in every), _PASSAGE_ROOM
+    )
     numbers = report.figures
     notes = []
+    if len(passages) < len(every):
+        notes.append(f"Left out, to keep this file small: {counted(len(every) - len(passages), 'passage')}.")
     if len(clusters) < len(report.clusters):
         left_out = counted(len(report.clusters) - len(clusters), "cluster")
         notes.append(f"Left out, to keep this file small: {left_out}.")
@@ -79,6 +87,7 @@ def report_html(report: ReportContents, version: str) -> str:
         why={**REASONS, **PIPELINE_REASONS, **NOT_COMPARED},
         clusters=clusters,
         pairs=pairs,
+        passages=passages,
         notes=notes,
     )
     # Halves of surrogate pairs were made visible; whatever else has no UTF-8 must not stop the report.
@@ -101,6 +110,8 @@ def _environment(rule: MatchRule) -> Environment:
         "cut": _cut,
         "near": rule.shown,
         "cut_path": _cut_path,
+        "beginning": beginning,
+        "whole": share_shown,
     }
     return environment
 

@@ -1,13 +1,14 @@
 """What is found of passages that documents have in common, and what that takes, beside what is used for training text.
 
-Run as `python -m tests.benchmarks passages [--documents N] [--environment FOLDER]`. The texts are real pages, one of
-each cluster of near-duplicates. A word should be found if it lies in 50 words in a row that stand in another document
-too. Beside neardup are a suffix array over the bytes of all normalised texts, which finds exactly that (Lee et al.,
-"Deduplicating training data makes language models better", ACL 2022; libdivsufsort by pydivsufsort 0.0.20, in an
-environment of its own that pip makes), and hashes of three sentences in a row, as datatrove compares them. These are
-made here, in few lines of Python, so that their time says little.
+Run as `python -m tests.benchmarks passages [--texts N] [--documents N] [--environment FOLDER]`. The texts are real
+pages, one of each cluster of near-duplicates, and then N made texts, a quarter of which repeat others. A word should be
+found if it lies in 50 words in a row that stand in another document too. Beside neardup are a suffix array over the
+bytes of all normalised texts, which finds exactly that (Lee et al., "Deduplicating training data makes language models
+better", ACL 2022; libdivsufsort by pydivsufsort 0.0.20, in an environment of its own that pip makes), and hashes of
+three sentences in a row, as datatrove compares them. These are made here, in few lines of Python, so that their time
+says little.
 
-Then `neardup batch passages` is timed on N made texts of 40 to 400 words. Processors and peak memory are of a process
+Then `neardup batch passages` is timed on N made texts. Processors and peak memory are of a process
 of its own, with reading and tokenising.
 """
 
@@ -49,7 +50,7 @@ document = np.append(0, np.cumsum(data[ends] == 10))[:-1]
 last = np.minimum(np.arange(begins.size) + least - 1, begins.size - 1)
 whole = (document[last] == document) & (np.arange(begins.size) + least <= begins.size)
 size = np.where(whole, ends[last] - begins, 0)
-number = np.full(data.size, -1, dtype=np.int64)
+number = np.full(data.size, -1, dtype=np.int32)
 number[begins] = np.arange(begins.size)
 word = number[order]
 places = np.flatnonzero((word >= 0) & whole[np.maximum(word, 0)])
@@ -143,12 +144,22 @@ def found_by(python: str, script: str, given: Path, option: str) -> tuple[np.nda
     return np.fromfile(out, dtype=np.uint8).astype(bool), taken
 
 
-def compared(folder: Path, where: Path) -> dict[str, tuple[float, float, Cost]]:
-    """Print, and give for each way the share of what is to be found, what it finds beside that, and what it takes."""
+def real_pages() -> list[str]:
+    """Pages, one of each cluster of near-duplicates."""
     from tests.benchmarks.__main__ import SHARED_DATA
 
     texts = texts_of(SHARED_DATA / "html" / "mixed")
-    kept = [texts[place] for place in dedupe(texts).kept]
+    return [texts[place] for place in dedupe(texts).kept]
+
+
+def made_texts(folder: Path, count: int) -> list[str]:
+    """Made texts, as they are timed below."""
+    write(folder / "texts.parquet", count)
+    return list(parquet.read_table(folder / "texts.parquet", columns=["text"])["text"].to_pylist())
+
+
+def compared(kept: Sequence[str], folder: Path, where: Path) -> dict[str, tuple[float, float, Cost]]:
+    """Print, and give for each way the share of what is to be found, what it finds beside that, and what it takes."""
     words = [core.tokenise(text, numbers=True).tokens for text in kept]
     given = folder / "texts.parquet"
     folded = [b" ".join(each).decode() for each in words]
@@ -160,7 +171,7 @@ def compared(folder: Path, where: Path) -> dict[str, tuple[float, float, Cost]]:
     }
     found, exact = {}, np.zeros(0, dtype=bool)
     total = sum(map(len, words))
-    print(f"{len(kept):,} pages, {total:,} words")
+    print(f"{len(kept):,} texts, {total:,} words")
     for name, (python, script, option) in ways.items():
         flags, taken = found_by(python, script, given, option)
         exact = flags if name == "suffix array" else exact
@@ -175,11 +186,13 @@ def compared(folder: Path, where: Path) -> dict[str, tuple[float, float, Cost]]:
     return found
 
 
-def run(documents: int = 200_000, where: Path | None = None) -> dict[str, tuple[float, float, Cost]]:
+def run(documents: int = 200_000, where: Path | None = None, texts: int = 0) -> dict[str, tuple[float, float, Cost]]:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found = compared(folder, where or folder / "environment")
+        found = compared(real_pages(), folder, where or folder / "environment")
+        if texts:
+            compared(made_texts(folder, texts), folder, where or folder / "environment")
         write(folder / "made.parquet", documents)
         command = [sys.executable, "-m", "indexer", "batch", "passages", str(folder / "made.parquet")]
         show("batch passages", documents, taken_by(command))
@@ -191,8 +204,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--environment", type=Path, metavar="FOLDER", help="where the suffix array is, and stays")
+    parser.add_argument("--texts", type=int, default=100_000)
     options = parser.parse_args(arguments)
-    run(options.documents, options.environment)
+    run(options.documents, options.environment, options.texts)
 
 
 if __name__ == "__main__":

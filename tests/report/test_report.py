@@ -15,10 +15,14 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import indexer
 from indexer import open_store
 from indexer.clustering.clusters import cluster
+from indexer.clustering.copied import CommonPassage
+from indexer.clustering.resting import ClusterOnPassages
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
@@ -33,8 +37,11 @@ from indexer.report.contents import (
     report_markdown,
 )
 from indexer.report.html import report_html
+from indexer.report.passages import OriginTable, ShownPassages, ShownResting
 from indexer.schemes import simhash
 from indexer.stores import Store
+from tests.cli.command import write
+from tests.cli.written import prose
 
 HOSTILE = (
     '</title></script><script>document.title="taken"</script>'
@@ -323,7 +330,11 @@ def test_a_telephone_shows_it_without_scrolling_sideways(store: Store, tmp_path:
     figures = replace(
         numbers, total=many, by_format={**numbers.by_format, endless: many}, clusters=10**9, unclustered=10**9
     )
-    page = report_html(replace(report, figures=figures), "1")
+    common = CommonPassage(endless * 3, 10**9, 10**9, 100, 0, 9, 0, np.zeros(2, dtype=np.int64))
+    table = OriginTable((endless,) * 8, ((10**9,) * 8,) * 8, 10**6)
+    passages = ShownPassages(50, 10**9, 10**12, 10**12, 9, 10**9, ((common, endless),) * 3, table)
+    resting = (ShownResting(ClusterOnPassages("c", 10**9, 0.5, common), endless),)
+    page = report_html(replace(report, figures=figures, passages=passages, resting=resting), "1")
     path = tmp_path / "phone.html"
     page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
     path.write_text(NARROW.replace("PAGE", json.dumps(page).replace("</", "<\\/")), "utf-8")
@@ -399,3 +410,47 @@ def test_markdown(hostile: ReportContents) -> None:
     for line in text.splitlines():
         if line.startswith("|"):
             assert len(re.findall(r"(?<!\\)\|", line)) in (3, 4, 5)
+
+
+def test_passages_and_clusters_that_rest_on_them(tmp_path: Path) -> None:
+    """A menu in twelve short pages, a release of one folder in an article of another, and a text that is code."""
+    menu, release = prose(1, 150), f"{HOSTILE} {prose(2, 120)}"
+    folder = tmp_path / "docs"
+    write(folder, {f"manual/{number:02}.txt": f"{menu}\n\n{prose(10 + number, 30)}" for number in range(12)})
+    write(folder, {"wire/a.txt": release, "paper/b.txt": f"{prose(40, 200)} {release}"})
+    with indexer.open(tmp_path / "docs.neardup") as collection:
+        collection.index([folder / "wire"])
+        collection.index([folder / "manual", folder / "paper"])
+        collection.cluster()
+        found = collection.report(passages=1).contents
+        usual = collection.report().contents
+    [resting] = found.resting
+    assert (resting.cluster.size, resting.cluster.passage.words) == (12, 150)
+    assert [each.cluster.size for each in usual.resting] == [12]
+    assert usual.passages is None
+    passages = found.passages
+    assert passages is not None
+    assert (passages.documents, passages.found, len(passages.passages)) == (14, 2, 1)
+    table = passages.origins
+    cells = {
+        (table.names[row].rpartition("/")[2], table.names[column].rpartition("/")[2]): words
+        for row, line in enumerate(table.words)
+        for column, words in enumerate(line)
+        if words
+    }
+    assert cells.keys() == {("manual", "manual"), ("wire", "paper")}
+    assert cells["manual", "manual"] == 11 * 150
+    page = report_html(replace(found, passages=replace(passages, passages=passages.passages * 2)), "1")
+    assert "Shown are the 2 in most documents" not in page
+    assert " ".join(menu.split())[:200] in page
+    assert "<script>document" not in page
+    assert "neardup report --passages 20" in report_html(usual, "1")
+
+
+def test_many_long_passages_leave_the_page_small(store: Store) -> None:
+    common = CommonPassage('<&"' * 40_000, 9, 2, 1, 0, 9, 0, np.zeros(2, dtype=np.int64))
+    many = ShownPassages(50, 9, 9, 9, 1, 10**6, ((common, "<" * 9000),) * 1000, OriginTable((), (), 0))
+    page = report_html(replace(build_report(store, "known"), passages=many), "1")
+    assert len(page.encode()) < FIVE_MB
+    assert "Left out, to keep this file small: " in page
+    assert "1 could not be read again, and are not counted" in page
