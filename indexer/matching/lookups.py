@@ -135,15 +135,16 @@ def lookup(
 def nearest_part(store: Store, question: Question, *, exclude: Ref | None = None) -> NearDocument | None:
     """The stored document that has most of the question in it, or is most in it, by a scheme of parts that it keeps.
 
-    None without such a scheme, or where nothing reaches its default similarity.
+    None without such a scheme, or where nothing reaches half of its default similarity, as a text that quotes another.
     """
     for known in store.info.schemes:
         scheme = scheme_of(store, known.name)
         has_sketch = question.text is not None or (question.record and question.record.sketches.get(known.name))
         if scheme.of_parts and has_sketch:
-            rule = MatchRule((Finder(scheme, scheme.default_similarity),))
-            for match in lookup(store, rule, question, limit=1, exclude=exclude).matches:
-                return match
+            for similarity in (scheme.default_similarity, scheme.default_similarity / 2):
+                rule = MatchRule((Finder(scheme, similarity),))
+                for match in lookup(store, rule, question, limit=1, exclude=exclude).matches:
+                    return match
     return None
 
 

@@ -30,6 +30,11 @@ def test_similar_shows_both_shares(neardup: Neardup) -> None:
     err = neardup("similar", "chapter.txt").err
     assert "by the default rule, but docs/book.txt contains it" in err
     assert "--match passages@0.5" in err
+    # A text that quotes it has less than half from there.
+    quoting = f"{document(95, 200)} {' '.join(CHAPTERS[5].split()[:150])}"
+    err = neardup("similar", "--text", "-", stdin=quoting).err
+    assert "docs/book.txt shares parts of it" in err
+    assert "--match passages@0.25" in err
     assert "contains it" not in neardup("similar", "chapter.txt", "--similarity", "0.6").err
     assert "contains it" not in neardup("similar", "--hash", "sd1-aaaaaaaaaaaaa").err
     assert "finds parts" in neardup("similar", "chapter.txt", "--match", RULE, "--explain").err
