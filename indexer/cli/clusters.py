@@ -209,13 +209,15 @@ class PruneOptions:
     identical: bool
     verify: Literal["sketch", "text"] | None
     unverified: bool
+    forms: bool
+    edited: bool
     with_documents: bool
     ignore_field: tuple[str, ...]
 
     @property
     def choice(self) -> dict[str, Any]:
         """What is chosen, and demanded before."""
-        names = ("identical", "verify", "unverified", "with_documents", "ignore_field")
+        names = ("identical", "verify", "unverified", "forms", "edited", "with_documents", "ignore_field")
         return {name: getattr(self, name) for name in names}
 
 
@@ -243,9 +245,10 @@ prune_options = Group(
     ),
     click.option(
         "--verify",
-        type=click.Choice(["sketch", "text"]),
-        help="Also require that the document is near by stored sketches (60% of all shingles) or by the texts (50%); "
-        "where the clusters' rule asks for more, that much.",
+        type=click.Choice(["text", "sketch"]),
+        help="Verify by the texts, which are read again and aligned (the default), or by the stored sketches alone, "
+        "which have to agree in 60% of all shingles, and more where the clusters' rule asks for more: that also "
+        "removes forms.",
     ),
     click.option(
         "--unverified",
@@ -254,8 +257,24 @@ prune_options = Group(
         not_with=["identical", "verify"],
         is_flag=True,
         allow_from_autoenv=False,
-        help="With --delete: allow deleting by the simhash alone. Some of the deleted documents may be unrelated "
-        "to the ones kept.",
+        help="With --delete: go by the clusters' rule alone, without texts, also where it is a simhash. Some of the "
+        "deleted documents may be unrelated to the ones kept.",
+    ),
+    click.option(
+        "--forms",
+        cls=Related,
+        not_with=["identical", "unverified"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="Also forms: documents in which a number, a date, a name or another fact differs.",
+    ),
+    click.option(
+        "--edited",
+        cls=Related,
+        not_with=["identical", "unverified"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="Also edited documents of which more than 5% of the words, or a number or a name, stand in no kept one.",
     ),
     click.option(
         "--with-documents",
@@ -281,8 +300,8 @@ prune_options = Group(
 
 @click.command(
     cls=Answering,
-    answers="Pruned",
-    others={"With --json --dry-run one object per line": "Surplus"},
+    answers="surplus:Pruned",
+    others={"With --json --dry-run one object per line": "surplus:Surplus"},
     short_help="Mark or delete duplicates of canonical documents.",
     epilog="""
 \b
@@ -294,8 +313,9 @@ Examples:
 
 Run "neardup cluster" first. It chooses what to keep in the order of --canonical: no two documents that stay are near,
 and each that could be removed repeats one that stays, maybe of another cluster. A document is selected only if it is,
-compared again now, as near to that one as the rule of the clustering demands; else it is kept, and --dry-run says why.
-After clustering by a simhash alone, --delete requires a verification. The files themselves stay. In a search engine, a
+compared again now, as near to that one as the rule of the clustering demands, and if that one says what it says: their
+texts are read again and aligned. Identical, reflowed, misread and edited ones are selected; forms, in which facts
+differ, stay, and so does what could not be read. --dry-run says why. The files themselves stay. In a search engine, a
 document with fields other than neardup's belongs to its owner: --delete leaves it in place and removes neardup's
 fields. --with-documents deletes it, if it is as it was when compared, its text is identical, and all its other fields
 are equal to those of the document that it repeats; look at --dry-run first, which names those that differ.
@@ -307,7 +327,7 @@ are equal to those of the document that it repeats; look at --dry-run first, whi
 @json_option
 def prune(store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> None:
     """Mark the documents that repeat another one which is kept, or delete them from the store."""
-    from indexer.library.records import Pruned
+    from indexer.library.surplus import Pruned
 
     with opened_collection(store, read_only=pruning.dry_run, refresh=refresh) as collection:
         if pruning.dry_run:
@@ -332,6 +352,10 @@ def _confirmed(collection: Collection, listed: SurplusStream, shown: str, prunin
     """Say what is to be deleted, and ask; how many documents that are."""
     deque(listed, maxlen=0)
     tally = listed.tally
+    if listed.remark:
+        say(listed.remark)
+    if losses := tally.losses():
+        say(losses)
     count, total = tally.named, len(collection)
     more = f"; {counted(tally.kept, 'other')} will be kept all the same, --dry-run says why" if tally.kept else ""
     owners = "; what is its owner's stays, and loses neardup's fields"
@@ -356,14 +380,19 @@ def _list_surplus(listed: SurplusStream, *, as_json: bool) -> None:
         elif one.identical:
             answer(f"{one.id}  is identical with {one.repeats}")
         else:
-            answer(f"{one.id}  {listed.rule.said(one.similarity, one.repeats)}")
+            relation = f"; {one.relation}" * bool(one.relation) + f": {one.evidence}" * bool(one.evidence)
+            answer(f"{one.id}  {listed.rule.said(one.similarity, one.repeats)}{relation}")
     tally = listed.tally
+    if listed.remark:
+        say(listed.remark)
     for line in tally.reasons():
         say(line)
     count, same = tally.named, tally.identical
     summary = f"{counted(count, 'document')} with another in place ({size(tally.total_bytes)})"
     kinds = [f"{same:,} identical"] * bool(same)
     kinds += [f"{count - same:,} near, the least similar {listed.rule.shown(tally.least)}"] * (count > same)
+    if losses := tally.losses():
+        say(losses)
     say(f"a dry run: {summary}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")
     if tally.kept:
         say(f"{counted(tally.kept, 'document')} will be kept all the same")

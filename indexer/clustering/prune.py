@@ -19,7 +19,7 @@ from indexer.clustering.relations import Permitted, Reason, Relations, stored_re
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, ShingleReader, preferred, reader_of
-from indexer.matching.rule import DEFAULT_SHARE, DEFAULT_VERIFIED, Finder, MatchRule, TextVerification
+from indexer.matching.rule import DEFAULT_SHARE, Finder, MatchRule, TextVerification
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
@@ -129,10 +129,10 @@ class Pruning:
     takes a verification, or `unverified`. With `identical` nothing is named whose text is not known to be that of the
     document that it repeats. With `permitted` the texts are aligned: nothing is named whose relation to what it repeats
     does not permit it, and what could not be read is kept. `with_documents` deletes documents of their owner's as a
-    whole: only identical ones, unless `verify` says what else, and none that differs from the one that it repeats in
-    another field than its text and those `ignored`. Raises StoreError where the store does not remember how its
-    clusters were made, or does not show all fields of such documents, UsageError where it has none, and where the rule
-    finds parts; ExtractionError at the end where texts are compared and none of them could be read.
+    whole: only identical ones, unless `verify` or `permitted` says what else, and none that differs from the one that
+    it repeats in another field than its text and those `ignored`. Raises StoreError where the store does not remember
+    how its clusters were made, or does not show all fields of such documents, UsageError where it has none, and where
+    the rule finds parts; ExtractionError at the end where the rule compares texts and none of them could be read.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Pruning:
         self.store = store
         if with_documents:
             store.differing(())
-            identical = identical or verify is None
+            identical = identical or (verify is None and permitted is None)
         self.with_documents, self._ignored = with_documents, tuple(ignored)
         self.remembered: Remembered = require_remembered(store)
         self.rule.require_copies()
@@ -372,11 +372,11 @@ class Pruning:
 
     def require_verified(self) -> None:
         """UsageError where documents would be deleted that a simhash alone calls near."""
-        verified = self.verify is not None and self.verify.unit == "share"
+        verified = self._permitted is not None or (self.verify is not None and self.verify.unit == "share")
         if self.rule.by_hash_alone and not (verified or self.unverified or self.identical):
             raise UsageError(
                 f"the clusters were made by {self.rule} alone, which also calls documents near that share nothing but "
-                "their language; verify what is deleted (--verify sketch or --verify text), take what is identical "
+                "their language; verify what is deleted (--verify text or --verify sketch), take what is identical "
                 "(--identical), cluster again by a verified rule, or say --unverified"
             )
 
@@ -439,10 +439,8 @@ def _no_less(verify: Measure, measure: Measure) -> Measure:
     return replace(verify, similarity=max(verify.similarity, measure.similarity))
 
 
-def verification(store: Store, way: str) -> Measure:
-    """The measure that "sketch" or "text" verifies by; UsageError where the store has no sketch to verify by."""
-    if way == "text":
-        return TextVerification("text", DEFAULT_VERIFIED)
+def sketch_verification(store: Store) -> Finder:
+    """The measure that a store's sketches verify by; UsageError where it has none."""
     scheme = preferred(store)
     if scheme is None:
         raise UsageError("the store has no sketches to verify by; index with --scheme minhash, or use --verify text")

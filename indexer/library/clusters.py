@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.errors import UsageError
-from indexer.library.forms import stored_members, unread_of
+from indexer.library.forms import relation_members, stored_members, unread_of
 from indexer.library.held import Held
-from indexer.library.records import Cluster, Clustering, Pruned, SharedKey, Surplus, Written
+from indexer.library.records import Cluster, Clustering, SharedKey, Written
 from indexer.library.resting import resting_rows
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
+from indexer.library.surplus import Pruned, Surplus
 from indexer.model import name_of
 
 if TYPE_CHECKING:
@@ -32,14 +33,20 @@ class SurplusStream(Iterator[Surplus]):
     def __init__(self, pruning: Pruning, surplus: Iterator[Any]) -> None:
         from indexer.clustering.prune import Tally
 
-        self.rule, self.tally, self._surplus = pruning.rule, Tally(), surplus
+        self.rule, self.tally, self._pruning, self._surplus = pruning.rule, Tally(), pruning, surplus
+
+    @property
+    def remark(self) -> str:
+        """A sentence where texts had to be compared and none could be read, known at the end; else empty."""
+        return self._pruning.remark()
 
     def __next__(self) -> Surplus:
         one = next(self._surplus)
         self.tally.add(one)
         return Surplus(
             **stored_members(one.record), cluster=one.cluster, repeats=name_of(one.repeats), similarity=one.similarity,
-            identical=one.identical, kept=one.kept, differs=one.differs,
+            identical=one.identical, kept=one.kept, differs=one.differs, **relation_members(one.relation),
+            lost=one.relation.removed if one.relation else 0,
         )  # fmt: skip
 
 
@@ -108,7 +115,7 @@ class Clusters(Held):
             ]
         return Rows(Cluster, sorted(rows, key=lambda one: (-one.size, one.id)))
 
-    def prune(
+    def prune(  # noqa: PLR0913 - they are options of the command
         self,
         *,
         delete: bool = False,
@@ -116,31 +123,38 @@ class Clusters(Held):
         identical: bool = False,
         verify: Literal["sketch", "text"] | None = None,
         unverified: bool = False,
+        forms: bool = False,
+        edited: bool = False,
         with_documents: bool = False,
         ignore_field: Sequence[str] = (),
     ) -> Pruned:
         """Mark the documents that repeat a kept one, or delete them, as `neardup prune` does.
 
-        `dry_run` lists them and changes nothing. `identical` selects only documents with the same text as the one that
-        they repeat, `verify` requires a further verification, and `unverified` allows deleting by a simhash alone.
+        Texts are read again and aligned; those stay in which facts differ, unless `forms`, and those of which more than
+        5% of the words, or a number or name, stand in no kept one, unless `edited`. `identical` selects only documents
+        with the same text as the one that they repeat. With verify="sketch" the stored sketches have to agree instead,
+        with `unverified` nothing has to. `dry_run` lists the documents and changes nothing.
         `with_documents` deletes an owner's documents as a whole: identical ones, unless `verify` is given, without
-        another field that differs, except for those in `ignore_field`. Raises UsageError if deleting requires a
-        verification, and where documents can't be deleted so.
+        another field that differs, except for those in `ignore_field`. Raises UsageError where documents can't be
+        deleted so.
         """
         if with_documents and not (delete or dry_run):
             raise UsageError("with_documents goes with delete or dry_run")
         with self._lock, self.store.turn(wanted=not dry_run):
             before = self.store.contended.count
-            pruning = self._pruning(identical, verify, unverified, with_documents, ignore_field)
+            pruning = self._pruning(identical, verify, unverified, forms, edited, with_documents, ignore_field)
             if dry_run:
-                return Pruned(Rows(Surplus, SurplusStream(pruning, pruning.surplus())))
+                rows = list(SurplusStream(pruning, pruning.surplus()))
+                return Pruned(Rows(Surplus, rows, pruning.remark()))
             if delete:
                 held = len(self.store.stripped)
                 deleted = pruning.delete()
+                self._tell_unread(pruning)
                 stripped = len(self.store.stripped) - held
                 contended = self.tell_contended(before)
                 return Pruned(deleted=deleted - stripped, stripped=stripped, contended=contended)
             done = pruning.mark()
+            self._tell_unread(pruning)
             return Pruned(marked=done.documents, unmarked=done.removed, contended=self.tell_contended(before))
 
     def surplus(
@@ -150,6 +164,8 @@ class Clusters(Held):
         identical: bool = False,
         verify: Literal["sketch", "text"] | None = None,
         unverified: bool = False,
+        forms: bool = False,
+        edited: bool = False,
         with_documents: bool = False,
         ignore_field: Sequence[str] = (),
     ) -> SurplusStream:
@@ -158,24 +174,41 @@ class Clusters(Held):
         Raises UsageError as `prune` does.
         """
         with self._lock:
-            pruning = self._pruning(identical, verify, unverified, with_documents, ignore_field)
+            pruning = self._pruning(identical, verify, unverified, forms, edited, with_documents, ignore_field)
             if delete:
                 pruning.require_verified()
         return SurplusStream(pruning, self._turns(pruning.surplus))
 
     def _pruning(
-        self, identical: bool, verify: str | None, unverified: bool, with_documents: bool, ignored: Sequence[str]
+        self,
+        identical: bool,
+        verify: str | None,
+        unverified: bool,
+        forms: bool,
+        edited: bool,
+        with_documents: bool,
+        ignored: Sequence[str],
     ) -> Pruning:
-        from indexer.clustering.prune import Pruning, verification
+        from indexer.clustering.prune import Pruning, sketch_verification
+        from indexer.clustering.relations import Permitted
 
         if ignored and not with_documents:
             raise UsageError("ignore_field goes with with_documents")
         if isinstance(ignored, str):
             raise UsageError(f"ignore_field {ignored!r}: give a list of names")
+        # Documents of an owner go as a whole, so that it takes a word to remove more than what is identical.
+        by_text = not (identical or unverified or verify == "sketch" or (with_documents and verify is None))
+        if (forms or edited) and not by_text:
+            raise UsageError("forms and edited are for documents whose texts are compared")
         return Pruning(
-            self.store, verify=verification(self.store, verify) if verify else None, unverified=unverified,
+            self.store, verify=sketch_verification(self.store) if verify == "sketch" else None, unverified=unverified,
             identical=identical, with_documents=with_documents, ignored=ignored,
+            permitted=Permitted(forms, edited) if by_text else None,
         )  # fmt: skip
+
+    def _tell_unread(self, pruning: Pruning) -> None:
+        if remark := pruning.remark():
+            self.tell(remark, level="warning")
 
     def evaluate(  # noqa: PLR0913 - they are options of the command
         self,

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from indexer.library.records import Described, FinderPlan, Match, Membership, Pair, Query, RulePlan, Similar, Unread
+from indexer.library.records import (
+    Described,
+    Fact,
+    FinderPlan,
+    Match,
+    Membership,
+    Pair,
+    Query,
+    RulePlan,
+    Similar,
+    Unread,
+)
 from indexer.library.rows import Rows
 from indexer.model import Fingerprint, Record, Ref, name_of
 
@@ -15,6 +26,7 @@ if TYPE_CHECKING:
     from indexer.matching.pairing import NearPair
     from indexer.matching.question import Question
     from indexer.matching.rule import MatchRule
+    from indexer.relations.relation import Relation
 
 
 def hash_members(fingerprint: Fingerprint | None) -> dict[str, Any]:
@@ -63,6 +75,14 @@ def described(record: Record, annotations: Mapping[str, Any]) -> Described:
             cluster.get("repeats_similarity"),
         )
     return Described(**stored_members(record), cluster=place, duplicate_of=str(annotations.get(MARK, "")))
+
+
+def relation_members(relation: Relation | None) -> dict[str, Any]:
+    """The members of a result that tell how two texts stand to each other; empty ones where that is unknown."""
+    if relation is None:
+        return {"relation": "", "evidence": "", "facts": ()}
+    facts = tuple(Fact(*fact) for fact in relation.facts)
+    return {"relation": relation.word, "evidence": relation.evidence, "facts": facts}
 
 
 def query_of(question: Question) -> Query:

@@ -287,7 +287,7 @@ class Hashed(Query):
     Attributes:
         format: Its format; empty for a text
         scheme: With --scheme, the scheme with its parameters; else null
-        sketch: With --scheme, its sketch, where there is a form for interchange in that; null if it has no features
+        sketch: With --scheme, its sketch, of minhash in the form for interchange; null if it has no features
         features: With --scheme, how many features the sketch was made from; else null
     """
 
@@ -370,28 +370,19 @@ class FailedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Surplus(Stored):
-    """A document that repeats a kept one.
+class Fact:
+    """A fact in which two texts differ.
 
     Attributes:
-        cluster: The id of its cluster
-        repeats: The kept document that it repeats
-        similarity: The similarity (0 to 1) to that one, computed anew; below 0 if unknown
-        identical: True if the texts are equal except for case and white space
-        kept: Why it stays; empty for a document that would be marked or deleted
-        differs: With --with-documents, the other fields for which it stays
+        kind: "number", "date", "time", "amount", "code", "name", "negation", "sign", "word", "passage",
+            "order of numbers" or "order of words"
+        left: What the first text says; empty for nothing
+        right: What the other one says; empty for nothing
     """
 
-    table: ClassVar[tuple[str, ...]] = (
-        *("id", "repeats", "similarity", "identical", "kept", "title", "source", "cluster", "differs"),
-    )
-
-    cluster: str
-    repeats: str
-    similarity: float
-    identical: bool
-    kept: str
-    differs: tuple[str, ...]
+    kind: str
+    left: str
+    right: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,24 +456,3 @@ class Clustering(Shown):
     changed: str
     resting: tuple[RestingCluster, ...] = field(repr=False)
     dry_run: bool
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Pruned(Shown):
-    """The result of pruning.
-
-    Attributes:
-        surplus: In a dry run, the documents that repeat a kept one
-        marked: Documents that were marked
-        unmarked: Documents whose mark was removed
-        deleted: Documents that were deleted
-        stripped: Documents of an owner, which stay and only lost neardup's fields
-        contended: Documents that others change constantly, left as they are
-    """
-
-    surplus: Rows[Surplus] = field(default_factory=lambda: Rows(Surplus), repr=False)
-    marked: int = 0
-    unmarked: int = 0
-    deleted: int = 0
-    stripped: int = 0
-    contended: int = 0

@@ -16,7 +16,8 @@ from indexer.relations.lexicon import Lexicon
 from indexer.relations.vocabulary import ENDINGS, GRAMMATICAL, NEGATING_BEGINNINGS, NEGATIONS, NUMERALS
 from indexer.relations.wording import Wording
 
-# A filling has at most so many words; a longer one, of which less than so much stays, is another passage.
+# A filling has at most so many words; a longer one, of which less than so much stays, is another passage. Texts of
+# which less stays in place have no more in common than their words.
 _FILLING = 3
 _LONGEST_UNIT = 4
 # What is misread is seldom misread in the same way so often.
@@ -36,7 +37,8 @@ Pair = tuple[int, int]
 class TextChanges:
     """What differs between two texts; `judge` fills in the rest.
 
-    `added` and `removed` count words, `reworded` says that some were put in other words, `misread` has pairs of words.
+    `added` and `removed` count words, `reworded` says that some were put in other words, `misread` has pairs of words,
+    `only_left` what was removed as it stands.
     """
 
     def __init__(self, left: Wording, right: Wording, blocks: Sequence[Block], lexicon: Lexicon | None) -> None:
@@ -44,6 +46,7 @@ class TextChanges:
         self.facts: list[DifferingFact] = []
         self.misread: list[tuple[str, str]] = []
         self.lost_facts: list[str] = []
+        self.only_left: list[str] = []
         self.added = self.removed = 0
         self.reworded = False
         self._clear: list[Pair] = []
@@ -62,6 +65,11 @@ class TextChanges:
         """Look at each block."""
         here, there = moved(self.left, self.right, self._blocks)
         self.reworded = bool(here)
+        stays = len(self.left) + len(here) - sum(block.end - block.start for block in self._blocks)
+        if stays < _STAYS * min(len(self.left), len(self.right)):
+            first = self._blocks[0]
+            said = self.left.written(first.start, first.end), self.right.written(first.other_start, first.other_end)
+            self.facts.append(DifferingFact("order of words", *said))
         for block in self._blocks:
             ours = [place for place in range(block.start, block.end) if place not in here]
             theirs = [place for place in range(block.other_start, block.other_end) if place not in there]
@@ -100,7 +108,8 @@ class TextChanges:
             self.added += len(places)
 
     def _lose(self, places: Sequence[int]) -> None:
-        """Note the numbers and names at some places on the left that the right never says."""
+        """Note what stands at some places on the left, and the numbers and names there that the right never says."""
+        self.only_left += [_said(self.left, run) for run in _runs(places)]
         numbers, names = facts.numbers(self.left, places), facts.names(self.left, places)
         for place in dict.fromkeys((*numbers, *names)):
             if not (self.right.hashes == self.left.hashes[place]).any():
@@ -289,6 +298,17 @@ class TextChanges:
 
 def _folded(wording: Wording, places: Sequence[int]) -> list[str]:
     return [wording.word(place).casefold() for place in places]
+
+
+def _runs(places: Sequence[int]) -> list[list[int]]:
+    """Places of words in runs of those that follow each other."""
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return runs
 
 
 def _said(wording: Wording, places: Sequence[int]) -> str:

@@ -35,8 +35,9 @@ class Relation:
     - form: `facts` differ
     - contains, part: the left holds all of the right and much more, or the other way round
 
-    `lost` (0 to 1) is the share of words on the left that stand in no place on the right; `lost_facts` are numbers and
-    names among them that the right never says. `cleaner` is the side with fewer misread words, where it is known.
+    `lost` (0 to 1) is the share of words on the left that stand in no place on the right, `only_left` these as they
+    stand; `lost_facts` are numbers and names among them that the right never says. `cleaner` is the side with fewer
+    misread words, where it is known.
     """
 
     word: Word
@@ -46,6 +47,7 @@ class Relation:
     removed: int = 0
     lost: float = 0.0
     lost_facts: tuple[str, ...] = ()
+    only_left: tuple[str, ...] = ()
     cleaner: Literal["left", "right", ""] = ""
 
     def __str__(self) -> str:
@@ -63,7 +65,9 @@ class Relation:
                 f"{counted(len(self.misread), 'word')} misread: {_listed([' / '.join(pair) for pair in self.misread])}"
             )
         if self.word in ("edited", "contains", "part"):
-            return f"{counted(self.removed, 'word')} only on the left, {counted(self.added, 'word')} only on the right"
+            cut = f" ({_listed(list(self.only_left))})" if self.only_left else ""
+            gone, new = counted(self.removed, "word"), counted(self.added, "word")
+            return f"{gone} only on the left{cut}, {new} only on the right"
         return ""
 
 
@@ -85,6 +89,7 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None) -> Rel
         changes.removed,
         changes.removed / max(1, len(left)),
         tuple(changes.lost_facts),
+        tuple(changes.only_left),
         changes.cleaner,
     )
 

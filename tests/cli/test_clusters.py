@@ -283,30 +283,27 @@ def test_an_embedded_store_has_no_documents_of_an_owner(indexed: Neardup) -> Non
     )
 
 
-def test_a_simhash_alone_deletes_nothing_unless_told(indexed: Neardup) -> None:
+def test_what_a_simhash_alone_calls_near_is_verified_unless_told(indexed: Neardup) -> None:
     write(indexed.folder, {"docs/sorted.txt": " ".join(sorted(prose(1).split()))})
     indexed("index", "docs")
     indexed("cluster", "-k", "3", "--canonical", "source", "--prefer", "*.pdf")
     assert clusters(indexed)["docs/sorted.txt"]["cluster"]["similarity"] == 1  # type: ignore[index]
-    refused = indexed("prune", "--delete", "--yes", code=2).err
-    for words in ("made by simhash-doc@3bits alone", "--verify sketch or --verify text", "--unverified"):
-        assert words in refused
-    assert indexed("stats", "--json").json["documents"] == 9
     # Verified, the one with the same words in another order is kept, and it is said why.
-    for way, why in (("sketch", "and minhash@0.6 is demanded"), ("text", "and text@0.5 is demanded")):
+    for way, why in (("sketch", "with docs/b.pdf, and minhash@0.6 is demanded"), ("text", ", beside docs/b.pdf")):
         listed = indexed("prune", "--verify", way, "--dry-run", "--json").lines
         kept = {line["id"]: line["kept"] for line in listed if line["kept"]}
         assert list(kept) == ["docs/sorted.txt"]
-        assert kept["docs/sorted.txt"].endswith(f"with docs/b.pdf, {why}")
-    assert indexed("prune", "--verify", "sketch", "--delete", "--yes", "--json").json == {**NOTHING, "deleted": 4}
+        assert kept["docs/sorted.txt"].endswith(why)
+    assert indexed("prune", "--delete", "--yes", "--json").json == {**NOTHING, "deleted": 4}
     assert set(contents(indexed)[0]) >= {"docs/b.pdf", "docs/sorted.txt"}
     assert indexed("prune", "--unverified", "--delete", "--yes", "--json").json == {**NOTHING, "deleted": 1}
     # Neither the environment nor a file of settings says so.
     write(indexed.folder, {"docs/sorted.txt": " ".join(sorted(prose(1).split())) + " "})
     indexed("index", "docs")
     indexed("cluster", "-k", "3")
-    again = ["prune", "--delete", "--yes"]
-    assert "--unverified" in indexed(*again, code=2, NEARDUP_PRUNE_UNVERIFIED="1").err
+    for setting in ("UNVERIFIED", "FORMS", "EDITED"):
+        indexed("prune", "--delete", "--yes", **{f"NEARDUP_PRUNE_{setting}": "1"})
+        assert set(contents(indexed)[0]) >= {"docs/b.pdf", "docs/sorted.txt"}
 
 
 def test_settings_do_not_delete(indexed: Neardup) -> None:
@@ -352,12 +349,11 @@ def test_only_what_is_identical_is_deleted(neardup: Neardup) -> None:
     assert len(left) == 2
 
 
-def test_what_is_identical_needs_no_other_verification(neardup: Neardup) -> None:
+def test_only_what_is_identical_goes_where_that_is_asked_for(neardup: Neardup) -> None:
     write(neardup.folder, {"a.txt": prose(3), "b.txt": prose(3), "c.txt": prose(3) + "\n\nMore."})
     # The canonical document is the earliest one, by the second in which a worker was done with it.
     for names in (("a.txt", "b.txt"), ("c.txt",)):
         neardup("index", *names, "--schemes", "simhash-doc", "--cluster")
-    assert "--identical" in neardup("prune", "--delete", "--yes", code=2).err
     assert neardup("prune", "--identical", "--delete", "--yes", "--json").json["deleted"] == 1
     assert len(contents(neardup)[0]) == 2
 

@@ -32,7 +32,7 @@ EVERYWHERE = {
     "--scheme": "the sketches that are kept; of similar, compare, pairs and cluster the rule",
     "--schemes": "the schemes of a new store, held against those of one that is there",
     "--similarity": "the rule",
-    "--verify": "the rule; of prune what is demanded beside it",
+    "--verify": "the rule; of prune whether texts or sketches are compared again",
     "--min-jaccard": "the verification, which it brings itself",
     "--min-containment": "the verification, which it brings itself",
     "--include-short": "what is compared",

@@ -51,12 +51,14 @@ ASKED: dict[str, list[list[str]]] = {
 ENGINES = {"setup", "annotate"}
 BATCH = {"batch sketch", "batch cluster", "batch filter", "batch report", "batch dedupe", "batch load"}
 # Members only where a store has several indices, where one document is a part of another, where very many documents
-# share a key or a passage, where a file is gone, where a package's scheme is broken, and columns of other formats.
+# share a key or a passage, where a file is gone, where a package's scheme is broken, where facts
+# differ, and columns of other formats.
 ELSEWHERE = {
     "similar": {"reason"},
     "cluster": {"id", "scheme", "reason", "share", "words", "held_by", "text"},
     "diff": {"start", "end", "word", "page", "before", "text", "after"},
     "passages": {"reason"},
+    "prune": {"kind", "left", "right"},
     "schemes": {"reason"},
 }
 NO_MEMBERS = {"pairs": {"csv", "jsonl", "parquet"}, "report": {"section", "name", "measure", "value"}}

@@ -301,7 +301,7 @@ def test_every_command_takes_every_scheme(neardup: Neardup, scheme: str, rule: s
     report = neardup("report", "--format", "json").json
     assert (report["clusters"], report["redundant"]) == (1, 1)
     assert report["rule"].startswith(scheme.partition(":")[0] + ":")
-    listed = neardup("prune", "--dry-run", "--json").lines
+    listed = neardup("prune", "--forms", "--dry-run", "--json").lines
     # Which of the two is stored first is left to the workers.
     assert [line["kept"] for line in listed] == [""]
     assert Path(listed[0]["id"]).name in ("one.txt", "two.txt")

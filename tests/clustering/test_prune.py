@@ -14,13 +14,15 @@ from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import agreed, note_of, remembered
-from indexer.clustering.prune import MARK, Pruning, RedundantDocument, Tally, verification
+from indexer.clustering.prune import MARK, Pruning, RedundantDocument, Tally, sketch_verification
+from indexer.clustering.relations import Permitted
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError, UsageError
 from indexer.matching.pairing import pairs_of
-from indexer.matching.rule import MatchRule, TextVerification, parse_rule
+from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import ClusteringNote, Ref
 from indexer.opening import open_store
+from indexer.relations.relation import COPIES as SAME
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores import Store
@@ -243,7 +245,7 @@ def test_deleting_needs_a_verification_after_a_simhash_alone(tmp_path: Path) -> 
         with clustered(tmp_path / "store" / "a.neardup", by) as store:
             count = store.stats().documents
             if alone:
-                with pytest.raises(UsageError, match=r"--verify sketch.*--unverified"):
+                with pytest.raises(UsageError, match=r"--verify text.*--unverified"):
                     Pruning(store).delete()
                 assert store.stats().documents == count
                 # Marks can be taken away again.
@@ -260,7 +262,7 @@ def test_verification_demands_more_and_never_less(tmp_path: Path) -> None:
     with filled(tmp_path / "a.neardup", TEXTS, [scheme("minhash")]) as store:
         cluster(store, by, bound=1.0)
         gone = expected(store, by)
-        sketched = Pruning(store, verify=verification(store, "sketch"))
+        sketched = Pruning(store, verify=sketch_verification(store))
         oracle = Oracle(rule("minhash@0.6"), TEXTS)
         wanted = {name: canonical for name, canonical in gone.items() if oracle.near(name, canonical)}
         assert {each.record.ref.id: each.repeats.id for each in sketched.surplus() if not each.kept} == wanted
@@ -272,10 +274,10 @@ def test_verification_demands_more_and_never_less(tmp_path: Path) -> None:
 
 
 def test_a_verification_asks_for_no_less_than_the_rule(tmp_path: Path) -> None:
-    for demanded, by in (("60%", "minhash@0.6"), ("80%", "minhash@0.8"), ("50%", "simhash-doc@3bits")):
-        with filled(tmp_path / f"{demanded}.neardup", TEXTS, [scheme("minhash")]) as store:
+    for demanded, by in (("60%", "minhash@0.6"), ("80%", "minhash@0.8"), ("60%", "simhash-doc@3bits")):
+        with filled(tmp_path / f"{by}.neardup", TEXTS, [scheme("minhash")]) as store:
             cluster(store, rule(by))
-            verify = Pruning(store, verify=verification(store, "text")).verify
+            verify = Pruning(store, verify=sketch_verification(store)).verify
             assert verify is not None
             assert f"{verify.similarity:.0%}" == demanded
 
@@ -308,17 +310,27 @@ def test_verification_by_the_texts_keeps_what_it_can_not_read(tmp_path: Path) ->
         )
         (tmp_path / first.canonical.id).unlink()
         (tmp_path / second.members[1].id).unlink()
-        pruning = Pruning(store, verify=verification(store, "text"))
-        kept = reasons_of(pruning)
-        assert {ref.id for ref in first.members[1:]} | {second.members[1].id} <= set(kept)
-        assert kept[second.members[1].id].endswith("by text: No such file or directory")
-        assert kept[first.members[1].id].endswith("by text: No such file or directory")
-        oracle = Oracle(MatchRule(by.finders, TextVerification("text", 0.5)), TEXTS)
+        pruning = Pruning(store, permitted=Permitted())
+        unread = {one: [] for one in (first.canonical.id, second.members[1].id)}
         for each in pruning.surplus():
+            gone = next((name for name in (each.repeats.id, each.record.ref.id) if name in unread), None)
+            # What is identical is known to be so without its text.
+            if gone and not each.identical:
+                assert each.kept == f"not verified: {gone}: No such file or directory"
+                unread[gone].append(each.record.ref.id)
             if not each.kept:
-                assert oracle.near(each.repeats.id, each.record.ref.id)
+                assert each.relation is not None
+                assert each.relation.word in SAME
+        assert all(unread.values())
+        assert not pruning.remark()
+        for ref, _ in store.scan_annotations():
+            (tmp_path / ref.id).unlink(missing_ok=True)
+        pruning = Pruning(store, permitted=Permitted())
+        assert all(each.kept or each.identical for each in pruning.surplus())
+        assert "could be read: " in pruning.remark()
+        assert "--verify sketch" in pruning.remark()
         with pytest.raises(UsageError, match="--scheme minhash"):
-            verification(store, "sketch")
+            sketch_verification(store)
 
 
 def test_a_store_that_does_not_say_how_its_clusters_were_made_is_refused(store: Store) -> None:

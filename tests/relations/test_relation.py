@@ -89,6 +89,11 @@ def test_a_sentence_that_was_moved_is_edited() -> None:
     assert word(". ".join([*others, first]), ". ".join([first, *others])) == "edited"
 
 
+def test_the_same_words_in_another_order_are_another_text() -> None:
+    words = FRAME.format("It has a garden.").split()
+    assert word(" ".join(sorted(words)), " ".join(words)) == "form"
+
+
 def test_a_part_and_what_contains_it() -> None:
     more = " ".join(f"Rule {number} says that there is much more to it than that." for number in range(12))
     assert word(FRAME, f"{FRAME} {more}") == "part"

@@ -1,0 +1,1 @@
+"""Fingerprints for documents that are in an index already."""

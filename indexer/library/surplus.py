@@ -1,0 +1,64 @@
+"""The results of pruning, declared as those in `indexer.library.records`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from indexer.library.records import Fact, Stored
+from indexer.library.rows import Rows, Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Surplus(Stored):
+    """A document that repeats a kept one.
+
+    Attributes:
+        cluster: The id of its cluster
+        repeats: The kept document that it repeats
+        similarity: The similarity (0 to 1) to that one, computed anew; below 0 if unknown
+        identical: True if the texts are equal except for case and white space
+        kept: Why it stays; empty for a document that would be marked or deleted
+        differs: With --with-documents, the other fields for which it stays
+        relation: How its text stands to that of the kept one: "identical", "reflowed", "noise", "edited", "form",
+            "contains" or "part"; empty if they were not compared
+        evidence: What differs, in one line
+        facts: Of a form, the facts that differ, the document's on the left
+        lost: How many of its words stand in no kept document
+    """
+
+    table: ClassVar[tuple[str, ...]] = (
+        *("id", "repeats", "similarity", "relation", "evidence", "kept", "title", "source", "cluster", "differs"),
+    )
+
+    cluster: str
+    repeats: str
+    similarity: float
+    identical: bool
+    kept: str
+    differs: tuple[str, ...]
+    relation: str
+    evidence: str
+    facts: tuple[Fact, ...]
+    lost: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pruned(Shown):
+    """The result of pruning.
+
+    Attributes:
+        surplus: In a dry run, the documents that repeat a kept one
+        marked: Documents that were marked
+        unmarked: Documents whose mark was removed
+        deleted: Documents that were deleted
+        stripped: Documents of an owner, which stay and only lost neardup's fields
+        contended: Documents that others change constantly, left as they are
+    """
+
+    surplus: Rows[Surplus] = field(default_factory=lambda: Rows(Surplus), repr=False)
+    marked: int = 0
+    unmarked: int = 0
+    deleted: int = 0
+    stripped: int = 0
+    contended: int = 0
