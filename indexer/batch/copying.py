@@ -56,7 +56,8 @@ class Output:
     With `tag` nothing is left out, and each document has the columns or members TAGS. With `texts` single files are
     written as their texts in Parquet too, as what is neither Parquet nor JSON lines always is. Clusters of fewer than
     `min_origins` origins (1 to MOST_ORIGINS) are not to be kept, nor without `singletons` what is in no cluster.
-    `jobs` processes extract texts, as many as there are processors where None.
+    `jobs` processes extract texts, as many as there are processors where None. With `as_texts` single files that
+    would be copied are refused: passages are cut from texts.
     """
 
     out: str
@@ -65,6 +66,7 @@ class Output:
     min_origins: int = 1
     singletons: bool = True
     jobs: int | None = None
+    as_texts: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.min_origins <= MOST_ORIGINS:
@@ -93,6 +95,8 @@ class Output:
         named = printable_path(part.path)
         if any(file.opened for file in part.files):
             raise UsageError(f"{named}: lies in an object store; the clusters say what to keep of it")
+        if self.as_texts and self.way_of(part) is _copy_files:
+            raise UsageError(f"{named}: passages are cut from texts, and not from files; say --texts")
         if self.tag and isinstance(part.reader, Parquet):
             with part.opened() as stream, parquet_file(stream, named) as file:
                 if there := TAGS.keys() & set(file.schema_arrow.names):

@@ -263,7 +263,7 @@ def _write(plan: _Plan, out: str) -> None:
         ):
             document = 0
             for part in plan.parts:
-                written = _Written(plan, part, document, listed)
+                written = _Written(plan, part, document, listed, out)
                 way = _write_lines if isinstance(part.reader, JsonLines) else _write_table
                 way(written, out)
                 document = written.document
@@ -277,14 +277,15 @@ def _write(plan: _Plan, out: str) -> None:
 class _Written:
     """The rows of a part as they are to be written; what is cut of them is listed on the way."""
 
-    def __init__(self, plan: _Plan, part: Part, document: int, listed: Any) -> None:
-        self.plan, self.part, self.document = plan, part, document
+    def __init__(self, plan: _Plan, part: Part, document: int, listed: Any, out: str) -> None:
+        self.plan, self.part, self.document, self._out = plan, part, document, out
         self._listed = listed
 
     def rows(self) -> Iterator[tuple[_FileRow, str | None, bool]]:
         """(row, its text or None for one that stays as it is, whether it is kept), in the order of the file."""
         cuts: list[tuple[Any, ...]] = []
-        place = printable_path(self.part.path)
+        [file] = self.part.files
+        place = printable_path(str(target_path(file, self._out)))
         for row in _rows(self.part, self.plan.asked):
             spans, text = self.plan.spans.get(self.document), None
             if spans and row.text is not None:

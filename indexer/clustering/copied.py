@@ -40,7 +40,7 @@ class Holder(NamedTuple):
     source: str
 
 
-class CommonPassage(NamedTuple):
+class RepeatedPassage(NamedTuple):
     """A passage that stands in several documents.
 
     `documents` counts them, `origins` the hosts or folders that they are from; `first` is the number of the one that
@@ -154,7 +154,7 @@ class StorePassages:
         of = [numbers.setdefault(origin_of(holder.source), len(numbers)) for holder in self.holders]
         return list(numbers), np.array(of, dtype=np.int64)
 
-    def common(self) -> Iterator[CommonPassage]:
+    def common(self) -> Iterator[RepeatedPassage]:
         """The passages to list, those in most documents first, of as many the longest."""
         passages, listing = self.passages, self.listing
         chosen = listing.passages
@@ -163,12 +163,12 @@ class StorePassages:
             longest, variants = int(listing.longest[place]), int(listing.variants[place])
             yield self.common_passage(int(chosen[place]))._replace(longest=longest, variants=variants)
 
-    def common_passage(self, number: int) -> CommonPassage:
+    def common_passage(self, number: int) -> RepeatedPassage:
         """One of `passages` by its number, without its variants."""
         documents, begins = self.places(number)
         first = int(np.argmin(self._ranks[documents]))
         words = int(self.passages.words[number])
-        return CommonPassage(
+        return RepeatedPassage(
             self._text(int(documents[first]), int(begins[first]), words), words, int(self.passages.documents[number]),
             np.unique(self.origins[1][documents]).size, int(documents[first]), words, 0, documents,
         )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from indexer.clustering.copied import BOILERPLATE, CommonPassage, StorePassages
+from indexer.clustering.copied import BOILERPLATE, RepeatedPassage, StorePassages
 from indexer.model import Ref
 from indexer.passages.windows import Positions
 from indexer.stores.base import Store
@@ -29,7 +29,7 @@ class ClusterOnPassages(NamedTuple):
     id: str
     size: int
     share: float
-    passage: CommonPassage
+    passage: RepeatedPassage
 
 
 def largest_resting(store: Store) -> list[ClusterOnPassages]:

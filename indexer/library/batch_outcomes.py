@@ -187,6 +187,37 @@ class BatchFigures(BatchClustered):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class BatchPassagesCut(Shown):
+    """The passages that documents repeat, which were cut, or would be.
+
+    Attributes:
+        out: The folder that the documents were written to without them; null if nothing was cut
+        passages_list: The file that lists what was cut; null if nothing was
+        files: Files that were read
+        documents: Documents in them
+        words: Their words
+        passages: Pieces that are cut
+        cut_documents: Documents that lose any
+        cut_words: Words that are cut
+        dropped: Documents of which too little is left
+        dropped_words: Words that were left of them
+        seconds: How long it took
+    """
+
+    out: str | None
+    passages_list: str | None
+    files: int
+    documents: int
+    words: int
+    passages: int
+    cut_documents: int
+    cut_words: int
+    dropped: int
+    dropped_words: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class BatchFiltered(Shown):
     """The outcome of writing the documents to keep.
 
@@ -201,6 +232,7 @@ class BatchFiltered(Shown):
         few_origins: With --min-origins, documents of clusters from fewer hosts or folders
         singletons: With --singletons drop, documents of no cluster
         left_out: Files that were left out by name or kind
+        repeated: With --passages, what the documents to keep repeat of each other; else null
         seconds: How long it took
     """
 
@@ -214,6 +246,7 @@ class BatchFiltered(Shown):
     few_origins: int
     singletons: int
     left_out: int
+    repeated: BatchPassagesCut | None
     seconds: float
 
 

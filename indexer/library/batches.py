@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.batch.clusters.clustering import ClusteringOptions
 from indexer.batch.copying import Output
+from indexer.batch.cutting import Cutting, cut_file
+from indexer.batch.cutting import cut_passages as run_cutting
 from indexer.batch.deduping import Steps, batch_folder
 from indexer.batch.deduping import dedupe as run_dedupe
 from indexer.batch.filtering import keep, removed_file
@@ -23,6 +27,7 @@ from indexer.batch.sketches.sketching import Summary
 from indexer.batch.summary import figures
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import UsageError
+from indexer.ingest.readers import ColumnNames
 from indexer.ingest.sources import STDIN, Rejected, Sources
 from indexer.library.batch_outcomes import (
     BatchBucket,
@@ -33,6 +38,7 @@ from indexer.library.batch_outcomes import (
     BatchFigures,
     BatchFiltered,
     BatchLoaded,
+    BatchPassagesCut,
     BatchSketched,
 )
 from indexer.library.opening import Follow, Tell, tell_contended, tell_made, warned
@@ -41,6 +47,7 @@ from indexer.library.options import (
     BatchComparison,
     BatchLoading,
     BatchOutput,
+    BatchPassages,
     BatchRun,
     BatchSpread,
     ClusterOptions,
@@ -152,15 +159,29 @@ def filter(  # noqa: A001 - as the command
     *,
     against: Sequence[str] = (),
     unverified: bool = False,
+    passages: Literal["cut", "report"] | None = None,
+    cutting: BatchPassages = BatchPassages(),
     running: BatchRun = BatchRun(),
 ) -> BatchFiltered:
     """Write the documents to keep of files that were clustered in a folder, as `neardup batch filter`.
 
     What stands for a removed document has to be among what is written, or in a batch in `against`. `unverified` allows
-    clusters that a simhash alone decided. Raises UsageError and StoreError.
+    clusters that a simhash alone decided. `passages` counts what the documents to keep repeat of each other, or cuts it
+    as `cut_passages` does. Raises UsageError and StoreError.
     """
+    begin = time.monotonic()
+    asked = replace(_output(output), as_texts=passages is not None)
     with _steps(running) as steps:
-        done = keep(paths, clusters, _output(output), against=against, unverified=unverified, write=steps.write)
+        done = keep(paths, clusters, asked, against=against, unverified=unverified, write=steps.write)
+    repeated = None
+    if passages == "report":
+        repeated = cut_passages([output.out], cutting)
+    elif passages == "cut":
+        # What is kept, until it is there without the passages.
+        whole = f"{os.path.normpath(output.out)}.whole"
+        os.rename(output.out, whole)
+        repeated = cut_passages([whole], cutting, output.out)
+        shutil.rmtree(whole)
     return BatchFiltered(
         out=shown_name(output.out),
         removed_list=shown_name(removed_file(output.out)),
@@ -172,7 +193,26 @@ def filter(  # noqa: A001 - as the command
         few_origins=done.few_origins,
         singletons=done.singletons,
         left_out=done.left_out,
-        seconds=round(done.seconds, 3),
+        repeated=repeated,
+        seconds=round(time.monotonic() - begin, 3),
+    )
+
+
+def cut_passages(
+    paths: Sequence[str], cutting: BatchPassages = BatchPassages(), out: str | None = None
+) -> BatchPassagesCut:
+    """Count the passages that documents repeat, and with `out` write them without these, as `neardup batch passages`.
+
+    The paths are Parquet and JSON lines, of which near-duplicates were taken away. Each passage stays where it stands
+    first, by time and then by id. Raises UsageError and StoreError.
+    """
+    columns = ColumnNames(cutting.text_field or "", cutting.id_field or "")
+    asked = Cutting(cutting.words, cutting.least_left, cutting.time_field or "", columns)
+    done = run_cutting(paths, asked, out)
+    return BatchPassagesCut(
+        out=out and shown_name(out),
+        passages_list=out and shown_name(cut_file(out)),
+        **{**asdict(done), "seconds": round(done.seconds, 3)},
     )
 
 

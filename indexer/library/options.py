@@ -288,6 +288,20 @@ class BatchOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchPassages:
+    """The passages to cut, of `words` words or more, and the fields of rows and lines, None for the usual ones.
+
+    A document that loses one and has fewer than `least_left` words left is dropped.
+    """
+
+    words: int = 50
+    least_left: int = 1
+    text_field: str | None = None
+    id_field: str | None = None
+    time_field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BatchLoading:
     """The clusters that are loaded too, the places of documents, and what may be made and changed there."""
 

@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from indexer.clustering.copied import BOILERPLATE, CommonPassage, StorePassages
+from indexer.clustering.copied import BOILERPLATE, RepeatedPassage, StorePassages
 from indexer.clustering.resting import ClusterOnPassages, clusters_on_passages, sampled_resting
 from indexer.clustering.stored import StoredCluster
 from indexer.model import name_of
@@ -51,7 +51,7 @@ class ShownPassages:
     in_passages: int
     unread: int
     found: int
-    passages: tuple[tuple[CommonPassage, str], ...]
+    passages: tuple[tuple[RepeatedPassage, str], ...]
     origins: OriginTable
 
 

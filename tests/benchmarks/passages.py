@@ -79,13 +79,13 @@ with RepeatFinder(least) as finder:
         for text in batch["text"].to_pylist():
             finder.add(words_of(text, identifiers=False).hashes)
     found = finder.find()
-depth = np.zeros(int(found.offsets[-1]) + 1, dtype=np.int64)
-for document, first in enumerate(found.copy_of.tolist()):
-    one, other = np.searchsorted(found.starts, found.offsets[first : first + 2])
-    shift = found.offsets[document] - found.offsets[first]
-    np.add.at(depth, found.starts[one:other] + shift, 1)
-    np.add.at(depth, found.ends[one:other] + shift, -1)
-(np.cumsum(depth)[:-1] > 0).astype(np.uint8).tofile(out)
+with open(out, "wb") as file:
+    for document, first in enumerate(found.copy_of.tolist()):
+        one, other = np.searchsorted(found.starts, found.offsets[first : first + 2])
+        depth = np.zeros(int(found.offsets[document + 1] - found.offsets[document]) + 1, dtype=np.int64)
+        np.add.at(depth, found.starts[one:other] - found.offsets[first], 1)
+        np.add.at(depth, found.ends[one:other] - found.offsets[first], -1)
+        file.write((np.cumsum(depth)[:-1] > 0).astype(np.uint8).tobytes())
 """
 _SENTENCES = """
 import re, sys

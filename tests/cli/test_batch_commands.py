@@ -163,3 +163,46 @@ def test_files_that_are_left_out_are_counted(neardup: Neardup) -> None:
     assert (
         "none: no file to read; 1 file left out by name" in neardup("batch", "dedupe", "none", "--out", "n", code=2).err
     )
+
+
+def test_passages_are_cut_from_what_is_kept(neardup: Neardup) -> None:
+    """A near-duplicate is removed first; so what only it had before the others stays in one of these."""
+    shared, release = prose(1, 90), prose(2, 200)
+    rows = [
+        {"id": "a", "text": f"{shared} {release}"},
+        # Near the first one, which is kept.
+        {"id": "b", "text": f"{shared} {release} more"},
+        {"id": "c", "text": f"{prose(3, 200)} {shared}"},
+        {"id": "d", "text": f"{shared} few words"},
+    ]
+    write(neardup.folder, {"lines.jsonl": "".join(json.dumps(row) + "\n" for row in rows), "one.txt": prose(9, 80)})
+    neardup("batch", "sketch", "lines.jsonl", "one.txt", "--out", "b")
+    neardup("batch", "cluster", "b", "--out", "b")
+    filtering = ("batch", "filter", "lines.jsonl", "--clusters", "b")
+    found = neardup(*filtering, "--out", "seen", "--passages", "report", "--json").json
+    assert (found["kept"], found["removed"]) == (3, 1)
+    repeated = found["repeated"]
+    assert (repeated["documents"], repeated["cut_documents"], repeated["cut_words"]) == (3, 2, 180)
+    assert (repeated["out"], repeated["passages_list"]) == (None, None)
+    whole = neardup(*filtering, "--out", "whole", "--json").json
+    assert whole["repeated"] is None
+    assert (neardup.folder / "seen/lines.jsonl").read_bytes() == (neardup.folder / "whole/lines.jsonl").read_bytes()
+    done = neardup(*filtering, "--out", "kept", "--passages", "cut", "--least-left", "5", "--json").json["repeated"]
+    assert (done["cut_words"], done["dropped"], done["passages_list"]) == (180, 1, "kept.passages.parquet")
+    left = [json.loads(line) for line in (neardup.folder / "kept/lines.jsonl").read_text().splitlines()]
+    assert left == [rows[0], {"id": "c", "text": prose(3, 200)}]
+    cuts = pq.read_table(neardup.folder / "kept.passages.parquet").to_pylist()
+    assert [(cut["source"], cut["id"], cut["stands_in"]) for cut in cuts] == [
+        ("kept/lines.jsonl", "c", "a"),
+        ("kept/lines.jsonl", "d", "a"),
+    ]
+    assert sorted(path.name for path in neardup.folder.glob("kept*")) == [
+        "kept", "kept.passages.parquet", "kept.removed.parquet",
+    ]  # fmt: skip
+    shown = neardup(*filtering, "--out", "shown", "--passages", "report").out
+    assert "would cut  180 words (" in shown
+    single = ("batch", "filter", "one.txt", "--clusters", "b", "--out", "single", "--passages", "cut")
+    assert "say --texts" in neardup(*single, code=2).err
+    assert neardup(*single, "--texts").out
+    assert "--words goes with --passages" in neardup(*filtering, "--out", "x", "--words", "9", code=2).err
+    assert "does nothing with --tag" in neardup(*filtering, "--out", "x", "--tag", "--passages", "cut", code=2).err

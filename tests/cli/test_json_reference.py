@@ -49,7 +49,15 @@ ASKED: dict[str, list[list[str]]] = {
     ],
 }
 ENGINES = {"setup", "annotate"}
-BATCH = {"batch sketch", "batch cluster", "batch filter", "batch report", "batch dedupe", "batch load"}
+BATCH = {
+    "batch sketch",
+    "batch cluster",
+    "batch filter",
+    "batch passages",
+    "batch report",
+    "batch dedupe",
+    "batch load",
+}
 # Members only where a store has several indices, where one document is a part of another, where very many documents
 # share a key or a passage, where a file is gone, where a package's scheme is broken, where facts
 # differ, and columns of other formats.

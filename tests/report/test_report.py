@@ -21,7 +21,7 @@ import pytest
 import indexer
 from indexer import open_store
 from indexer.clustering.clusters import cluster
-from indexer.clustering.copied import CommonPassage
+from indexer.clustering.copied import RepeatedPassage
 from indexer.clustering.resting import ClusterOnPassages
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
@@ -330,7 +330,7 @@ def test_a_telephone_shows_it_without_scrolling_sideways(store: Store, tmp_path:
     figures = replace(
         numbers, total=many, by_format={**numbers.by_format, endless: many}, clusters=10**9, unclustered=10**9
     )
-    common = CommonPassage(endless * 3, 10**9, 10**9, 100, 0, 9, 0, np.zeros(2, dtype=np.int64))
+    common = RepeatedPassage(endless * 3, 10**9, 10**9, 100, 0, 9, 0, np.zeros(2, dtype=np.int64))
     table = OriginTable((endless,) * 8, ((10**9,) * 8,) * 8, 10**6)
     passages = ShownPassages(50, 10**9, 10**12, 10**12, 9, 10**9, ((common, endless),) * 3, table)
     resting = (ShownResting(ClusterOnPassages("c", 10**9, 0.5, common), endless),)
@@ -448,7 +448,7 @@ def test_passages_and_clusters_that_rest_on_them(tmp_path: Path) -> None:
 
 
 def test_many_long_passages_leave_the_page_small(store: Store) -> None:
-    common = CommonPassage('<&"' * 40_000, 9, 2, 1, 0, 9, 0, np.zeros(2, dtype=np.int64))
+    common = RepeatedPassage('<&"' * 40_000, 9, 2, 1, 0, 9, 0, np.zeros(2, dtype=np.int64))
     many = ShownPassages(50, 9, 9, 9, 1, 10**6, ((common, "<" * 9000),) * 1000, OriginTable((), (), 0))
     page = report_html(replace(build_report(store, "known"), passages=many), "1")
     assert len(page.encode()) < FIVE_MB

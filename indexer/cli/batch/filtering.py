@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from indexer.cli.batch.cutting import cut_fields, cutting_options
 from indexer.cli.batch.running import running_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
-from indexer.library.options import BatchOutput, BatchRun
+from indexer.library.options import BatchOutput, BatchPassages, BatchRun
 from indexer.model import MOST_ORIGINS
 from indexer.text.counts import counted
 
@@ -60,6 +62,39 @@ def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) ->
     return [("replaced", replaced), ("few origins", few + alone if writing.min_origins else "")]
 
 
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What else is kept, which clusters count, and what becomes of passages that the documents to keep repeat."""
+
+    against: tuple[str, ...]
+    unverified: bool
+    passages: Literal["cut", "report"] | None
+    cutting: BatchPassages
+
+
+keeping_options = Group(
+    Keeping,
+    click.option(
+        "--against",
+        type=A_PATH,
+        multiple=True,
+        metavar="OLD",
+        help="A folder with sketches whose documents are kept elsewhere, as the older ones that neardup batch cluster "
+        "was told of; may be given several times.",
+    ),
+    click.option("--unverified", is_flag=True, help="Filter also by clusters that were made by a simhash alone."),
+    click.option(
+        "--passages",
+        cls=Related,
+        not_with=["tag"],
+        type=click.Choice(["report", "cut"]),
+        help="Say how much of the documents to keep repeats passages of each other, or cut these too, as neardup "
+        "batch passages does, from Parquet, JSON lines and --texts.",
+    ),
+    cutting_options("passages"),
+)
+
+
 @click.command(
     cls=Answering,
     answers="batch_outcomes:BatchFiltered",
@@ -70,6 +105,7 @@ def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) ->
 Examples:
   neardup batch filter crawl/ --clusters batch --out kept
   neardup batch filter dump.jsonl.gz --clusters batch --out kept --json
+  neardup batch filter crawl/ --clusters batch --out kept --texts --passages cut --words 100
   neardup batch filter crawl/ --clusters batch --out kept --run-on spark --master spark://host:7077
 
 No two documents that are kept are near, and each one that is removed is near one that is kept. OUT has the files of
@@ -94,30 +130,24 @@ nothing is written, and the file that has it is named.
     "--clusters", required=True, type=A_PATH, metavar="DIR", help="The folder that neardup batch cluster wrote."
 )
 @writing_options
-@click.option(
-    "--against",
-    type=A_PATH,
-    multiple=True,
-    metavar="OLD",
-    help="A folder with sketches whose documents are kept elsewhere, as the older ones that neardup batch cluster was "
-    "told of; may be given several times.",
-)
-@click.option("--unverified", is_flag=True, help="Filter also by clusters that were made by a simhash alone.")
+@keeping_options
 @running_options
 @json_option
 def filter_command(
     paths: tuple[str, ...],
     clusters: str,
     writing: BatchOutput,
-    against: tuple[str, ...],
-    unverified: bool,
+    keeping: Keeping,
     running: BatchRun,
     json: bool,
 ) -> None:
     """Write the documents to keep of files that were clustered, each file in its own format."""
     from indexer.library import batches
 
-    done = batches.filter(paths, clusters, writing, against=against, unverified=unverified, running=running)
+    done = batches.filter(
+        paths, clusters, writing, against=keeping.against, unverified=keeping.unverified, passages=keeping.passages,
+        cutting=keeping.cutting, running=running,
+    )  # fmt: skip
     if json:
         answer_json(done)
         return
@@ -128,6 +158,7 @@ def filter_command(
             ("removed", f"{done.removed:,}, listed in {done.removed_list}"),
             *left_out_fields(done, writing),
             ("left out", f"{counted(done.left_out, 'file')} by name or kind of file" if done.left_out else ""),
+            *(cut_fields(done.repeated) if done.repeated else ()),
             ("took", f"{done.seconds:.1f} s"),
         ]
     )
