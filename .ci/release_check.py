@@ -46,8 +46,8 @@ def checked_version() -> str:
     """The version, the same wherever it stands."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     version = str(project["version"])
-    own = re.search(r'^__version__ = "(.*)"$', (ROOT / "indexer/__init__.py").read_text("utf-8"), re.MULTILINE)
-    require(own and own[1] == version, f"indexer/__init__.py: __version__ is not {version}, as pyproject.toml has it")
+    own = re.search(r'^VERSION = "(.*)"$', (ROOT / "indexer/model/release.py").read_text("utf-8"), re.MULTILINE)
+    require(own and own[1] == version, f"indexer/model/release.py: VERSION is not {version}, as pyproject.toml has it")
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     released = re.search(rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$", changes, re.MULTILINE)
     if os.environ.get("GITHUB_REF_TYPE") == "tag":

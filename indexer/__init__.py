@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from indexer.library.texts import dedupe, fingerprints, pairs_of, sketches
     from indexer.matching.rule import MatchRule, parse_rule
     from indexer.model import Document, Fingerprint
+    from indexer.model.release import VERSION as __version__  # noqa: N811
     from indexer.opening import open_store
     from indexer.schemes.simhash import fingerprint
-
-__version__ = "0.1.0"
 
 # Where each name lives, and what it is called there; it is imported when first asked for, so that the command starts at
 # once.
@@ -35,6 +34,7 @@ _HOMES = {
     "MatchRule": "indexer.matching.rule:MatchRule",
     "MemoryIndex": "indexer.library.memory:MemoryIndex",
     "NeardupError": "indexer.errors:NeardupError",
+    "__version__": "indexer.model.release:VERSION",
     "dedupe": "indexer.library.texts:dedupe",
     "find_pairs": "indexer.hamming:find_pairs",
     "fingerprint": "indexer.schemes.simhash:fingerprint",

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import click
 from click.shell_completion import shell_complete
 
-from indexer import __version__
 from indexer.cli import (
     annotate,
     batch,
@@ -36,6 +35,7 @@ from indexer.cli.terminal.interrupts import second_ends
 from indexer.cli.terminal.output import about, say
 from indexer.config import DEFAULT_STORE, ENVIRONMENT_PREFIX, Known, command_defaults, load_settings
 from indexer.errors import NeardupError
+from indexer.model.release import VERSION
 from indexer.text.hiding import without_credentials
 from indexer.text.remarks import in_json, note, spoken
 
@@ -102,7 +102,7 @@ class Given(NamedTuple):
     expose_value=False,
     help="Remarks on standard error as sentences, or each as one JSON object: time, level, message and more.",
 )
-@click.version_option(__version__, "--version", prog_name="neardup", message="%(prog)s %(version)s")
+@click.version_option(VERSION, "--version", prog_name="neardup", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """Find near-duplicate documents: index them, then ask what is similar.

@@ -24,8 +24,8 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.outcomes import Copy, Deleted, Erased, Finding
-    from indexer.library.records import Pruned
     from indexer.library.rules import MatchRule, RuleRequest
+    from indexer.library.surplus import Pruned
     from indexer.model.times import Refresh
 
 # What `neardup doctor` ends with where there is something to do.

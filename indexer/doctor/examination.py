@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from indexer import __version__
 from indexer.clustering.memory import remembered
 from indexer.doctor.reading import texts_of
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.extract.base import EXTRACTOR_VERSION
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import DEFAULT_SHARE, PREFERRED, default_rule, verified_rule
+from indexer.model.release import VERSION
 from indexer.model.times import to_the_second
 from indexer.opening import examine_place, open_store
 from indexer.schemes import simhash
@@ -28,7 +28,7 @@ def examine(name: str, *, texts: bool = False) -> Iterator[Finding]:
     yield Finding(
         "neardup",
         "ok",
-        f"neardup {__version__}, Unicode {simhash.UNICODE_VERSION}, extraction rules {EXTRACTOR_VERSION}",
+        f"neardup {VERSION}, Unicode {simhash.UNICODE_VERSION}, extraction rules {EXTRACTOR_VERSION}",
     )
     yield from examine_place(name)
     with open_store(name, read_only=True) as store:

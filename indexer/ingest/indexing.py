@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, Format, Item, Limits, Options
 from indexer.ingest.failures import DUPLICATE, KnownFailures
 from indexer.ingest.outcomes import DuplicateFilter, LeftOutRepeats, RunCounts, is_short, read_one, record_of
@@ -20,6 +19,7 @@ from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import DEFAULT_MIN_TOKENS, Failure, Record, Ref
 from indexer.model.paths import path_of_printable
+from indexer.model.release import VERSION
 from indexer.model.times import now
 from indexer.stores.base import PutResult
 from indexer.stores.digests import content_id, source_digest
@@ -105,7 +105,7 @@ def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
         content=Options(content).content,
         extractor=EXTRACTOR_VERSION,
         unicode=simhash.UNICODE_VERSION,
-        version=__version__,
+        version=VERSION,
         schemes=tuple(scheme.info for scheme in schemes),
     )
 

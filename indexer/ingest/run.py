@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from indexer.errors import StoreError
+from indexer.errors import STOPPED, StoreError
 from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Options
 from indexer.ingest.outcomes import AtHand, sketching
 from indexer.model import Failure, Record
@@ -42,6 +42,9 @@ class RunDestination(ABC, Generic[Key, Result]):
 
     compares: bool = False
     """True if documents are compared with one another as they come, which takes less for each in larger batches."""
+
+    ends_at_once: bool = False
+    """True if an interruption leaves what is not written to the next run, as where a request may hang for long."""
 
     @abstractmethod
     def sketched(self, outcome: Extracted[Key, Sketched]) -> Iterable[tuple[Key, Record]]:
@@ -91,8 +94,9 @@ class IngestRun(Generic[Key, Result]):
     def bring(self, *passes: Iterable[Item[Key] | Failed[Any]]) -> None:
         """Bring items to the destination; each iterable is begun when what the ones before it gave is written.
 
-        Whatever ends it, what is done is written, but after a StoreError: what is left would be refused too, after as
-        long a wait. Raises that, and KeyboardInterrupt when it is stopped.
+        Whatever ends it, what is done is written, but after a StoreError (what is left would be refused too, after as
+        long a wait), and where an interruption ends all at once. Raises StoreError, and KeyboardInterrupt when it is
+        stopped.
         """
         try:
             with self._workers as workers:
@@ -109,10 +113,17 @@ class IngestRun(Generic[Key, Result]):
             if self._writing:
                 with contextlib.suppress(StoreError):
                     self._writing.results()
-            self.records, self.failures, self._writing = [], [], None
+            self._drop()
+            raise
+        except STOPPED:
+            if self._destination.ends_at_once:
+                self._drop()
             raise
         finally:
             self.write_all()
+
+    def _drop(self) -> None:
+        self.records, self.failures, self._writing = [], [], None
 
     def halt_when_told(self) -> None:
         """Raise KeyboardInterrupt if the run is to stop."""

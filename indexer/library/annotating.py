@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import ExitStack, nullcontext
 from urllib.parse import quote
 
-from indexer.annotate.run import Annotated
-from indexer.annotate.run import annotate as run
 from indexer.engine.client.connection import connect
+from indexer.engine.documents.annotating import AnnotationSummary
+from indexer.engine.documents.annotating import annotate as run
 from indexer.engine.documents.fields import AnnotateOptions
 from indexer.errors import UsageError
 from indexer.library.opening import Follow
@@ -56,9 +56,9 @@ def annotate(
         refresh=refresh,
         schemes=making.scheme,
         new_schemes=tuple(schemes_of_new(making.schemes, making.scheme, made=False)),
-        exactly=making.schemes,
+        exactly=None if making.schemes is None else tuple(schemes_of_new(making.schemes)),
     )
-    summary = Annotated()
+    summary = AnnotationSummary()
     with ExitStack() as stack:
         client = connect(store)
         stack.callback(client.close)

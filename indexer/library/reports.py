@@ -13,6 +13,7 @@ from indexer.library.options import ReportFormat
 from indexer.library.rows import html_table
 from indexer.model.declared import as_json
 from indexer.model.paths import printable_path
+from indexer.model.release import VERSION
 from indexer.report import contents
 from indexer.report.figures import ReportFigures
 from indexer.report.html import report_html
@@ -54,10 +55,8 @@ class Report:
 
     def text(self, form: ReportFormat) -> str:
         """The report in a format: the page, or figures."""
-        from indexer import __version__
-
         if form == "html":
-            return report_html(self.contents, __version__)
+            return report_html(self.contents, VERSION)
         ways = {"json": contents.report_json, "csv": contents.report_csv, "md": contents.report_markdown}
         return ways[form](self.contents)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from indexer import __version__
 from indexer.clustering.memory import last_clustering
+from indexer.model.release import VERSION
 from indexer.stores.base import Store
 
 Sample = tuple[Mapping[str, str], float]
@@ -30,7 +30,7 @@ def metrics_of(store: Store, shown: str) -> list[Metric]:
     counts, info, clustering = store.stats(), store.info, last_clustering(store)
     here = {"store": shown}
     made = {"scheme": info.scheme, "content": info.content, "extractor": info.extractor, "unicode": info.unicode}
-    made |= {"engine": str(counts.extra.get("engine", "SQLite")), "made_by": info.version, "version": __version__}
+    made |= {"engine": str(counts.extra.get("engine", "SQLite")), "made_by": info.version, "version": VERSION}
     lacking = store.lacking([scheme.name for scheme in info.schemes])
     plain = {
         "documents": ("Documents in the store.", counts.documents),

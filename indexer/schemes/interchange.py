@@ -12,9 +12,10 @@ from indexer.model import Sketch
 from indexer.schemes import simhash
 from indexer.schemes.base import Scheme
 from indexer.schemes.minhash import Minhash
+from indexer.schemes.passages import Passages
 
 # By short identifier: what the bytes are made with. Keys may differ, since they are not written.
-FORMS: Mapping[str, Scheme] = MappingProxyType({"mh2": Minhash()})
+FORMS: Mapping[str, Scheme] = MappingProxyType({"mh2": Minhash(), "pa1": Passages()})
 SHORT_IDS = ("sd1", *FORMS)
 
 
@@ -44,8 +45,8 @@ def form(by: Scheme, sketch: Sketch) -> str:
 def parse(text: str) -> tuple[str, bytes]:
     """The short identifier and the bytes of a written form other than sd1; case is ignored.
 
-    Raises UsageError for an unknown identifier, for characters that base32 has not, for a wrong length, and for a pad
-    bit that is not zero (RFC 4648 section 3.5).
+    Raises UsageError for an unknown identifier, for characters that base32 has not, for a wrong length, for keys that
+    are not in order, and for a pad bit that is not zero (RFC 4648 section 3.5).
     """
     short, hyphen, plain = text.strip().lower().partition("-")
     if not hyphen or short not in FORMS:
@@ -56,7 +57,7 @@ def parse(text: str) -> tuple[str, bytes]:
         raise UsageError(f"{text[:40]!r}: base32 has only the characters a-z and 2-7, in certain numbers") from None
     if written(short, payload) != f"{short}-{plain}":
         raise UsageError(f"{text[:40]!r}: the last character carries a pad bit that must be zero; it is damaged")
-    FORMS[short].similarities(payload, [])
+    FORMS[short].similarities(payload, [payload])
     return short, payload
 
 

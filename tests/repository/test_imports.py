@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
 
@@ -19,11 +20,11 @@ LAYERS = [
     {"versions"},
     {"schemes", "extract", "relations"},
     {"stores"},
+    {"ingest"},
     {"engine"},
     {"opening"},
-    {"ingest"},
     {"matching"},
-    {"annotate", "clustering"},
+    {"clustering"},
     {"batch", "doctor", "evaluation", "report"},
     {"library", "testing"},
     {"cli"},
@@ -83,6 +84,47 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
             yield from ((alias.name, node.lineno) for alias in node.names if alias.name.startswith("indexer."))
 
 
+def needed(path: Path) -> Iterator[Path]:
+    """The files of this package that a file imports as it runs, also within functions; not those for types alone."""
+    tree = ast.parse(path.read_text("utf-8"))
+    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    for_types = {id(node) for block in typing for node in ast.walk(block)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in for_types:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            files = [file for file in map(file_of, names) if file]
+            # Of a package that gives a module of its own, that one.
+            yield from files[1:] if len(files) == len(names) else files
+        elif isinstance(node, ast.Import) and id(node) not in for_types:
+            yield from filter(None, (file_of(alias.name) for alias in node.names))
+
+
+def file_of(module: str) -> Path | None:
+    """The file of a module of this package; None for another one, and for a name that is none."""
+    path = PACKAGE.parent / module.replace(".", "/")
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in files if module.partition(".")[0] == "indexer" and file.is_file()), None)
+
+
+def circle(arrows: Mapping[Path, Sequence[Path]]) -> list[Path]:
+    """Files that import each other in a circle, the first of them once more at the end; none where there is none."""
+    done: set[Path] = set()
+    way: list[Path] = []
+
+    def visit(file: Path) -> list[Path]:
+        if file in way:
+            return [*way[way.index(file) :], file]
+        if file in done:
+            return []
+        way.append(file)
+        found = next((found for other in arrows[file] if (found := visit(other))), [])
+        way.pop()
+        done.add(file)
+        return found
+
+    return next((found for file in arrows if (found := visit(file))), [])
+
+
 def require_downward(path: Path, folder: Path, layer_of: Mapping[str, int]) -> None:
     """AssertionError where a file imports what is not below it, of the packages in its folder."""
     shown = path.relative_to(PACKAGE)
@@ -114,6 +156,28 @@ def test_no_upward_import(path: Path) -> None:
 @pytest.mark.parametrize(("path", "folder"), INSIDE, ids=lambda value: str(value).removeprefix(f"{PACKAGE}/"))
 def test_no_upward_import_inside_a_folder_of_several_rooms(path: Path, folder: str) -> None:
     require_downward(path, PACKAGE / folder, numbered(LAYERS_INSIDE[folder]))
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    found = circle({path: [other for other in needed(path) if other != path] for path in FILES})
+    assert not found, " -> ".join(str(path.relative_to(PACKAGE)) for path in found)
+
+
+def test_a_circle_is_seen_wherever_it_is_closed() -> None:
+    one, other, third = map(Path, "abc")
+    assert circle({one: [other], other: [third], third: []}) == []
+    assert circle({one: [other], other: [third], third: [other]}) == [other, third, other]
+    within = "def late():\n    from indexer.ingest import run, outcomes\n"
+    for_types = "if TYPE_CHECKING:\n    from indexer.ingest import failures\n"
+    with NamedTemporaryFile("w", suffix=".py") as file:
+        file.write(within + for_types)
+        file.flush()
+        assert [path.stem for path in needed(Path(file.name))] == ["run", "outcomes"]
+
+
+def test_nobody_takes_from_the_top_what_it_has_from_below() -> None:
+    top = PACKAGE / "__init__.py"
+    assert [path for path in FILES if path != top and top in needed(path)] == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -33,6 +33,7 @@ def test_the_oracles_write_the_same_files(short: str) -> None:
 
 def test_the_form_is_that_of_the_scheme_by_default() -> None:
     assert interchange.FORMS["mh2"].id == scheme("minhash").id
+    assert interchange.FORMS["pa1"].id == scheme("passages").id
 
 
 @given(st.binary(min_size=128, max_size=128))
@@ -51,6 +52,14 @@ def test_forms_tell_how_much_is_shared() -> None:
     assert 0.5 < interchange.similarity(form, other) < 1.0
 
 
+@given(st.sets(st.integers(0, 2**40 - 1), min_size=1, max_size=50))
+def test_forms_of_passages_read_back(keys: set[int]) -> None:
+    payload = b"".join(key.to_bytes(5, "big") for key in sorted(keys))
+    form = interchange.written("pa1", payload)
+    assert interchange.parse(form.upper()) == ("pa1", payload)
+    assert interchange.similarity(form, form) == 1.0
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -63,6 +72,10 @@ def test_forms_tell_how_much_is_shared() -> None:
         "mh2-" + "a" * 204,
         "mh2-" + "1" * 205,
         "mh2-" + "a" * 204 + "b",
+        "pa1-",
+        "pa1-" + "a" * 7,
+        "pa1-" + "a" * 10,
+        "pa1-aaaaaaac" + "aaaaaaab",
     ],
 )
 def test_forms_that_are_none(text: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests import oracle
 from tests.schemes import oracle_minwise as minwise
+from tests.schemes import variants_oracle as variants
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "docs" / "vectors"
@@ -27,7 +28,7 @@ ILL_FORMED = (
 
 
 def texts() -> Iterator[bytes]:
-    """The texts of the golden vectors, and some that are not well-formed UTF-8."""
+    """The texts of the golden vectors, some that are not well-formed UTF-8, and long ones."""
     for name in ("simhash-doc", "minhash"):
         content = json.loads((ROOT / "tests" / "vectors" / f"{name}.json").read_text("utf-8"))
         if name == "minhash":
@@ -35,6 +36,10 @@ def texts() -> Iterator[bytes]:
         else:
             yield from (vector["text"].encode("utf-8", "surrogatepass") for vector in content["vectors"])
     yield from ILL_FORMED
+    # Long enough for windows of shingles, and with a stretch that stands in it twice.
+    counted = [f"{number} {word}" for number in range(1, 81) for word in ("lines of", "verse", "and rhyme")]
+    yield " ".join(counted).encode()
+    yield " ".join([*counted[90:], "once more:", *counted[:120]]).encode()
 
 
 def written(short: str, payload: bytes) -> str:
@@ -51,11 +56,16 @@ def mh2(text: str) -> str:
     return written("mh2", minwise.pack(minwise.fast_minhash(shingles, 1024), 1, 1)) if shingles else "-"
 
 
+def pa1(text: str) -> str:
+    keys = variants.passage_keys(text, "words", 5, 32)
+    return written("pa1", b"".join(key.to_bytes(5, "big") for key in keys)) if keys else "-"
+
+
 def digest(text: str) -> str:
     return hashlib.sha256(oracle.fold(text).encode()).hexdigest()[:32]
 
 
-FORMS = {"sd1": sd1, "mh2": mh2, "digests": digest}
+FORMS = {"sd1": sd1, "mh2": mh2, "pa1": pa1, "digests": digest}
 
 
 def lines(short: str) -> str:

@@ -198,7 +198,7 @@ def in_flight(
             own = {names(item) for item in part}
             while waiting and (len(waiting) >= IN_FLIGHT or any(own & other for other, _ in waiting)):
                 yield from waiting.popleft()[1].result()
-            waiting.append((own, _started(work, part)))
+            waiting.append((own, started(work, part)))
         while waiting:
             yield from waiting.popleft()[1].result()
     except STOPPED:
@@ -208,7 +208,7 @@ def in_flight(
         raise
 
 
-def _started(work: Callable[[list[T]], list[R]], part: list[T]) -> Future[list[R]]:
+def started(work: Callable[[list[T]], list[R]], part: list[T]) -> Future[list[R]]:
     """The result to come of a piece of work, in a thread that does not outlive the process."""
     future: Future[list[R]] = Future()
 

@@ -35,7 +35,7 @@ class AnnotateOptions:
     or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
     documents whose version comes from outside. `schemes` are specifications of those that documents get a sketch of
     too; those that the index has are always kept up. One that neardup is not set up in yet gets `new_schemes`; with
-    `exactly`, the list that these were named by, another one that has others is refused.
+    `exactly` one that was there before and has others is refused.
     """
 
     fields: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class AnnotateOptions:
     dry_run: bool = False
     schemes: tuple[str, ...] = ()
     new_schemes: tuple[Scheme, ...] = ()
-    exactly: str | None = None
+    exactly: tuple[Scheme, ...] | None = None
     allow_version_change: bool = False
     docs_per_second: float | None = None
     slices: int = 4

@@ -12,11 +12,9 @@ from indexer.engine.client.gets import item_at, multi_get, place_of
 from indexer.engine.client.lines import InexactRecordError
 from indexer.engine.client.names import reading_path
 from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
-from indexer.engine.documents.sinks import Done, Known, in_place
+from indexer.engine.documents.sinks import Change, Known, in_place
 from indexer.engine.index.bodies import OWNERS_FIELD, ROOT, check_id, unpacked_digest
-from indexer.engine.index.source_fields import ASIDE
 from indexer.engine.store.store import SearchStore
-from indexer.errors import StoreError
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.times import Refresh
@@ -24,8 +22,6 @@ from indexer.stores import StoreInfo
 from indexer.stores.base import Store
 from indexer.stores.loading import Landed, LoadedStore
 
-_CHANGED = 409
-_FORBIDDEN = 403
 # More places than that no id has.
 _PLACES = 10_000
 
@@ -86,7 +82,7 @@ class OwnedIndex:
             landed[ref] = Landed(record, "failed", "others change it all the time; run the same command again")
         return [landed[record.ref] for record in records]
 
-    def _changes(self, left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> dict[Ref, Done]:
+    def _changes(self, left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> dict[Ref, Change]:
         """The changes to be written to the documents that are left; the others are settled."""
         places = self._places(left, landed)
         found: dict[Ref, dict[str, Any]] = {}
@@ -108,7 +104,7 @@ class OwnedIndex:
                 place = place_of(hit)
                 # The rest of what is known of a document stands in its owner's fields.
                 own = replace(left[ref], ref=self._sink.ref(place), metadata={}, container="")
-                changes[ref] = Done(place, own, unchanged(hit), known)
+                changes[ref] = Change(place, own, unchanged(hit), known)
         return changes
 
     def _places(self, left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> dict[Ref, Ref]:
@@ -142,19 +138,16 @@ class OwnedIndex:
             found.setdefault(hit["_id"], []).append(place_of(hit))
         return found
 
-    def _write(self, changes: Mapping[Ref, Done], left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> None:
-        refs = {done.place: ref for ref, done in changes.items()}
-        for written in self._sink.write(list(changes.values())):
-            ref, status = refs[written.done.place], written.status
-            if 200 <= status < 300:
+    def _write(self, changes: Mapping[Ref, Change], left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> None:
+        results = self._sink.write(list(changes.values()))
+        for (ref, change), result in zip(changes.items(), results, strict=True):
+            if result.is_done:
                 landed[ref] = Landed(left[ref], "replaced")
-            elif status == 404:
+            elif result.is_gone:
                 landed[ref] = Landed(left[ref], "missing")
-            elif status == _FORBIDDEN:
-                index = written.done.place.index
-                raise StoreError(f"{self.shown}: {index} can't be written: {written.reason}; lift that, or {ASIDE}")
-            elif status != _CHANGED:
-                landed[ref] = Landed(left[ref], "failed", written.reason)
+            elif not result.is_changed:
+                result.require_allowed(self.shown, change.place)
+                landed[ref] = Landed(left[ref], "failed", result.reason)
 
 
 def is_known(known: Known, record: Record) -> bool:

@@ -18,9 +18,10 @@ from indexer.engine.index.bodies import ROOT, Bodies, is_owners, own_part, unpac
 from indexer.engine.index.mapping import named
 from indexer.engine.index.side_index import forget_failures
 from indexer.engine.index.sketches import FEATURES
+from indexer.engine.index.source_fields import ASIDE
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.store import SearchStore
-from indexer.errors import UsageError
+from indexer.errors import StoreError, UsageError
 from indexer.model import SIMHASH_DOC, Failure, Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.times import Refresh
@@ -33,8 +34,7 @@ from indexer.stores.schemes import corpus_of, wanted_schemes, with_schemes
 from indexer.stores.texts import document_of, metadata_of
 from indexer.text.corpus import Corpus
 
-_REFUSED = 400
-_DONE = 200
+_DONE, _REFUSED, _FORBIDDEN, _GONE, _CHANGED = 200, 400, 403, 404, 409
 _ROUTING = "?routing="
 
 
@@ -58,8 +58,8 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Done:
-    """A document with its new record: where it lies, as which change it was read, and what was stored of it."""
+class Change:
+    """The new record of a document: where that lies, the conditions under which it is as it was read, what it had."""
 
     place: Ref
     record: Record
@@ -68,12 +68,31 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteResult:
+class ChangeResult:
     """The result of writing a record, as an HTTP status and a reason."""
 
-    done: Done
     status: int
     reason: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        """True if the record was written."""
+        return 200 <= self.status < 300
+
+    @property
+    def is_changed(self) -> bool:
+        """True if others have changed the document since it was read."""
+        return self.status == _CHANGED
+
+    @property
+    def is_gone(self) -> bool:
+        """True if the document is no longer there."""
+        return self.status == _GONE
+
+    def require_allowed(self, shown: str, place: Ref) -> None:
+        """StoreError where nothing can be written to the index at all."""
+        if self.status == _FORBIDDEN:
+            raise StoreError(f"{shown}: {place.index} can't be written: {self.reason}; lift that, or {ASIDE}")
 
 
 class Sink(ABC):
@@ -102,7 +121,7 @@ class Sink(ABC):
         """The stored state of each of these documents; their `_source` has this sink's `fields`."""
 
     @abstractmethod
-    def write(self, batch: list[Done]) -> list[WriteResult]:
+    def write(self, batch: list[Change]) -> list[ChangeResult]:
         """Store records; one result each, in order."""
 
     @abstractmethod
@@ -196,38 +215,34 @@ class InPlace(Sink):
             own=own,
         )
 
-    def write(self, batch: list[Done]) -> list[WriteResult]:
+    def write(self, batch: list[Change]) -> list[ChangeResult]:
         """See Sink.write."""
-        written: list[WriteResult] = []
-        sent: list[Done] = []
         actions: list[Action] = []
-        for done in batch:
+        refused: dict[int, ChangeResult] = {}
+        for number, change in enumerate(batch):
             try:
-                actions.append(update(done.place, {"doc": {ROOT: self._fields(done)}}, done.conditions))
+                actions.append(update(change.place, {"doc": {ROOT: self._fields(change)}}, change.conditions))
             except InexactRecordError as error:
-                written.append(WriteResult(done, _REFUSED, str(error)))
-                continue
-            sent.append(done)
+                refused[number] = ChangeResult(_REFUSED, str(error))
         if self._store and not {action.index for action in actions} <= self._store.context.mappings.keys():
             self._store.context.require_mapped(anew=True)
         outcomes = send(self._client, actions) if actions else []
-        written += [
-            WriteResult(done, outcome.status, outcome.reason) for done, outcome in zip(sent, outcomes, strict=True)
-        ]
+        sent = (ChangeResult(outcome.status, outcome.reason) for outcome in outcomes)
+        results = [refused.get(number) or next(sent) for number in range(len(batch))]
         if self._store:
-            stored = [one.done.record.ref for one in written if one.status < 300]
+            stored = [change.record.ref for change, result in zip(batch, results, strict=True) if result.is_done]
             forget_failures(self._store.context.failures, stored)
             if self._store.refresh == "true":
                 self._store.context.show()
-        return written
+        return results
 
-    def _fields(self, done: Done) -> dict[str, Any]:
-        fields = self._bodies.fields(done.record)
-        if done.known.pending:
+    def _fields(self, change: Change) -> dict[str, Any]:
+        fields = self._bodies.fields(change.record)
+        if change.known.pending:
             fields |= dict.fromkeys(("pending", "pending_detail"))
-        if not done.known.there:
+        if not change.known.there:
             return fields
-        return self._bodies.replacing(fields, done.known.own)
+        return self._bodies.replacing(fields, change.known.own)
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
         """See Sink.put_failures."""
@@ -305,19 +320,16 @@ class Sidecar(Sink):
         complete = bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.schemes)
         return Known(True, record.source_digest, record.source, record.title, complete=complete)
 
-    def write(self, batch: list[Done]) -> list[WriteResult]:
+    def write(self, batch: list[Change]) -> list[ChangeResult]:
         """See Sink.write."""
         assert self._store  # noqa: S101 a dry run writes nothing
         # An alias may have been moved or rolled over since the batch before.
         self._require_apart()
-        records = [self._record(done) for done in batch]
+        records = [dataclasses.replace(change.record, metadata=metadata_of(change.place)) for change in batch]
         return [
-            WriteResult(done, _REFUSED if result.status is PutStatus.FAILED else _DONE, result.reason)
-            for done, result in zip(batch, self._store.put(records), strict=True)
+            ChangeResult(_REFUSED if result.status is PutStatus.FAILED else _DONE, result.reason)
+            for result in self._store.put(records)
         ]
-
-    def _record(self, done: Done) -> Record:
-        return dataclasses.replace(done.record, metadata=metadata_of(done.place))
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
         """See Sink.put_failures."""

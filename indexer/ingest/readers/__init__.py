@@ -22,14 +22,18 @@ __all__ = [
     "reader_of",
 ]
 
-JSON_LINES = JsonLines()
-READERS: tuple[FileReader, ...] = (JSON_LINES, Csv(), Parquet(), Warc(), Wacz(), Zip(), Tar(), Feed())
-
 
 def reader_of(name: str) -> FileReader | None:
     """The reader of files with this name, compressed or not; None for a file that is one document."""
     ending = without_suffix(name).lower()
     return next((reader for reader in READERS if ending.endswith(reader.suffixes)), None)
+
+
+JSON_LINES = JsonLines()
+READERS: tuple[FileReader, ...] = (
+    *(JSON_LINES, Csv(), Parquet(), Warc()),
+    *(Wacz(reader_of), Zip(reader_of), Tar(reader_of), Feed()),
+)
 
 
 def reader_by_head(head: bytes) -> FileReader | None:

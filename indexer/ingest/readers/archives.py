@@ -29,11 +29,61 @@ _WITH_HOLES, _GOES_ON, _GOES_ON_AFTER = slice(483, 495), 482, 504
 _SKIPPED = 1 << 16
 
 
-class Zip(FileReader):
+# The reader of files with a name, of those within an archive; None for a file that is one document.
+ReaderOf = Callable[[str], FileReader | None]
+
+
+class Archive(FileReader):
+    """A file whose members are files, which `reader_of` finds the readers of."""
+
+    is_folder = True
+
+    def __init__(self, reader_of: ReaderOf) -> None:
+        self._reader_of = reader_of
+
+    def _member(
+        self,
+        opened: Callable[[], BinaryIO],
+        path: str,
+        size: int,
+        asked: ReaderOptions,
+        unpacked: Unpacked | None = None,
+    ) -> Iterator[FileEntry | BadEntry]:
+        """The documents of a member; `unpacked` counts what reading it unpacks."""
+        member = posixpath.normpath(path.lstrip("/"))
+        if ".." in member.split("/"):
+            yield BadEntry(
+                0, "malformed", f"its path leads out of the archive: {path[:200]!r}", path.replace("..", "__")
+            )
+            return
+        if not asked.wanted(member):
+            return
+        reader = self._reader_of(member)
+        try:
+            if reader and reader.is_folder and asked.depth >= _DEEPEST:
+                yield BadEntry(0, "unsupported", f"an archive more than {_DEEPEST} deep in archives", member)
+                return
+            if not reader and size > asked.limit:
+                raise OverflowError(f"{counted(size, 'byte')}")
+            with opened() as stream:
+                if not reader:
+                    yield FileEntry(0, "", _bounded(stream, asked.limit), None, member=member)
+                    return
+                given = buffered(cast(BinaryIO, _OneWay(stream, unpacked)))
+                for entry in reader.entries(
+                    given, member, _asked_inside(member, asked, is_unpacked=unpacked is not None)
+                ):
+                    yield dataclasses.replace(entry, member=f"{member}/{entry.member}".rstrip("/"))
+        except NeardupError:
+            raise
+        except Exception as error:
+            yield _bad(error, member)
+
+
+class Zip(Archive):
     """ZIP archives; documents that are ZIP files themselves (EPUB, DOCX, ...) have names and readers of their own."""
 
     suffixes = (".zip",)
-    is_folder = True
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:  # noqa: ARG002
         """The documents of the members, in the archive's order."""
@@ -49,7 +99,8 @@ class Zip(FileReader):
             asked.unpacked.packed += whole.seek(0, io.SEEK_END)
         for info in infos:
             if not info.is_dir():
-                yield from _member(_opened(archive, info), info.filename, info.file_size, asked, asked.unpacked)
+                opened = _opened(archive, info)
+                yield from self._member(opened, info.filename, info.file_size, asked, asked.unpacked)
 
 
 class Wacz(Zip):
@@ -63,22 +114,20 @@ class Wacz(Zip):
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of all web archives; `number` counts these and what is none, through all of them."""
-        from indexer.ingest.readers import reader_of
 
         def wanted(member: str) -> bool:
-            return member.startswith("archive/") and isinstance(reader_of(member), Warc)
+            return member.startswith("archive/") and isinstance(self._reader_of(member), Warc)
 
         inside = dataclasses.replace(asked, wanted=wanted, columns_of=None)
         for number, entry in enumerate(super().entries(stream, name, inside), 1):
             yield dataclasses.replace(entry, number=number, member="") if entry.member else entry
 
 
-class Tar(FileReader):
+class Tar(Archive):
     """TAR archives, compressed or not; what is no file in them, as links and devices, is passed over."""
 
     suffixes = (".tar", ".tgz", ".tbz2", ".txz", ".tzst")
     magic = (257, b"ustar")
-    is_folder = True
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the members, in the archive's order; where the archive breaks off, a last BadEntry."""
@@ -87,7 +136,7 @@ class Tar(FileReader):
             blocks = decompressed(given, name, asked)
             inside = dataclasses.replace(asked, is_unpacked=asked.is_unpacked or blocks is not given)
             for path, size, member in _members(blocks):
-                yield from _member(member.opened, path, size, inside)
+                yield from self._member(member.opened, path, size, inside)
         except NeardupError:
             raise
         except Exception as error:
@@ -211,38 +260,6 @@ def _opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], Bin
         return cast(BinaryIO, archive.open(info))
 
     return opened
-
-
-def _member(
-    opened: Callable[[], BinaryIO], path: str, size: int, asked: ReaderOptions, unpacked: Unpacked | None = None
-) -> Iterator[FileEntry | BadEntry]:
-    """The documents of a member; `unpacked` counts what reading it unpacks."""
-    from indexer.ingest.readers import reader_of
-
-    member = posixpath.normpath(path.lstrip("/"))
-    if ".." in member.split("/"):
-        yield BadEntry(0, "malformed", f"its path leads out of the archive: {path[:200]!r}", path.replace("..", "__"))
-        return
-    if not asked.wanted(member):
-        return
-    reader = reader_of(member)
-    try:
-        if reader and reader.is_folder and asked.depth >= _DEEPEST:
-            yield BadEntry(0, "unsupported", f"an archive more than {_DEEPEST} deep in archives", member)
-            return
-        if not reader and size > asked.limit:
-            raise OverflowError(f"{counted(size, 'byte')}")
-        with opened() as stream:
-            if not reader:
-                yield FileEntry(0, "", _bounded(stream, asked.limit), None, member=member)
-                return
-            given = buffered(cast(BinaryIO, _OneWay(stream, unpacked)))
-            for entry in reader.entries(given, member, _asked_inside(member, asked, is_unpacked=unpacked is not None)):
-                yield dataclasses.replace(entry, member=f"{member}/{entry.member}".rstrip("/"))
-    except NeardupError:
-        raise
-    except Exception as error:
-        yield _bad(error, member)
 
 
 def _asked_inside(member: str, asked: ReaderOptions, *, is_unpacked: bool) -> ReaderOptions:

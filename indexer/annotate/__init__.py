@@ -1,1 +1,0 @@
-"""Fingerprints for documents that are in an index already."""

@@ -1,0 +1,315 @@
+"""Fingerprints for documents that are in an index already: the source and the destination of a run over them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from indexer.engine.client.base import Client
+from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, in_flight, pause, started, unchanged
+from indexer.engine.client.gets import item_at, multi_get, place_of
+from indexer.engine.client.names import reading_path
+from indexer.engine.client.slices import Slices
+from indexer.engine.documents.fields import AnnotateOptions, described, fields_of_run, remember_fields
+from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
+from indexer.engine.documents.sinks import Change, ChangeResult, Known, Sidecar, Sink, in_place
+from indexer.engine.index.bodies import OWNERS_FIELD
+from indexer.engine.index.mapping import Mappings, named
+from indexer.engine.index.source_fields import BOM, text_at
+from indexer.errors import StoreError
+from indexer.extract.base import Extracted, Failed, Item, Options
+from indexer.ingest.indexing import store_info
+from indexer.ingest.outcomes import RunCounts, record_of
+from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
+from indexer.ingest.sketching import Sketched
+from indexer.model import Failure, Record, Ref
+from indexer.model.chunking import chunks
+from indexer.model.times import now
+from indexer.stores import StoreInfo
+from indexer.stores.digests import source_digest
+from indexer.stores.schemes import require_exactly
+from indexer.versions.declared import with_declared
+
+_PAGE = 250
+
+
+@dataclass(slots=True)
+class AnnotationSummary(RunCounts):
+    """The outcomes for the documents of a run; each that was read is in exactly one of the first five counts.
+
+    `annotated` were given a fingerprint (in a dry run: would be), `unchanged` have the right one, `without` have none
+    of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had none before
+    and `stale` another text's, `empty` have no text and `short` too few tokens. `changed` were changed by others at the
+    same moment and done again. `removed` are documents of a sidecar whose originals are gone. `total` is how many
+    documents there were at the start. `forgotten` tells that the index's owner forbids noting the fields in it.
+    """
+
+    total: int = 0
+    annotated: int = 0
+    without: int = 0
+    gone: int = 0
+    missing: int = 0
+    stale: int = 0
+    changed: int = 0
+    removed: int = 0
+    forgotten: bool = False
+
+    @property
+    def done(self) -> int:
+        """The number of documents dealt with."""
+        return self.annotated + self.unchanged + self.without + self.gone + self.failures
+
+
+def annotate(
+    client: Client, options: AnnotateOptions, *, aside: Client | None = None, summary: AnnotationSummary | None = None
+) -> AnnotationSummary:
+    """Give the documents of an index, alias or data stream their fingerprints; doing it again does what is left.
+
+    In place, by partial updates that only happen where the document is as it was read; with `aside`, in the index that
+    this client names, which is made where it is not there. Both clients stay open. `summary` is kept up to date
+    meanwhile. Raises StoreError where that would harm the owner's documents, UsageError for a field that is not there.
+    """
+    run = _AnnotateRun(client, options, aside, summary if summary is not None else AnnotationSummary())
+    run.run()
+    return run.summary
+
+
+@dataclass(slots=True, eq=False)
+class PendingDocument:
+    """A document on its way to its fingerprint: where it lies, what is known of it, and what was read.
+
+    `conditions` hold as long as nobody changes it; `at` is the time of reading, since workers end in any order.
+    """
+
+    place: Ref
+    known: Known
+    conditions: Mapping[str, Any]
+    digest: str
+    size: int
+    source: str
+    title: str
+    at: str
+
+
+_Unread = Failed[Ref]
+
+
+class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
+    """A run whose source are the documents of an index, and whose destination is a sink."""
+
+    ends_at_once = True
+
+    def __init__(
+        self, client: Client, options: AnnotateOptions, aside: Client | None, summary: AnnotationSummary
+    ) -> None:
+        self.client, self.options, self.summary = client, options, summary
+        self.shown = client.target.shown
+        self._path = reading_path(client.target.name)
+        mappings = mappings_of(client, self._path)
+        self._fields = fields_of_run(client, aside, mappings, options)
+        self._aside = aside is not None
+        self._indices = frozenset(mappings)
+        self.info = self._info(Mappings() if aside else mappings)
+        self._extraction = Options(
+            content=self.info.content,  # type: ignore[arg-type] # a store's mode
+            format="html" if self._fields.html else "text",
+        )
+        if not aside:
+            require_unharmed(client, self._path, mappings, allow_version_change=options.allow_version_change)
+        self._sink = self._sink_for(aside, single=list(mappings) == [client.target.name])
+        if aside and self._sink.had is not None:
+            self._require_exactly(self._sink.had)
+        self._sink.use(options.schemes)
+        if not options.dry_run:
+            self.summary.forgotten = not remember_fields(client, aside, mappings, self._fields)
+        self._changed: list[Ref] = []
+        self._retrying = False
+        self._due = 0.0
+        self._run = IngestRun(self, self._extraction, options.limits, options.jobs, self._sink.schemes)
+
+    def _info(self, mappings: Mappings) -> StoreInfo:
+        first = next(iter(mappings.infos(self.shown).values()), None)
+        made = store_info(
+            self.options.content or (first.content if first else "landmarks"),  # type: ignore[arg-type]
+            self.options.new_schemes,
+        )
+        if first is None:
+            return made
+        there = mappings.schemes()
+        self._require_exactly(there)
+        return replace(made, schemes=tuple(there.values()))
+
+    def _require_exactly(self, there: Collection[str]) -> None:
+        if self.options.exactly is not None:
+            require_exactly(self.options.exactly, there, self.options.schemes)
+
+    def _sink_for(self, aside: Client | None, *, single: bool) -> Sink:
+        dry_run, refresh = self.options.dry_run, self.options.refresh
+        if aside:
+            return Sidecar(aside, self.client, self.info, dry_run=dry_run, refresh=refresh)
+        return in_place(self.client, self.info, self.options.schemes, single=single, dry_run=dry_run, refresh=refresh)
+
+    def run(self) -> None:
+        """Read all documents, those again that others change meanwhile, and write what they lack."""
+        begin = time.monotonic()
+        try:
+            show(self.client, self._path, required=not (self._aside or self.options.dry_run))
+            self.summary.total = int(self.client.request("GET", f"/{self._path}/_count")["count"])
+            about = filter(None, (self._fields.source, self._fields.title))
+            fields = [*self._fields.names, *about, *self._sink.fields]
+            body = {"query": {"match_all": {}}, "_source": fields, "version": True, "seq_no_primary_term": True}
+            rate = self.options.docs_per_second
+            # A page waits for its turn while its point in time is open.
+            page = _PAGE if rate is None else max(1, min(_PAGE, int(rate * 10)))
+            with Slices(self.client, self._path, body, self.options.slices, page) as pages:
+                again = (self._again(number, fields) for number in range(ROUNDS))
+                self._run.bring(self._items(pages), *again, self._given_up())
+            self._sink.finish()
+            self.summary.removed = self._sink.removed
+        finally:
+            self.summary.seconds = time.monotonic() - begin
+
+    # From the documents to the items that workers get
+
+    def _again(self, number: int, fields: Sequence[str]) -> Iterator[Item[PendingDocument] | _Unread]:
+        """The documents that others have changed since they were read, as they are now."""
+        self._retrying = True
+        places, self._changed = self._changed, []
+        if places:
+            pause(number)
+            yield from self._items(self._read_again(places, fields))
+
+    def _read_again(self, places: Sequence[Ref], fields: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+        for some in chunks(places, _PAGE):
+            hits = multi_get(self.client, [{**item_at(place), "_source": list(fields)} for place in some])
+            present = [hit for hit in hits if hit.get("found")]
+            self.summary.gone += len(hits) - len(present)
+            yield present
+
+    def _given_up(self) -> Iterator[_Unread]:
+        for place in self._changed:
+            yield Failed(place, "changing", "others change it all the time; run the same command again")
+
+    def _items(self, pages: Iterable[list[dict[str, Any]]]) -> Iterator[Item[PendingDocument] | _Unread]:
+        for hits in pages:
+            self._require_checked(hits)
+            for hit, known in zip(hits, self._sink.known(hits), strict=True):
+                if not self._aside and not self.options.allow_version_change and not self._retrying:
+                    require_own_version(hit, self.shown)
+                item = self._item(hit, known)
+                if isinstance(item, Item):
+                    self._pace()
+                if item:
+                    yield item
+
+    def _require_checked(self, hits: Sequence[Mapping[str, Any]]) -> None:
+        """Raise StoreError for documents of an index that came after its likes were looked at, as by a rollover."""
+        new = {hit["_index"] for hit in hits} - self._indices
+        if new and not self._aside:
+            raise StoreError(
+                f"{self.shown}: {named(sorted(new))} new behind this name since the command began; run the "
+                "same command again, it resumes from here"
+            )
+
+    def _item(self, hit: Mapping[str, Any], known: Known) -> Item[PendingDocument] | _Unread | None:
+        """The item that the workers get for a document; None if nothing is to be done."""
+        place = place_of(hit)
+        if known.owners:
+            return Failed(place, "owner's field", OWNERS_FIELD)
+        document = hit.get("_source") or {}
+        exact, data = text_at(document, self._fields.names)
+        source, title = described(self._fields, document)
+        usual = self._sink.source(place)
+        if data is None and (not known.digest or known.source not in ("", usual, source)):
+            # Without the fields, or made by `neardup index` from a file.
+            self.summary.without += 1
+            return None
+        digest = source_digest(exact, self.info, self._extraction)
+        source = source or usual
+        same = known.source == source and (not title or known.title == title)
+        current = known.digest == digest and known.complete and same
+        if current and (self._retrying or not self.options.everything):
+            # An update whose answer was lost is found done when it is tried again.
+            self.summary.annotated += self._retrying
+            self.summary.unchanged += not self._retrying
+            return None
+        if not self._retrying:
+            self.summary.missing += not known.digest
+            self.summary.stale += bool(known.digest) and not current
+        if self.options.dry_run:
+            self.summary.annotated += 1
+            return None
+        data = data or b""
+        pending = PendingDocument(place, known, unchanged(hit), digest, len(data), source, title, now())
+        return Item(pending, BOM + data)
+
+    def _pace(self) -> None:
+        if self.options.docs_per_second is None:
+            return
+        moment = time.monotonic()
+        if self._due > moment:
+            time.sleep(self._due - moment)
+        self._due = max(self._due, moment) + 1.0 / self.options.docs_per_second
+
+    # What becomes of them
+
+    def sketched(self, outcome: Extracted[PendingDocument, Sketched]) -> Iterable[tuple[PendingDocument, Record]]:
+        """See RunDestination.sketched."""
+        pending = outcome.key
+        record = record_of(
+            outcome,
+            self._sink.ref(pending.place),
+            pending.digest,
+            min_tokens=self.options.min_tokens,
+            source=pending.source,
+            title=pending.title,
+            size=pending.size,
+            metadata=with_declared({}, outcome.document.declared),
+            indexed_at=pending.at,
+        )
+        return [(pending, record)]
+
+    def failed(self, outcome: Failed[PendingDocument] | _Unread) -> None:
+        """See RunDestination.failed."""
+        known = outcome.key
+        if isinstance(known, PendingDocument):
+            self._fail(known.place, outcome.reason, outcome.detail, known.digest)
+        else:
+            self._fail(known, outcome.reason, outcome.detail)
+
+    def _fail(self, place: Ref, reason: str, detail: str, digest: str = "") -> None:
+        self.summary.failed[reason] += 1
+        name = f"{place.index}/{place.id}"
+        self._run.failures.append(Failure(self._sink.ref(place), name, reason, detail, now(), digest))
+
+    def put_failures(self, failures: Sequence[Failure]) -> None:
+        """See RunDestination.put_failures."""
+        self._sink.put_failures(failures)
+
+    def begin_write(
+        self, batch: Sequence[tuple[PendingDocument, Record]]
+    ) -> WriteInProgress[PendingDocument, ChangeResult]:
+        """See RunDestination.begin_write; documents are read and sketched meanwhile."""
+        changes = [Change(pending.place, record, pending.conditions, pending.known) for pending, record in batch]
+
+        def write(changes: list[Change]) -> list[ChangeResult]:
+            return list(in_flight(self._sink.write, chunks(changes, BATCH_RECORDS), lambda change: change.place))
+
+        return WriteInProgress(batch, started(write, changes).result)
+
+    def written(self, records: Sequence[tuple[PendingDocument, Record]], results: Sequence[ChangeResult]) -> None:
+        """See RunDestination.written."""
+        for (pending, record), result in zip(records, results, strict=True):
+            if result.is_done:
+                self.summary.annotated += 1
+                self.summary.taken(record)
+            elif result.is_changed:
+                self.summary.changed += 1
+                self._changed.append(pending.place)
+            elif result.is_gone:
+                self.summary.gone += 1
+            else:
+                result.require_allowed(self.shown, pending.place)
+                self._fail(pending.place, "refused", result.reason, pending.digest)
