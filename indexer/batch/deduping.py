@@ -83,6 +83,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     output = Output(out, tag, texts, min_origins, singletons, making.jobs)
     rule = rule_of(form, match)
     preferred = canonical_asked(canonical) or CanonicalRule()
+    preferred.require_rows()
     if rule.by_hash_alone and not unverified:
         raise UsageError(
             f"{rule}: alone also calls documents near that share nothing but their language; take a verified rule, or "

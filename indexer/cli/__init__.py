@@ -28,6 +28,7 @@ from indexer.cli import (
     schemes,
     setup,
     similar,
+    versions,
 )
 from indexer.cli.terminal.grouped import Grouped, let_help_break_no_word
 from indexer.cli.terminal.hints import name_store
@@ -148,6 +149,7 @@ for command in (
     *reporting.COMMANDS,
     *evaluating.COMMANDS,
     *documents.COMMANDS,
+    *versions.COMMANDS,
     *schemes.COMMANDS,
     *setup.COMMANDS,
     *annotate.COMMANDS,

@@ -171,6 +171,7 @@ def cluster(
                 f"{counted(made.clustered, 'document')}, {made.clustered - made.clusters:,} of them not canonical",
             ),
             ("split", f"{counted(made.split, 'chain was', 'chains were')} too wide" if made.split else ""),
+            ("versions", f"{counted(made.versions, 'document')} in a known order" if made.versions else ""),
             (
                 "to write" if dry_run else "written",
                 f"{counted(written.documents, 'document')}, {counted(written.clusters, 'cluster')}; "
@@ -191,6 +192,11 @@ def cluster(
     if made.resting:
         say("is that a menu or a licence? neardup passages --by cluster names all such clusters; look before you prune")
     tell_lacking(made.not_comparable, rule)
+    if made.unordered:
+        say(
+            f"of {counted(made.unordered, 'cluster')} the order of versions is unknown: there the document that "
+            "came first is the canonical one"
+        )
     if rule.by_hash_alone:
         say("a simhash alone also puts documents together that share nothing but their language; see neardup compare")
     if rule.of_parts:

@@ -77,6 +77,7 @@ def show(identity: str, store: str, json: bool) -> None:
                 for name, value in (as_json(record.cluster) or {}).items()
             ),
             ("duplicate_of", record.duplicate_of),
+            ("version", f"{record.ordinal}" + ", the latest" * record.is_latest if record.ordinal else ""),
         ]
     )
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, ranks_of
+from indexer.clustering.succession import PlacedVersion, Succession, by_version
 from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
@@ -29,11 +30,17 @@ READ_AT_ONCE = 2000
 
 @dataclass(slots=True)
 class Changes:
-    """The changes that were written, or would be: documents whose cluster changed, clusters written and forgotten."""
+    """The changes that were written, or would be: documents whose cluster changed, clusters written and forgotten.
+
+    `versions` documents are in a known order with others, and in `unordered` clusters the canonical document is not
+    chosen by that, though it was asked for, since it is unknown.
+    """
 
     documents: int = 0
     clusters: int = 0
     removed: int = 0
+    versions: int = 0
+    unordered: int = 0
 
 
 class GroupMember(NamedTuple):
@@ -199,20 +206,29 @@ class Assigner:
             batches = iter(kept)
         new_groups = [Gathered() for _ in groups]
         positions, keys = array("q"), list[tuple[Any, ...]]()
+        succession = Succession()
         for batch in batches:
             for member in batch:
                 new_groups[member.group].add(member, self.rule)
-                if choose:
+                succession.add(member.group, member.position, member.record)
+                if choose or self.rule.by_version:
                     positions.append(member.position)
                     keys.append(self.rule.key(member.record))
+        placed = succession.placed()
+        self.changes.versions += len(placed)
+        if self.rule.by_version:
+            keys = by_version(positions, keys, placed, newest=self.rule.kind == "newest")
+            self._choose_again(refs, groups, new_groups, dict(zip(positions, keys, strict=True)), placed)
         near = named(new_groups, groups, similar)
         there = np.array(positions, dtype=np.int64)
         repeated = _Repeated.chosen(refs, there, choose(there, ranks_of(keys))) if choose else None
         del keys
         for batch in iter(kept) if kept is not None else self._members(refs, groups):
             said = repeated.said(batch) if repeated else [{} for _ in batch]
-            noted = []
+            noted, versions = [], dict[Ref, Mapping[str, Any]]()
             for member, repeats in zip(batch, said, strict=True):
+                if version := placed.get(member.position):
+                    versions[member.record.ref] = version.annotation
                 group = new_groups[member.group]
                 group.redundant += bool(repeats)
                 group.redundant_bytes += member.record.size * bool(repeats)
@@ -220,10 +236,26 @@ class Assigner:
                 # One of which nothing is said is alone.
                 if group.size > 1 or repeats or not is_alone(member.record.ref, member.annotation):
                     noted.append((member.record.ref, wanted, member.annotation))
-            self.note(noted)
+            self.note(noted, versions)
         real = [group for group in new_groups if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
         return [group.id for group in real]
+
+    def _choose_again(
+        self,
+        refs: RefTable,
+        groups: Sequence[Positions],
+        new_groups: Sequence[Gathered],
+        keys: Mapping[int, tuple[Any, ...]],
+        placed: Mapping[int, PlacedVersion],
+    ) -> None:
+        """Let the canonical document of each group be the first by these keys, and count where the order is unknown."""
+        for group, members in zip(new_groups, groups, strict=True):
+            there = [position for position in members.tolist() if position in keys]
+            first = min(there, key=keys.__getitem__, default=-1)
+            if first not in (group.position, -1) and (known := self.described(refs.take([first]))[0]):
+                group.canonical, group.position, group.best = known[0], first, keys[first]
+            self.changes.unordered += len(there) > 1 and first not in placed
 
     def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
         """The records and annotations of documents, as those of a store."""
@@ -256,9 +288,17 @@ class Assigner:
         is_canonical = member.record.ref == group.canonical.ref
         return membership(group.id, is_canonical, 1.0 if is_canonical else similarity, group.size)
 
-    def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
-        """Write the membership of documents, each given with the wanted one and all annotations as they are."""
-        changed = [(ref, {"cluster": new}) for ref, new, annotations in wanted if annotations.get("cluster") != new]
+    def note(
+        self,
+        wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]],
+        versions: Mapping[Ref, Mapping[str, Any]] | None = None,
+    ) -> None:
+        """Write the membership of documents, each given with the wanted one and all annotations as they are.
+
+        `versions` are the annotations of those that are versions of others.
+        """
+        noted = [(ref, {"cluster": new, "version": (versions or {}).get(ref)}, old) for ref, new, old in wanted]
+        changed = [(ref, new) for ref, new, old in noted if any(old.get(name) != new[name] for name in new)]
         self.changes.documents += len(changed)
         if changed and not self.dry_run:
             before = self.store.contended.count

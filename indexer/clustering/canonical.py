@@ -14,7 +14,7 @@ from indexer.errors import UsageError
 from indexer.model import CANONICAL_URL, Record
 from indexer.model.refs import ref_order
 
-Kind = Literal["earliest", "longest", "field", "source", "declared"]
+Kind = Literal["earliest", "longest", "field", "source", "declared", "newest", "oldest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,9 @@ class CanonicalRule:
     "earliest" by `arrived_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
     `descending`, largest first, numbers before text and documents without it last (a dot leads into an object);
     "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last;
-    "declared" by what pages say in rel=canonical: those that name their own URL first, those that name another last.
+    "declared" by what pages say in rel=canonical: those that name their own URL first, those that name another last;
+    "newest" and "oldest" put in place of the earliest the latest or first version of it in its cluster, where the
+    order of versions is known (see `indexer.versions.order`).
     """
 
     kind: Kind = "earliest"
@@ -36,6 +38,19 @@ class CanonicalRule:
     def reads_metadata(self) -> bool:
         """True if it goes by the metadata of documents."""
         return self.kind in ("field", "declared")
+
+    @property
+    def by_version(self) -> bool:
+        """True if it goes by the order of versions, which is one of whole clusters."""
+        return self.kind in ("newest", "oldest")
+
+    def require_rows(self) -> None:
+        """Raise UsageError where a batch, which chooses document by document, can't go by the rule."""
+        if self.by_version:
+            raise UsageError(
+                f"a batch does not know the order of versions, so --canonical {self.kind} can't serve it: load it "
+                "into a store and cluster that"
+            )
 
     def __str__(self) -> str:
         """As read_canonical() reads it: what parse_canonical() takes, then the patterns of "source", as in a shell."""
@@ -73,7 +88,7 @@ def _declared(source: str, url: Any) -> int:
 
 
 def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
-    """The rule that a user names: earliest, longest, declared, field:NAME, field:NAME:desc, or source with patterns.
+    """The rule that a user names: as in CanonicalRule, with field:NAME or field:NAME:desc, or source with patterns.
 
     Raises UsageError.
     """
@@ -84,6 +99,8 @@ def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
         "earliest": "earliest",
         "longest": "longest",
         "declared": "declared",
+        "newest": "newest",
+        "oldest": "oldest",
         "source": "source",
     }
     if text in simple:
@@ -91,7 +108,8 @@ def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
     name = rest.removesuffix(":desc")
     if kind != "field" or not name:
         raise UsageError(
-            f"{text!r} is not a rule for the canonical document: earliest, longest, declared, source, field:NAME[:desc]"
+            f"{text!r} is not a rule for the canonical document: earliest, longest, declared, newest, oldest, "
+            "source, field:NAME[:desc]"
         )
     return CanonicalRule("field", name, rest.endswith(":desc"))
 

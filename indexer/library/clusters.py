@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
     from indexer.clustering.prune import Pruning
     from indexer.library.evaluating import Evaluated, Named
+    from indexer.library.histories import History
     from indexer.library.options import Extraction, NamedFields
     from indexer.library.reports import Report
 
@@ -67,7 +68,8 @@ class Clusters(Held):
         """Assign every document to its cluster, as `neardup cluster` does, and write the changes.
 
         `bound` (0 to 1) is how far apart two documents of a cluster may be; `canonical` chooses the canonical one:
-        "earliest", "longest", "declared", "field:NAME", "field:NAME:desc", or "source", by the patterns in `prefer`.
+        "earliest", "longest", "declared", "newest", "oldest", "field:NAME", "field:NAME:desc", or "source", by the
+        patterns in `prefer`.
         What is not given is as in the last clustering; a UserWarning says what is not as it was. With `dry_run` nothing
         is written; `explain` tells what the rule looks up.
         """
@@ -98,9 +100,19 @@ class Clusters(Held):
         written = Written(made.changes.documents, made.changes.clusters, made.changes.removed)
         return Clustering(
             str(rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
-            made.split, made.comparisons, tuple(costliest), unread_of(reader.unread if reader else {}), written,
-            contended, changed, tuple(resting), dry_run,
+            made.split, made.changes.versions, made.changes.unordered, made.comparisons, tuple(costliest),
+            unread_of(reader.unread if reader else {}), written, contended, changed, tuple(resting), dry_run,
         )  # fmt: skip
+
+    def history(self, id: str, *, changes: bool = True) -> History:  # noqa: A002
+        """The versions of a document in its cluster, in their order in time, and what each changed.
+
+        `changes` reads the texts again. Raises UsageError and NotFoundError.
+        """
+        from indexer.library.histories import history_of
+
+        with self._lock:
+            return history_of(self.store, id, changes=changes)
 
     def clusters(self, *, least: int = 2) -> Rows[Cluster]:
         """The stored clusters of at least `least` documents, the largest first."""

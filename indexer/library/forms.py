@@ -62,6 +62,7 @@ def described(record: Record, annotations: Mapping[str, Any]) -> Described:
     """A stored document with its annotations."""
     from indexer.clustering.assign import cluster_of, repeated_by
     from indexer.clustering.prune import MARK
+    from indexer.clustering.succession import version_of
 
     place = None
     if name := cluster_of(annotations):
@@ -74,7 +75,11 @@ def described(record: Record, annotations: Mapping[str, Any]) -> Described:
             name_of(other) if other else None,
             cluster.get("repeats_similarity"),
         )
-    return Described(**stored_members(record), cluster=place, duplicate_of=str(annotations.get(MARK, "")))
+    ordinal, is_latest = version_of(annotations)
+    return Described(
+        **stored_members(record), cluster=place, duplicate_of=str(annotations.get(MARK, "")), ordinal=ordinal,
+        is_latest=is_latest,
+    )  # fmt: skip
 
 
 def relation_members(relation: Relation | None) -> dict[str, Any]:

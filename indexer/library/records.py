@@ -90,15 +90,20 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Described(Stored):
-    """A stored document, as `show` prints it; other commands include all but `cluster` and `duplicate_of`.
+    """A stored document, as `show` prints it; other commands include what comes before `cluster`.
 
     Attributes:
         cluster: Its place in a cluster; null if none is noted, as of a document that is alone in a file's store
         duplicate_of: The kept document that it repeats, if prune has marked it; else empty
+        ordinal: Its place among the versions of the same work, from 1, the oldest; null if there are none, or their
+            order is unknown
+        is_latest: True if no newer version of it is known
     """
 
     cluster: Membership | None
     duplicate_of: str
+    ordinal: int | None
+    is_latest: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,6 +435,9 @@ class Clustering(Shown):
         clustered: The documents in them
         largest: The documents in the largest
         split: The chains of near documents that were too wide and were split
+        versions: The documents of which other versions are known, and in which order
+        unordered: With the canonical rule newest or oldest, the clusters where the order is unknown, and the earliest
+            document is the canonical one
         comparisons: The comparisons that were made
         costliest: The keys that cost most comparisons
         unread: The documents that could not be read again to verify them
@@ -448,6 +456,8 @@ class Clustering(Shown):
     clustered: int
     largest: int
     split: int
+    versions: int
+    unordered: int
     comparisons: int = field(repr=False)
     costliest: tuple[SharedKey, ...] = field(repr=False)
     unread: tuple[Unread, ...] = field(repr=False)

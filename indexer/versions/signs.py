@@ -71,6 +71,11 @@ class Signs:
     replaced_by: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
 
+    @property
+    def tells(self) -> bool:
+        """True if it says anything by which it could be a version of another document."""
+        return bool(self.points or self.names)
+
 
 def signs_of(record: Record) -> Signs:
     """The signs of a document, by its record."""

@@ -93,6 +93,7 @@ OWN = {
         "--clusters": "what is shown",
         "--time-field": "the counts over time",
     },
+    "history": {"--no-changes": "what is read again"},
     "diff": {"--context": "what is shown", "--max-words": "what is compared"},
     "evaluate": {
         "--schemes": "what is measured",

@@ -29,6 +29,7 @@ ASKED: dict[str, list[list[str]]] = {
     "pairs": [["pairs", "--format", "jsonl"], ["pairs", "-k", "3", "--format", "jsonl"]],
     "passages": [["passages", "--held-by"]],
     "cluster": [["cluster"]],
+    "history": [["history", "docs/a.html"]],
     "report": [["report", "--format", "json"]],
     "evaluate": [["evaluate", "--sample", "20", "--parts"]],
     "diff": [["diff", "docs/a.html", "docs/near.txt"]],

@@ -280,7 +280,7 @@ def test_pages_that_declare_another_canonical_come_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "prefer"), [("", ()), ("newest", ()), ("field:", ()), ("field", ()), ("source", ()), ("earliest", ("*",))]
+    ("rule", "prefer"), [("", ()), ("latest", ()), ("field:", ()), ("field", ()), ("source", ()), ("earliest", ("*",))]
 )
 def test_rules_that_are_none(rule: str, prefer: tuple[str, ...]) -> None:
     with pytest.raises(UsageError):

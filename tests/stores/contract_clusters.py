@@ -12,6 +12,7 @@ from indexer.clustering import clusters
 from indexer.clustering.assign import repeated_by
 from indexer.clustering.memory import remembered
 from indexer.clustering.prune import Pruning
+from indexer.clustering.succession import version_of
 from indexer.errors import StoreError
 from indexer.library.texts import dedupe
 from indexer.matching.pairing import pairs_of
@@ -23,6 +24,8 @@ from tests import planted
 from tests.clustered import cluster_store
 from tests.planted import drifting
 from tests.stores.made import INFO, cluster, put, record
+
+FAR = 0xFFFF_0000_FFFF_0000
 
 
 class ClusterContract:
@@ -56,6 +59,37 @@ class ClusterContract:
         # What was read does not stand in the way of what is written next.
         assert store.annotate([(Ref("a"), {"x": 2}), (Ref("b"), {"x": 3})]) == 2
         assert [one and one[1].get("x") for one in store.described(refs)] == [3, None, 2]
+
+    def test_the_version_of_a_document_is_kept_until_its_text_is_another(self, store: Store) -> None:
+        put(store, *[record(name, 1, text_digest="0a") for name in "abcd"])
+        said = {"ordinal": 2, "is_latest": False}
+        store.annotate([(Ref(name), {"version": said}) for name in "abc"])
+        store.annotate([(Ref("b"), {"version": None}), (Ref("d"), {"version": {"ordinal": "2"}})])
+        put(store, record("a", 1, text_digest="0a", title="new"), record("c", 1, text_digest="0b"))
+        found = [one or {} for one in store.annotations([Ref(name) for name in "abcd"])]
+        assert found == [{"version": said}, {}, {}, {"version": {"ordinal": "2"}}]
+        assert [version_of(one) for one in found[:3]] == [(2, False), (None, True), (None, True)]
+
+    def test_clusters_put_versions_in_order(self, store: Store) -> None:
+        places = {"a": "/d/1.9/x.html", "b": "/d/1.10/x.html", "c": "/other/y.html", "d": "/d/1.8/x.html"}
+        put(
+            store, *[record(name, 1, source=place) for name, place in places.items()], record("e", FAR, source="/d/2/x")
+        )
+        cluster_store(store)
+        found = store.annotations([Ref(name) for name in "abcde"])
+        assert [version_of(one or {}) for one in found] == [
+            (2, False),
+            (3, True),
+            (None, True),
+            (1, False),
+            (None, True),
+        ]
+        assert cluster_store(store).changes.documents == 0
+        # What has left its cluster is its own latest again.
+        put(store, record("b", FAR, source=places["b"]))
+        cluster_store(store)
+        found = store.annotations([Ref(name) for name in "abd"])
+        assert [version_of(one or {}) for one in found] == [(2, True), (None, True), (1, False)]
 
     def test_members_of_clusters_are_found_by_their_annotation(self, store: Store) -> None:
         put(store, *[record(name, 1) for name in "abcdef"])

@@ -36,7 +36,8 @@ _TOGETHER = 1 << 16
 
 
 def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
-    """The columns of sketches that clusters by a rule are made from."""
+    """The columns of sketches that clusters by a rule are made from. Raises UsageError."""
+    canonical.require_rows()
     names = ["id", "source", "tokens", "short", "time"] + [OLDER_CLUSTER, OLDER_KEEP] * against
     names += ["metadata"] * canonical.reads_metadata
     wanted = keyed(rule)

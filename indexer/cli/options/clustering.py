@@ -28,7 +28,9 @@ cluster_options = Group(
         metavar="RULE",
         help="The canonical document of a cluster: earliest (the first to come; in a batch by --time-field, else by "
         "files and rows), longest (most words), declared (pages whose rel=canonical names their own URL first, those "
-        "that name another last), field:NAME or field:NAME:desc (smallest or largest field), source (by --prefer).  "
+        "that name another last), newest or oldest (in place of the earliest its latest or first version, "
+        "where the order is known; not in a batch), field:NAME or field:NAME:desc (smallest or largest field), source "
+        "(by --prefer).  "
         "[default: earliest]",
     ),
     click.option(

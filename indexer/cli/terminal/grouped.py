@@ -9,7 +9,7 @@ import click
 
 GROUPS = {
     "Start here": ("index", "similar", "cluster", "report", "completion"),
-    "Ask": ("compare", "diff", "pairs", "passages", "show", "hash", "stats", "failures", "doctor"),
+    "Ask": ("compare", "diff", "history", "pairs", "passages", "show", "hash", "stats", "failures", "doctor"),
     "Act": ("prune", "delete"),
     "Without a store": ("batch",),
     "Engines": ("setup", "annotate"),

@@ -26,7 +26,7 @@ from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
-MAPPING_VERSION = 5
+MAPPING_VERSION = 6
 SHORT = f"{ROOT}.short"
 # Every record has it, also one without a fingerprint: what distinguishes a record from an owner's other documents.
 TOKENS = f"{ROOT}.tokens"
@@ -47,10 +47,13 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "repeats_routing": (str,),
     "repeats_similarity": (float, int),
 }
+VERSION_FIELDS: Mapping[str, type] = {"ordinal": int, "is_latest": bool}
+# Of a document without versions, or whose order is unknown.
+_OWN_LATEST: Mapping[str, Any] = {"ordinal": None, "is_latest": True}
 # The annotation that prune marks with: its owner finds what is marked.
 DUPLICATE_OF = "duplicate_of"
-# Where annotations stand: the cluster and the mark in fields of their own, the rest as JSON.
-ANNOTATIONS = ("cluster", DUPLICATE_OF, "annotations")
+# Where annotations stand: the cluster, the version and the mark in fields of their own, the rest as JSON.
+ANNOTATIONS = ("cluster", "version", DUPLICATE_OF, "annotations")
 # Elasticsearch's own limit: bytes of an id.
 MAX_ID_BYTES = 512
 # Of a thousand million such ids two are equal once in ten thousand times.
@@ -120,7 +123,7 @@ class Bodies:
         body["origin"] = origin_of(record.source)
         if record.metadata:
             body["metadata"] = pack_json(record.metadata, "metadata")
-        body["cluster"] = alone()
+        body |= {"cluster": alone(), "version": {"is_latest": True}}
         return body
 
     def replacing(self, body: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,6 +134,7 @@ class Bodies:
         empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", *ANNOTATIONS, self.scheme, *self.schemes])
         own = {name: replacing_fields(body[name], fields) for name, fields in self.key_fields.items() if name in body}
         fields = empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
+        fields["version"] = dict(_OWN_LATEST)
         times = (source.get(name) or "" for source in (body, before) for name in ("first_indexed_at", "indexed_at"))
         fields["first_indexed_at"] = first_arrival(body.get("indexed_at", ""), *times) or None
         if body.get("text_digest") and before.get("text_digest") == body["text_digest"] and before.get("cluster"):
@@ -297,12 +301,14 @@ def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
     annotations: dict[str, Any] = json.loads(source["annotations"]) if source.get("annotations") else {}
     if source.get(DUPLICATE_OF) is not None:
         annotations[DUPLICATE_OF] = source[DUPLICATE_OF]
+    if (version := source.get("version") or {}).get("ordinal") is not None:
+        annotations["version"] = dict(version)
     cluster = {name: value for name, value in (source.get("cluster") or {}).items() if value is not None}
     return annotations | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
 
 
 def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The partial update that makes these the annotations: the cluster in fields of its own, the rest as JSON.
+    """The partial update that makes these the annotations: cluster, version and mark in their fields, others as JSON.
 
     `there` are the document's cluster fields, which stay where it was and remains in no cluster.
     """
@@ -312,10 +318,20 @@ def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] |
     if isinstance(cluster, Mapping) and _fits(cluster):
         fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **cluster}
         del rest["cluster"]
+    version = rest.get("version")
+    is_kept = isinstance(version, Mapping) and _is_version(version)
+    version = dict(rest.pop("version")) if is_kept else dict(_OWN_LATEST)
     mark = rest.get(DUPLICATE_OF)
     # The field has no place for a mark that is longer than an id.
     mark = rest.pop(DUPLICATE_OF) if isinstance(mark, str) and len(mark) <= MAX_ID_BYTES else None
-    return {"cluster": fields, DUPLICATE_OF: mark, "annotations": pack_json(rest, "annotation") if rest else None}
+    packed = pack_json(rest, "annotation") if rest else None
+    return {"cluster": fields, "version": version, DUPLICATE_OF: mark, "annotations": packed}
+
+
+def _is_version(version: Mapping[str, Any]) -> bool:
+    """True if an annotation can be kept in the fields of the mapping."""
+    kinds = {name: type(value) for name, value in version.items()}
+    return kinds == VERSION_FIELDS and 0 < version["ordinal"] <= _MAX_INTEGER
 
 
 def _fits(cluster: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from indexer.engine.setup.provision import Provision
 from indexer.model import Ref, own_cluster_id
 from indexer.opening import open_store
 from indexer.stores import Store
+from tests.clustered import cluster_store
 from tests.engines.servers import Server
 from tests.stores.made import INFO, put, record
 
@@ -61,6 +62,31 @@ def write(server: Server, index: str, *names: str) -> None:
     """What an owner writes."""
     for name in names:
         server.request("PUT", f"/{index}/_doc/{name}", {"body": f"steel {name}"})
+
+
+def test_older_versions_alone_are_left_out(server: Server, index_name: str, store: Store) -> None:
+    section = GUIDE.read_text("utf-8").split("## Show only the latest versions")[1]
+    block = re.search(r"```json\n(.*?)```", section, re.DOTALL)
+    assert block
+    body: dict[str, Any] = json.loads(block[1]) | {"size": 100}
+    places = {"a": "/d/1.9/x.html", "b": "/d/1.10/x.html", "c": "/y.html"}
+    write(server, index_name, *places, "far", "short", "wordless", "unknown")
+    put(store, *[record(name, 1, source=place) for name, place in places.items()])
+    put(store, record("far", 0xFFFF_0000_FFFF_0000), record("short", 1, short=True), record("wordless", None))
+
+    def hits() -> set[str]:
+        server.request("POST", f"/{index_name}/_refresh")
+        return {hit["_id"] for hit in server.request("POST", f"/{index_name}/_search", body)["hits"]["hits"]}
+
+    everything = {*places, "far", "short", "wordless", "unknown"}
+    assert hits() == everything
+    cluster_store(store)
+    assert hits() == everything - {"a"}
+    latest = {"query": {"term": {"neardup.version.is_latest": True}}, "size": 100}
+    answer = server.request("POST", f"/{index_name}/_search", latest)
+    assert {hit["_id"] for hit in answer["hits"]["hits"]} == everything - {"a", "unknown"}
+    [ordinals] = [server.request("GET", f"/{index_name}/_doc/{name}")["_source"]["neardup"]["version"] for name in "b"]
+    assert ordinals == {"ordinal": 2, "is_latest": True}
 
 
 def test_no_document_is_lost_and_no_copy_is_shown(server: Server, index_name: str, store: Store) -> None:

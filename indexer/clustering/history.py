@@ -1,0 +1,46 @@
+"""The versions of a stored document, in the order in time of its cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from indexer.clustering.assign import READ_AT_ONCE, cluster_of, is_alone
+from indexer.model import Record
+from indexer.model.chunking import chunks
+from indexer.model.refs import ref_order
+from indexer.stores.base import Store
+from indexer.versions.order import Lineage, Order, compared, lineages
+from indexer.versions.signs import signs_of
+
+
+@dataclass(frozen=True, slots=True)
+class VersionHistory:
+    """The members of a document's `cluster` (None for a document that is alone), by what is known of their order.
+
+    `records` holds them, that of the document first. `lineage` puts its versions in order, None where
+    there are none or their order is unknown; `others` are the members that are not among them, each by its place with
+    how it stands in time to the document.
+    """
+
+    cluster: str | None
+    records: tuple[Record, ...]
+    lineage: Lineage | None
+    others: tuple[tuple[int, Order], ...]
+
+
+def version_history(store: Store, record: Record) -> VersionHistory:
+    """The versions of a document among the members of its cluster, by what they say of themselves now.
+
+    Memory: the records of the cluster.
+    """
+    [annotations] = store.annotations([record.ref])
+    cluster = None if annotations is None or is_alone(record.ref, annotations) else cluster_of(annotations)
+    refs = {ref for _, ref in store.cluster_members([cluster])} if cluster else set()
+    members = [record.without_sketches()]
+    for some in chunks(sorted(refs - {record.ref}, key=ref_order), READ_AT_ONCE):
+        members += [each for each in store.get(some, sketches=False) if each]
+    signs = [signs_of(each) for each in members]
+    found = next((each for each in lineages(signs) if any(0 in step for step in each.steps)), None)
+    inside = {place for step in found.steps for place in step} if found else {0}
+    others = [(place, compared(signs[place], signs[0])) for place in range(len(members)) if place not in inside]
+    return VersionHistory(cluster, tuple(members), found, tuple(others))

@@ -1,0 +1,153 @@
+"""The history of a document: its versions in their order in time, and what each changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from indexer.errors import ExtractionError
+from indexer.library import asking
+from indexer.library.rows import Shown
+from indexer.model import Record, name_of
+
+if TYPE_CHECKING:
+    from indexer.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True)
+class VersionChange:
+    """What a version changed of the one before it.
+
+    Attributes:
+        relation: The relation of the two texts in a word, such as edited or form
+        removed: The number of words that were removed
+        added: The number of words that were added
+        facts: The facts that differ, each as OLD / NEW
+        unread: Why the texts could not be compared; else empty
+    """
+
+    relation: str = ""
+    removed: int = 0
+    added: int = 0
+    facts: tuple[str, ...] = ()
+    unread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEntry:
+    """A version of a document.
+
+    Attributes:
+        id: The name of the document
+        ordinal: Its place among the versions, from 1, the oldest; documents of the same version have the same
+        is_latest: True if no newer version is known
+        title: Its title
+        source: The path or URL that it came from
+        evidence: Why it comes after the version before it; empty for the first
+        change: What it changed of the version before it; null for the first
+    """
+
+    id: str
+    ordinal: int
+    is_latest: bool
+    title: str
+    source: str
+    evidence: str
+    change: VersionChange | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMember:
+    """Another document of the cluster, which is not known to be a version.
+
+    Attributes:
+        id: The name of the document
+        order: How it stands in time to the one that was asked about: newer, older or unknown
+        confidence: How sure that is, 0 to 1; 0 if unknown
+        evidence: Why; empty if unknown
+    """
+
+    id: str
+    order: str
+    confidence: float
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class History(Shown):
+    """The versions of a document among the documents of its cluster.
+
+    Attributes:
+        id: The name of the document
+        cluster: Its cluster; null if it is alone
+        confidence: How sure the order of its versions is, 0 to 1; 0 if there are none, or their order is unknown
+        versions: Its versions, from the oldest; none if there are none, or their order is unknown
+        others: The other documents of the cluster
+    """
+
+    id: str
+    cluster: str | None
+    confidence: float
+    versions: tuple[VersionEntry, ...] = field(repr=False)
+    others: tuple[ClusterMember, ...] = field(repr=False)
+
+
+def history_of(store: Store, name: str, *, changes: bool) -> History:
+    """The history of a stored document, with what each version changed if `changes`, for which texts are read again."""
+    from indexer.clustering.history import version_history
+
+    [refs] = store.find_each([name])
+    [record] = store.get([asking.only(name, refs)])
+    if record is None:
+        raise asking.missing(name)
+    found = version_history(store, record)
+    records = found.records
+    entries: list[VersionEntry] = []
+    compared = _Changes(store) if changes else None
+    steps = found.lineage.steps if found.lineage else ()
+    for number, step in enumerate(steps):
+        evidence = found.lineage.evidence[number - 1] if found.lineage and number else ""
+        for place in step:
+            one = records[place]
+            change = compared.between(records[steps[number - 1][0]], one) if compared and number else None
+            is_latest = found.lineage is not None and place in found.lineage.latest
+            entries.append(
+                VersionEntry(name_of(one.ref), number + 1, is_latest, one.title, one.source, evidence, change)
+            )
+    others = (ClusterMember(name_of(records[place].ref), *order) for place, order in found.others)
+    confidence = found.lineage.confidence if found.lineage else 0.0
+    return History(name_of(records[0].ref), found.cluster, confidence, tuple(entries), tuple(others))
+
+
+class _Changes:
+    """The changes between stored documents, whose texts are read again, the last two kept."""
+
+    def __init__(self, store: Store) -> None:
+        from indexer.ingest.rereading import StoredTexts
+
+        self._texts = StoredTexts(store)
+        self._known: dict[Any, Any] = {}
+
+    def between(self, older: Record, newer: Record) -> VersionChange:
+        """What the newer one changed of the older one."""
+        from indexer.relations.relation import relate
+
+        try:
+            left, right = self._wording(older), self._wording(newer)
+        except ExtractionError as error:
+            return VersionChange(unread=error.detail or error.reason)
+        relation = relate(left, right)
+        facts = tuple(map(str, relation.facts))
+        return VersionChange(relation.word, relation.removed, relation.added, facts)
+
+    def _wording(self, record: Record) -> Any:
+        from indexer.relations.alignment import MOST_WORDS
+        from indexer.relations.wording import Wording
+
+        if record.ref not in self._known:
+            while len(self._known) > 1:
+                del self._known[next(iter(self._known))]
+            self._known[record.ref] = Wording(self._texts.of(record))
+        if len(self._known[record.ref]) > MOST_WORDS:
+            raise ExtractionError("too-large", f"{name_of(record.ref)} has more than {MOST_WORDS:,} words")
+        return self._known[record.ref]
