@@ -9,6 +9,7 @@ from indexer.errors import ExtractionError
 from indexer.library import asking
 from indexer.library.rows import Shown
 from indexer.model import Record, name_of
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.stores.base import Store
@@ -131,6 +132,7 @@ class _Changes:
     def between(self, older: Record, newer: Record) -> VersionChange:
         """What the newer one changed of the older one."""
         from indexer.relations.relation import relate
+        from indexer.text.differences import word_difference
 
         try:
             left, right = self._wording(older), self._wording(newer)
@@ -138,7 +140,8 @@ class _Changes:
             return VersionChange(unread=error.detail or error.reason)
         relation = relate(left, right)
         facts = tuple(map(str, relation.facts))
-        return VersionChange(relation.word, relation.removed, relation.added, facts)
+        words = word_difference(left.text, right.text)
+        return VersionChange(relation.word, words.removed, words.added, facts)
 
     def _wording(self, record: Record) -> Any:
         from indexer.relations.alignment import MOST_WORDS
@@ -149,5 +152,5 @@ class _Changes:
                 del self._known[next(iter(self._known))]
             self._known[record.ref] = Wording(self._texts.of(record))
         if len(self._known[record.ref]) > MOST_WORDS:
-            raise ExtractionError("too-large", f"{name_of(record.ref)} has more than {MOST_WORDS:,} words")
+            raise ExtractionError("too-large", f"{name_of(record.ref)} has more than {counted(MOST_WORDS, 'word')}")
         return self._known[record.ref]

@@ -68,6 +68,10 @@ ELSEWHERE = {
     "diff": {"start", "end", "word", "page", "before", "text", "after"},
     "passages": {"reason"},
     "prune": {"kind", "left", "right"},
+    # Versions have a test of their own.
+    "history": {
+        *("ordinal", "is_latest", "title", "source", "change", "relation", "removed", "added", "facts", "unread"),
+    },
     "schemes": {"reason"},
 }
 NO_MEMBERS = {"pairs": {"csv", "jsonl", "parquet"}, "report": {"section", "name", "measure", "value"}}
