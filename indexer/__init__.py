@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from indexer.hamming import HammingIndex, find_pairs
     from indexer.library.collection import Collection, open  # noqa: A004
     from indexer.library.memory import MemoryIndex
+    from indexer.library.opening import open_store
     from indexer.library.texts import dedupe, fingerprints, pairs_of, sketches
     from indexer.matching.rule import MatchRule, parse_rule
     from indexer.model import Document, Fingerprint
     from indexer.model.release import VERSION as __version__  # noqa: N811
-    from indexer.opening import open_store
     from indexer.schemes.simhash import fingerprint
 
 # Where each name lives, and what it is called there; it is imported when first asked for, so that the command starts at
@@ -40,14 +40,14 @@ _HOMES = {
     "fingerprint": "indexer.schemes.simhash:fingerprint",
     "fingerprints": "indexer.library.texts:fingerprints",
     "open": "indexer.library.collection:open",
-    "open_store": "indexer.opening:open_store",
+    "open_store": "indexer.library.opening:open_store",
     "pairs_of": "indexer.library.texts:pairs_of",
     "parse_rule": "indexer.matching.rule:parse_rule",
     "read_document": "indexer.extract:extract",
     "sketches": "indexer.library.texts:sketches",
 }
 # Modules that the pages name, there without an import of their own.
-_MODULES = ("core", "errors", "hamming", "model", "schemes", "stores", "testing", "text")
+_MODULES = ("core", "errors", "hamming", "model", "schemes", "stores", "text")
 
 __all__ = [
     "Collection",

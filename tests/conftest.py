@@ -18,7 +18,6 @@ SHARED_DATA = ROOT.parent / "shared" / "data"
 QUICK = (
     "clustering",
     "engine",
-    "evaluation",
     "hamming/test_hamming.py",
     "ingest",
     "matching",
@@ -47,7 +46,7 @@ _ASKED_FOR = re.compile(r'servers\.get\("(\w+)"\)')
 
 
 # The contract of schemes is asserted in a module that is no test file itself, which several folders import.
-pytest.register_assert_rewrite("indexer.testing")
+pytest.register_assert_rewrite("indexer.schemes.testing")
 
 # Background jobs of a shell ignore Ctrl-C, and so do their children: tests that send it would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Selection, Sources
+from indexer.matching.evaluation.documents import read_texts
 from indexer.matching.measures.exact import jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, nodes_of

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from indexer.ingest.indexing import store_info
+from indexer.library.opening import open_store
 from indexer.matching.measures import exact
 from indexer.matching.rule import Finder, MatchRule, TextVerification
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
-from indexer.opening import open_store
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc
 from indexer.stores import Store

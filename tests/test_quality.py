@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Selection, Sources
+from indexer.matching.evaluation.documents import read_texts
 from indexer.matching.rule import default_rule, parse_rule
 from tests.judging import BANDS, SETS, SHARES, Judged, judged, near_pairs, texts_of
 from tests.made_forms import invoices, logs, tables

@@ -13,7 +13,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from indexer import own_files
 from indexer.batch.arrow import arrow, column_of, flags_of, numbers_of, parquet
 from indexer.batch.form import form_of
 from indexer.batch.sketches.parts import Part, selection_of
@@ -27,7 +26,7 @@ from indexer.ingest.readers.compression import BROKEN, decompressed, packed
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.sources import Sources
-from indexer.model import MOST_ORIGINS
+from indexer.model import MOST_ORIGINS, own_files
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 

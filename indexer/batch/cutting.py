@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from indexer import own_files
 from indexer.batch.arrow import arrow, compute, parquet
 from indexer.batch.copying import Output, codec_of, target_path, write_groups, written_file
 from indexer.batch.filtering import parts_to_write
@@ -23,6 +22,7 @@ from indexer.ingest.readers.compression import BROKEN, decompressed, packed
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.sources import Rejected, Selection, Sources
+from indexer.model import own_files
 from indexer.model.paths import printable_path
 from indexer.passages.cutting import Cutter, RepeatedSpan
 from indexer.passages.repeats import RepeatFinder

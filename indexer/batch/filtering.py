@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from indexer import own_files
 from indexer.batch.arrow import arrow, column_of, compute, parquet, repeated
 from indexer.batch.clusters.clustering import BEFORE
 from indexer.batch.copying import DECIDED, Output
@@ -24,6 +23,7 @@ from indexer.batch.sketches.parts import Part, parts_of
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Sources
+from indexer.model import own_files
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 

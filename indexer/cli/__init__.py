@@ -30,11 +30,11 @@ from indexer.cli import (
     similar,
     versions,
 )
+from indexer.cli.config import DEFAULT_STORE, ENVIRONMENT_PREFIX, Known, command_defaults, load_settings
 from indexer.cli.terminal.grouped import Grouped, let_help_break_no_word
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.interrupts import second_ends
 from indexer.cli.terminal.output import about, say
-from indexer.config import DEFAULT_STORE, ENVIRONMENT_PREFIX, Known, command_defaults, load_settings
 from indexer.errors import NeardupError
 from indexer.model.release import VERSION
 from indexer.text.hiding import without_credentials

@@ -105,7 +105,7 @@ measuring_options = Group(
 
 @click.command(
     cls=Answering,
-    answers="indexer.evaluation.figures:EvaluationFigures",
+    answers="indexer.matching.evaluation.figures:EvaluationFigures",
     short_help="Measure match rules on your documents.",
     epilog="""
 \b

@@ -6,12 +6,11 @@ import os
 import stat
 from dataclasses import replace
 
-from indexer import own_files
 from indexer.errors import ExtractionError, NeardupError, machines_fault
 from indexer.extract.base import Format, Limits, Options, too_large
 from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import cleaned, extract_text, without_mark
-from indexer.model import Document
+from indexer.model import Document, own_files
 from indexer.text.counts import counted
 from indexer.versions.declared import declared_in_text, joined
 

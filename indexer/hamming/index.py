@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core, own_files
+from indexer import core
 from indexer.errors import StoreError, UsageError
 from indexer.hamming.pairs import require_distance
+from indexer.model import own_files
 from indexer.model.hashes import as_hashes
 
 Hashes = npt.NDArray[np.uint64]

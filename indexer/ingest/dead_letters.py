@@ -9,12 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from indexer import own_files
 from indexer.errors import ExtractionError, StoreError, UsageError
 from indexer.extract.base import Limits, Options
 from indexer.ingest.readers.base import json_text
 from indexer.ingest.sources import Input, UnreadableError, read_file
-from indexer.model import REASON_KEY, Record
+from indexer.model import REASON_KEY, Record, own_files
 
 PATTERN = "neardup-refused-*.jsonl"
 """The names of the default files; folders are walked without them."""

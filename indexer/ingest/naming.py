@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from indexer import own_files
 from indexer.ingest.readers import reader_of
 from indexer.ingest.readers.compression import SUFFIXES, without_suffix
 from indexer.ingest.remote import is_remote
+from indexer.model import own_files
 from indexer.model.paths import path_of_printable, printable_path
 
 # Left out of a folder that is walked, by name and without reading them, unless asked for with `include`; so is what

@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Iterator
 
-from indexer import own_files
 from indexer.errors import NotFoundError, UsageError
 from indexer.ingest.sources import STDIN
+from indexer.model import own_files
 from indexer.model.paths import printable_path
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, Literal
 
-from indexer import own_files
 from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.base import Format
 from indexer.ingest.naming import absolute, container_of, id_of_path, is_document, matches, stem
@@ -32,8 +31,9 @@ from indexer.ingest.readers import (
 from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.remote import is_remote, remote_files
+from indexer.model import own_files
+from indexer.model.own_files import OwnFileError
 from indexer.model.paths import path_of_printable, printable_path
-from indexer.own_files import OwnFileError
 from indexer.text.counts import counted
 
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
@@ -139,7 +139,7 @@ class UnreadableError(Exception):
 class Sources:
     """The documents that a user's names stand for, lazily, in bounded memory; iterate once.
 
-    Files that this process has in use (see `indexer.own_files`) are passed over without counting.
+    Files that this process has in use (see `indexer.model.own_files`) are passed over without counting.
 
     `left_out` counts the files of walked folders that were passed over by name, links to folders among them. `roots`
     are the absolute paths of the folders that were walked so far, and of those that patterns were looked for in.

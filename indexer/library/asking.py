@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from indexer import own_files
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
 from indexer.ingest.readers import ColumnNames, reader_of
 from indexer.ingest.sources import STDIN, Input, Selection, Sources, UnreadableError, read_file
-from indexer.model import Record, Ref, name_of, parse_fingerprint
+from indexer.model import Record, Ref, name_of, own_files, parse_fingerprint
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 

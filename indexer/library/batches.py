@@ -301,7 +301,7 @@ def load(
     asked, and `following` with the counts that are kept up to date while what it gives is entered. Raises StoreError,
     UsageError and IncompatibleStoreError.
     """
-    from indexer.batch.destinations import Opening, opened
+    from indexer.library.destinations import Opening, opened
 
     batch = Batch.of(folder, loading.clusters, stale=loading.stale)
     counts, begin, contended = Loaded(), time.monotonic(), 0

@@ -11,12 +11,11 @@ from indexer.ingest.indexing import store_info
 from indexer.library.clusters import Clusters
 from indexer.library.contents import Contents
 from indexer.library.nearness import Nearness
-from indexer.library.opening import Tell, tell_made, warned
+from indexer.library.opening import DEFAULT_WAIT, Tell, open_store, tell_made, warned
 from indexer.library.repeated import Repeated
 from indexer.matching.kept import schemes_of_new
 from indexer.model import SIMHASH_DOC
 from indexer.model.times import Refresh
-from indexer.opening import DEFAULT_WAIT, open_store
 from indexer.text.hiding import shown_name
 
 

@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from indexer import own_files
 from indexer.errors import UsageError
-from indexer.evaluation import judging, showing
-from indexer.evaluation.documents import (
+from indexer.ingest.from_store import explained, stored_inputs
+from indexer.ingest.indexing import default_jobs
+from indexer.ingest.sources import Selection, Sources
+from indexer.library.options import Extraction, NamedFields, content_of
+from indexer.matching.evaluation import judging, showing
+from indexer.matching.evaluation.documents import (
     Named,
     Texts,
     named_inputs,
@@ -20,13 +23,10 @@ from indexer.evaluation.documents import (
     require_two,
     sampled,
 )
-from indexer.evaluation.figures import EvaluationFigures, plain_figures
-from indexer.evaluation.parts import measure_parts
-from indexer.ingest.from_store import explained, stored_inputs
-from indexer.ingest.indexing import default_jobs
-from indexer.ingest.sources import Selection, Sources
-from indexer.library.options import Extraction, NamedFields, content_of
+from indexer.matching.evaluation.figures import EvaluationFigures, plain_figures
+from indexer.matching.evaluation.parts import measure_parts
 from indexer.matching.rule import default_rule
+from indexer.model import own_files
 from indexer.stores.schemes import scheme_of
 from indexer.text.counts import counted
 

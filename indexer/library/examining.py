@@ -1,15 +1,34 @@
-"""The examination of a store."""
+"""The examination of a store: what is wrong with it, or soon will be, and what to do about that."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import cast, get_args
 
-from indexer.doctor import examination
-from indexer.errors import StoreError
+from indexer.clustering.memory import remembered
+from indexer.errors import IncompatibleStoreError, NeardupError, StoreError
+from indexer.extract.base import EXTRACTOR_VERSION, Content, Extractor, Failed, Format, Limits, Options
+from indexer.ingest.from_store import CHANGED, stored_inputs
+from indexer.ingest.indexing import store_info
+from indexer.ingest.outcomes import read_one
+from indexer.ingest.sources import Input, Selection
+from indexer.library.opening import examine_place, open_store
 from indexer.library.outcomes import Examination
+from indexer.matching.rule import DEFAULT_SHARE, PREFERRED, default_rule, verified_rule
+from indexer.model import Record, Ref
+from indexer.model.chunking import chunks
+from indexer.model.release import VERSION
+from indexer.model.times import to_the_second
+from indexer.schemes import simhash
+from indexer.stores import Store
+from indexer.stores.digests import source_digest
 from indexer.stores.findings import Finding
+from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
+
+_AT_ONCE = 500
 
 
 def examine(
@@ -24,7 +43,7 @@ def examine(
     failed: StoreError | None = None
     name = os.fspath(store)
     try:
-        for finding in examination.examine(name, texts=texts):
+        for finding in _findings(name, texts=texts):
             findings.append(finding)
             if told:
                 told(finding)
@@ -32,3 +51,118 @@ def examine(
         failed = error
     healthy = failed is None and all(finding.level == "ok" for finding in findings)
     return Examination(shown_name(name), healthy, tuple(findings), failed)
+
+
+def _findings(name: str, *, texts: bool = False) -> Iterator[Finding]:
+    """Look at the store with this path or URL, and give each finding as it is made; nothing is changed.
+
+    With `texts` every document is read again from where it came from. Raises StoreError where there is no store that
+    can be opened, after the findings that need none; UsageError for a name of none.
+    """
+    yield Finding(
+        "neardup",
+        "ok",
+        f"neardup {VERSION}, Unicode {simhash.UNICODE_VERSION}, extraction rules {EXTRACTOR_VERSION}",
+    )
+    yield from examine_place(name)
+    with open_store(name, read_only=True) as store:
+        yield from store.examine()
+        yield from _of_store(store, texts=texts)
+
+
+def _of_store(store: Store, *, texts: bool) -> Iterator[Finding]:
+    yield _made_with(store)
+    yield _sketches(store)
+    yield from _clusters(store)
+    if texts:
+        yield _texts(store)
+
+
+def _made_with(store: Store) -> Finding:
+    """The finding on whether documents that come now can be compared with those that are there."""
+    try:
+        store.info.require_comparable(store_info(store.info.content), "the store")  # type: ignore[arg-type]
+    except IncompatibleStoreError as error:
+        advice = "index all documents into a new store, or go back to the neardup that made this one"
+        return Finding("fingerprints", "error", str(error).partition(". ")[0], advice)
+    info = store.info
+    made = f"Unicode {info.unicode}, extraction rules {info.extractor}, content {info.content}"
+    return Finding("fingerprints", "ok", f"made by neardup {info.version} with {made}")
+
+
+def _sketches(store: Store) -> Finding:
+    """The finding on whether the default rule can compare every document."""
+    if all(scheme.name != PREFERRED for scheme in store.info.schemes):
+        says = f"the store keeps no sketch by {PREFERRED}, so that a simhash alone decides what is near"
+        return Finding("sketches", "warning", says, f"add it: index or annotate again with --scheme {PREFERRED}")
+    rule = verified_rule(DEFAULT_SHARE, store)
+    lacking = rule.lacking(store.lacking(list(rule.schemes)))
+    if lacking:
+        says = f"{counted(lacking, 'document')} without the sketch by {PREFERRED}, which {default_rule(store)} compares"
+        return Finding("sketches", "warning", says, "index or annotate them again")
+    return Finding("sketches", "ok", f"every document that has words has one by {PREFERRED}")
+
+
+def _clusters(store: Store) -> Iterator[Finding]:
+    try:
+        clustering = remembered(store)
+    except StoreError as error:
+        says, _, advice = str(error).rpartition(": ")
+        yield Finding("clusters", "error", says, f"unless a run is under way, {advice}")
+        return
+    if clustering is None:
+        yield Finding("clusters", "ok", "none were made")
+        return
+    made = f"made {to_the_second(clustering.at) or 'as documents came'} by {clustering.rule.in_words}"
+    newest = store.stats().last_indexed_at
+    later = 0
+    if clustering.arrived or newest > clustering.at:
+        # Of runs that clustered as they indexed, those between may be others.
+        later = sum(not clustering.has_seen(record.indexed_at) for record in store.scan(sketches=False))
+    if later:
+        says = f"{made}; {counted(later, 'document')} came later, the last at {to_the_second(newest)}"
+        yield Finding("clusters", "warning", says, "run neardup cluster")
+    else:
+        yield Finding("clusters", "ok", made)
+
+
+def _texts(store: Store) -> Finding:
+    """Read every document again, as far as the store knows from where, and count those that have another text now."""
+    try:
+        counts = Counter(_compared(store))
+    except NeardupError as error:
+        return Finding("texts", "warning", f"can't be read again: {error}", "name what is missing, or index again")
+    gone = counts["gone"]
+    more = f"; {counted(gone, 'document')} can't be read again from where it came from" if gone else ""
+    if counts[CHANGED]:
+        says = f"{counted(counts[CHANGED], 'document')} changed since their fingerprints were made{more}"
+        return Finding("texts", "warning", says, "index or annotate them again")
+    return Finding("texts", "ok", f"{counted(counts['same'], 'document')} as when their fingerprints were made{more}")
+
+
+def _compared(store: Store) -> Iterator[str]:
+    """The outcome for each document: "same", CHANGED, or "gone" where it can't be told."""
+    for items in chunks(stored_inputs(store, store.scan(sketches=False), Selection()), _AT_ONCE):
+        files = [item for item in items if isinstance(item, Input) and item.path]
+        records = store.get([Ref(item.id) for item in files], sketches=False)
+        yield from (_file(store, item, record) for item, record in zip(files, records, strict=True))
+        for item in items:
+            if not isinstance(item, Input):
+                yield CHANGED if item.reason == CHANGED else "gone"
+            elif not item.path:
+                # A part of another document is given only if it is still the text that was fingerprinted.
+                yield "same"
+
+
+def _file(store: Store, item: Input, record: Record | None) -> str:
+    read = read_one(item, Limits().input_bytes)
+    if record is None or isinstance(read, Failed):
+        return "gone"
+    kinds = dict.fromkeys((None, cast("Format | None", record.format or None)))
+    for extractor in get_args(Extractor):
+        for kind in kinds:
+            options = Options(content=cast(Content, store.info.content), extractor=extractor, format=kind)
+            digest = source_digest(read.data, store.info, options, name=item.path, title=item.title)
+            if digest == record.source_digest:
+                return "same"
+    return CHANGED

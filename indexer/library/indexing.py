@@ -11,19 +11,18 @@ from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from indexer import own_files
 from indexer.errors import NoStoreError, UsageError
 from indexer.ingest.dead_letters import PATTERN, DeadLetters, Refused, letters_path
 from indexer.ingest.indexing import IndexingSummary, Settings, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import STDIN, Sources
-from indexer.library.opening import Tell, opened, tell_contended, warned
+from indexer.library.opening import Tell, open_store, opened, tell_contended, warned
 from indexer.library.options import USUAL_CONTENT, Arriving, Extraction, Fingerprinting, Refresh, Walk, content_of
 from indexer.library.outcomes import Indexed
 from indexer.matching.kept import schemes_of, schemes_of_new
+from indexer.model import own_files
 from indexer.model.paths import store_file
-from indexer.opening import open_store
 from indexer.text.hiding import shown_name
 
 if TYPE_CHECKING:

@@ -1,24 +1,118 @@
-"""Opening of stores for actions, and the sentences that go with it."""
+"""Opening a store by its path or URL, what can be said of that place before, and the sentences that go with it."""
 
 from __future__ import annotations
 
 import contextlib
 import inspect
 import os
+import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from indexer.opening import open_store
-from indexer.text.hiding import shown_name
+from indexer.errors import UsageError
+from indexer.model.paths import store_file
+from indexer.stores.base import Store, StoreInfo
+from indexer.stores.findings import Finding
+from indexer.stores.schemes import with_schemes
+from indexer.text.hiding import may_be_credential, shown_name
 from indexer.text.remarks import Level
 
 if TYPE_CHECKING:
     from indexer.model.times import Refresh
-    from indexer.stores import Store, StoreInfo
 
+DEFAULT_WAIT = 5.0
+Opener = Callable[[str, StoreInfo | None, bool, float, bool], Store]
+
+
+def open_store(
+    url: str | os.PathLike[str],
+    *,
+    create: StoreInfo | None = None,
+    read_only: bool = False,
+    wait: float = DEFAULT_WAIT,
+    any_thread: bool = False,
+) -> Store:
+    """Open the store at a path, a `sqlite:///path` URL or a cluster's URL.
+
+    A store that is not there is made only where `create` is given, with its schemes. With `create` the store is opened
+    to be written at once: a store that is there must be comparable with it (IncompatibleStoreError), and the place of
+    the one writer is taken now and kept until close() (StoreBusyError after `wait` seconds). Without it the first write
+    takes that place. With `read_only` nothing is ever written; `create` is then only compared. With `any_thread`
+    other threads may use the store too; the caller sees to it that only one does at a time. Raises StoreError where
+    there is no store or it can't be used, UsageError where the URL names no kind of store.
+    """
+    name = os.fspath(url)
+    scheme = _SCHEME.match(name)
+    if scheme is None:
+        return with_schemes(_open_sqlite(name, create, read_only, wait, any_thread), create)
+    opener = _OPENERS.get(scheme[1].lower())
+    if opener is None:
+        raise UsageError(
+            f"{shown_name(name)}: {scheme[1]}:// is not supported; give a path, sqlite:///path, or an "
+            "index as https://host:9200/INDEX"
+        )
+    return with_schemes(opener(name, create, read_only, wait, any_thread), create)
+
+
+def examine_place(url: str | os.PathLike[str]) -> Iterator[Finding]:
+    """The findings on the place that a URL names, which need no store to be there; Store.examine() gives the others.
+
+    Raises StoreError, and UsageError where the URL names no kind of store.
+    """
+    name = os.fspath(url)
+    if store_file(name):
+        import sqlite3
+
+        yield Finding("engine", "ok", f"SQLite {sqlite3.sqlite_version}")
+        return
+    from indexer.engine.client.connection import connect
+    from indexer.engine.store.examination import of_engine
+
+    client = connect(name)
+    try:
+        yield from of_engine(client)
+    finally:
+        client.close()
+
+
+def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: float, any_thread: bool) -> Store:
+    from indexer.stores.sqlite.store import SqliteStore
+
+    scheme = _SCHEME.match(url)
+    path = url[scheme.end() :] if scheme else url
+    if scheme:
+        # As SQLAlchemy has it: three slashes before a relative path, four before an absolute one.
+        if not path.startswith("/"):
+            raise UsageError(f"{shown_name(url)}: write sqlite:///relative/path or sqlite:////absolute/path")
+        path = path[1:]
+    if not path or "\0" in path:
+        raise UsageError(f"{shown_name(url)!r}: is not the path of a store")
+    if may_be_credential(path):
+        # Not even as the name of a new file.
+        raise UsageError(
+            f"{shown_name(path)}: is not the path of a store; the address of a search engine is written https://host:9200/INDEX"
+        )
+    return SqliteStore(Path(path), create=create, read_only=read_only, wait=wait, any_thread=any_thread)
+
+
+def _open_cluster(url: str, create: StoreInfo | None, read_only: bool, wait: float, _any_thread: bool) -> Store:
+    from indexer.engine.store.store import open_search_store
+
+    return open_search_store(url, create, read_only, wait)
+
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_CLUSTERS = (
+    "https",
+    "http",
+    *(f"{engine}+{way}" for engine in ("elasticsearch", "opensearch") for way in ("https", "http")),
+)
+_OPENERS: Mapping[str, Opener] = {"sqlite": _open_sqlite, **dict.fromkeys(_CLUSTERS, _open_cluster)}
+
+# What is said meanwhile
 
 _PASSED_OVER = (str(Path(__file__).parents[1]) + os.sep, contextlib.__file__)
 

@@ -62,8 +62,8 @@ def is_list(name: str | os.PathLike[str]) -> bool:
 
 def other_nodes(store: Store, rule: MatchRule, against: str | os.PathLike[str], *, include_short: bool) -> Nodes:
     """The documents of another store or of a list, to be compared with those of `store`; NotFoundError for neither."""
+    from indexer.library.opening import open_store
     from indexer.matching.lists import read_list, read_store
-    from indexer.opening import open_store
 
     name = os.fspath(against)
     if is_list(name):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from indexer import own_files
 from indexer.errors import UsageError
 from indexer.library.options import ReportFormat
 from indexer.library.rows import html_table
+from indexer.model import own_files
 from indexer.model.declared import as_json
 from indexer.model.paths import printable_path
 from indexer.model.release import VERSION

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import own_files
 from indexer.errors import NeardupError, StoreError
 from indexer.matching.rule import MatchRule, parse_rule
+from indexer.model import own_files
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions
 

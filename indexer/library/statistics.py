@@ -11,12 +11,11 @@ from indexer.ingest.gathering import GatheredCorpora, gather_corpora, require_un
 from indexer.ingest.indexing import default_jobs, store_info
 from indexer.ingest.sources import Selection, Sources
 from indexer.library.indexing import begun
-from indexer.library.opening import Tell, opened, warned
+from indexer.library.opening import Tell, open_store, opened, warned
 from indexer.library.options import USUAL_CONTENT, Content, Extraction, NamedFields, content_of
 from indexer.library.outcomes import CorpusKept, Gathered
 from indexer.library.scheme_figures import recipe_of
 from indexer.model.paths import store_file
-from indexer.opening import open_store
 from indexer.schemes import registry
 
 

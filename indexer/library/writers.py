@@ -11,9 +11,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar, get_args
 
-from indexer import own_files
 from indexer.errors import UsageError
 from indexer.library.rows import Rows
+from indexer.model import own_files
 from indexer.model.chunking import chunks
 from indexer.model.declared import as_json
 from indexer.text.visible import printable

@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from indexer import own_files
 from indexer.errors import NeardupError, UsageError
 from indexer.matching.nodes import Nodes, nodes_of, read_nodes
 from indexer.matching.rule import MatchRule
-from indexer.model import SIMHASH_DOC, Ref, parse_fingerprint
+from indexer.model import SIMHASH_DOC, Ref, own_files, parse_fingerprint
 from indexer.model.ragged import Ragged
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found

@@ -22,9 +22,9 @@ from indexer.clustering.clusters import cluster as cluster_store
 from indexer.extract.base import Limits
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
+from indexer.library.opening import open_store
 from indexer.matching.rule import parse_rule
 from indexer.model import own_cluster_id
-from indexer.opening import open_store
 from indexer.schemes import registry
 
 MINHASH = registry.scheme("minhash").id

@@ -13,9 +13,9 @@ from indexer.clustering.clusters import cluster as cluster_store
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
+from indexer.library.opening import open_store
 from indexer.matching.rule import parse_rule
 from indexer.model import own_cluster_id
-from indexer.opening import open_store
 from indexer.schemes import registry
 from tests.batch.batched import Row, clusters_in, seen_of, sketched, write_files
 from tests.batch.older import CANONICAL, FORM, RULE, halves, rows, wanted

@@ -20,10 +20,10 @@ from indexer.clustering.clusters import cluster as cluster_store
 from indexer.clustering.prune import Pruning
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Sources
+from indexer.library.opening import open_store
 from indexer.library.rows import Rows
 from indexer.library.texts import TextPair
 from indexer.matching.rule import default_rule
-from indexer.opening import open_store
 from indexer.schemes import registry
 from tests.batch.batched import LONGEST, MINHASH, sketched
 from tests.batch.choices import EARLIEST, FORM, Decided, batch, chosen, decided_in, drifting, mixed

@@ -215,7 +215,7 @@ def test_what_a_killed_batch_leaves_is_read_by_nobody_and_removed_by_the_next(co
     told = {name: pandas.read_parquet(out / name) for name in ("sketches", "clusters")}
     killed = """
 import os, signal, sys
-from indexer import own_files
+from indexer.model import own_files
 def kill(path): os.kill(os.getpid(), signal.SIGKILL)
 own_files.os.fsync = kill
 from indexer.__main__ import main

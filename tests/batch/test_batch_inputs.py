@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from indexer import own_files
 from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.copying import Output
 from indexer.batch.filtering import keep, removed_file
@@ -21,6 +20,7 @@ from indexer.batch.reading import rule_of
 from indexer.batch.rows import Batch
 from indexer.batch.sketches import inputs
 from indexer.errors import UsageError
+from indexer.model import own_files
 from tests.batch.batched import LONGEST, MINHASH, clusters_in, sketched
 
 FORM = Form((MINHASH,))

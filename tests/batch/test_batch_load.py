@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from indexer.batch.clusters.clustering import ClusteringOptions, cluster
-from indexer.batch.destinations import Opening, opened
 from indexer.batch.form import Form
 from indexer.batch.loading import Loaded, load
 from indexer.batch.reading import rule_of
@@ -22,9 +21,10 @@ from indexer.clustering.memory import require_remembered
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
+from indexer.library.destinations import Opening, opened
+from indexer.library.opening import open_store
 from indexer.matching.rule import default_rule, parse_rule
 from indexer.model import Record, Ref
-from indexer.opening import open_store
 from indexer.report.counting import figures
 from indexer.schemes import registry
 from indexer.stores.loading import Landed, LoadedStore

@@ -26,9 +26,9 @@ from indexer.extract.base import Limits
 from indexer.extract.text import printable
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
+from indexer.library.opening import open_store
 from indexer.model import Record, Ref, own_cluster_id
 from indexer.model.joined import Joined
-from indexer.opening import open_store
 from indexer.schemes import registry
 from tests.batch.batched import MINHASH, sketched, write_files
 

@@ -19,9 +19,9 @@ from indexer.extract.base import Extracted
 from indexer.ingest.indexing import store_info
 from indexer.ingest.outcomes import record_of
 from indexer.ingest.sketching import sketch_document
+from indexer.library.opening import open_store
 from indexer.matching.rule import default_rule
 from indexer.model import Document, Ref
-from indexer.opening import open_store
 from indexer.schemes import registry
 
 DOCUMENTS = 100_000

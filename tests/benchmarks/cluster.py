@@ -18,9 +18,9 @@ from indexer.clustering.clusters import cluster
 from indexer.clustering.stored import stored_clusters
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
+from indexer.library.opening import open_store
 from indexer.matching.pairing import pairs_of
 from indexer.matching.rule import default_rule, parse_rule
-from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.stores import Store
 

@@ -23,8 +23,8 @@ from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.clusters import cluster
 from indexer.ingest.indexing import Settings, default_jobs, index, store_info
 from indexer.ingest.sources import Sources
+from indexer.library.opening import open_store
 from indexer.matching.rule import default_rule
-from indexer.opening import open_store
 from indexer.schemes import registry
 
 KINDS = ("jsonl", "parquet")

@@ -28,11 +28,11 @@ from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
 from indexer.errors import NeardupError
 from indexer.ingest.indexing import store_info
+from indexer.library.opening import open_store
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import default_rule
 from indexer.model import Fingerprint, Record, Ref, Sketch
-from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.stores.base import PutStatus
 

@@ -21,11 +21,11 @@ from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.outcomes import record_of
 from indexer.ingest.sketching import sketch_document
 from indexer.ingest.sources import Selection, Sources
+from indexer.library.opening import open_store
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import default_rule
 from indexer.model import Document, Record, Ref
-from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores import Store

@@ -19,13 +19,13 @@ import numpy as np
 
 from indexer import core, core_sketch
 from indexer.errors import NeardupError, UsageError
-from indexer.evaluation.documents import read_texts
-from indexer.evaluation.figures import plain_figures
-from indexer.evaluation.judging import Judge, Judged, corpus_of, evaluate, read_rule
-from indexer.evaluation.showing import COLUMNS, heading, judged_cells, rows
 from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Input
+from indexer.matching.evaluation.documents import read_texts
+from indexer.matching.evaluation.figures import plain_figures
+from indexer.matching.evaluation.judging import Judge, Judged, corpus_of, evaluate, read_rule
+from indexer.matching.evaluation.showing import COLUMNS, heading, judged_cells, rows
 from indexer.matching.measures.exact import shingle_sets
 from indexer.model.declared import as_json
 from indexer.schemes.registry import scheme

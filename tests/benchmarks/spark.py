@@ -25,11 +25,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import own_files
 from indexer.batch.arrow import arrow, column_of
 from indexer.batch.form import Form, column_name, sketch_schema, writer, written_footer
 from indexer.batch.sketches.inputs import SKETCHES
-from indexer.model import SIMHASH_DOC
+from indexer.model import SIMHASH_DOC, own_files
 from tests.benchmarks.batch import USUAL, cost, write
 
 _FILES = 8

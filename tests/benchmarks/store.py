@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from indexer import __version__, core
+from indexer.library.opening import open_store
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record
-from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
 from indexer.stores import StoreInfo
 from indexer.stores.base import Store

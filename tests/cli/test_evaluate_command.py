@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 
-from indexer.evaluation.judging import read_rule
+from indexer.matching.evaluation.judging import read_rule
 from tests.cli.command import Neardup
 
 WORDS = [

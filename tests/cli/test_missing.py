@@ -81,7 +81,7 @@ def test_commands_that_are_named_can_be_run_as_they_stand(neardup: Neardup) -> N
 
 def test_a_store_that_is_written_promises_no_option_that_is_not_there(neardup: Neardup) -> None:
     from indexer.ingest.indexing import store_info
-    from indexer.opening import open_store
+    from indexer.library.opening import open_store
 
     with open_store(neardup.folder / "collection.neardup", create=store_info("landmarks")):
         write(neardup.folder, {"a.txt": prose(1)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from indexer.testing import document
+from indexer.schemes.testing import document
 from tests.cli.command import Neardup
 
 CHAPTERS = [document(seed, 1000) for seed in range(12)]

@@ -24,11 +24,11 @@ from indexer.clustering.prune import Pruning
 from indexer.clustering.recent import Recent
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.library.opening import open_store
 from indexer.matching.lookups import Asking
 from indexer.matching.question import Question
 from indexer.matching.rule import Finder, MatchRule, parse_rule
 from indexer.model import Fingerprint, Record, Ref, Sketch
-from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores import Store

@@ -17,12 +17,12 @@ from indexer.clustering.grouping import Groups, group
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError, UsageError
 from indexer.hamming.components import Components
+from indexer.library.opening import open_store
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import nodes_of
 from indexer.model import SIMHASH_DOC, Record, Ref, own_cluster_id
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefSet, RefTable
-from indexer.opening import open_store
 from indexer.stores import PutStatus, Store
 from indexer.stores.sketches import Found
 from tests.clustered import INFO, bits, cluster_store, partition, record

@@ -18,10 +18,10 @@ from indexer.clustering.prune import MARK, Pruning, RedundantDocument, Tally, sk
 from indexer.clustering.relations import Permitted
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError, UsageError
+from indexer.library.opening import open_store
 from indexer.matching.pairing import pairs_of
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import ClusteringNote, Ref
-from indexer.opening import open_store
 from indexer.relations.relation import COPIES as SAME
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme

@@ -6,9 +6,9 @@ import random
 from pathlib import Path
 
 from indexer.clustering.arrivals import Arrivals
+from indexer.library.opening import open_store
 from indexer.model import MOST_ORIGINS, Record, size_class
 from indexer.model.origins import origin_of
-from indexer.opening import open_store
 from indexer.stores.base import Store
 from tests.clustered import INFO, arrivals_of, cluster_store, record
 

@@ -11,8 +11,8 @@ from indexer.clustering.canonical import CanonicalRule, parse_canonical, read_ca
 from indexer.clustering.history import version_history
 from indexer.clustering.succession import version_of
 from indexer.errors import UsageError
+from indexer.library.opening import open_store
 from indexer.model import Record, Ref
-from indexer.opening import open_store
 from indexer.stores import Store
 from tests.clustered import INFO, arrivals_of, cluster_store, partition, record
 

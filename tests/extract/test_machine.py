@@ -16,7 +16,7 @@ from indexer.extract.base import LEAST_MEMORY, Extracted, Failed, Item, Limits, 
 from indexer.extract.pool import WorkerPool
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Sources, read_file
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 
 PAGE = b"<html><body><main><p>" + b"some words of a page " * 40 + b"</p></main></body></html>"
 
@@ -89,7 +89,7 @@ import resource
 from indexer.errors import NeardupError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 with open_store({str(tmp_path / "c.neardup")!r}, create=store_info('landmarks')) as store:
     size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() + ({spare} << 20)
     resource.setrlimit(resource.RLIMIT_AS, (size, size))

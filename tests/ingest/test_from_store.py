@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from indexer.evaluation.documents import named_inputs, read_texts
 from indexer.extract.base import Failed, Limits, Options
 from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.outcomes import read
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
-from indexer.opening import open_store
+from indexer.library.opening import open_store
+from indexer.matching.evaluation.documents import named_inputs, read_texts
 from indexer.stores import Store
 from indexer.stores.digests import content_id
 

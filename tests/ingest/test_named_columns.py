@@ -18,7 +18,7 @@ from indexer.ingest.readers import ColumnNames
 from indexer.ingest.readers.named_columns import COLUMNS, KnownColumns, remembered
 from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sources import Input, Selection, Sources
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.stores import Store
 
 BODY = ColumnNames(text="body", id="key")

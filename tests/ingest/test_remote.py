@@ -17,12 +17,12 @@ from indexer.batch.form import Form, Making
 from indexer.batch.sketches.parts import parts_of
 from indexer.batch.sketches.sketching import sketch
 from indexer.errors import NeardupError, NotFoundError, UsageError
-from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Rejected, Selection, Sources
-from indexer.opening import open_store
+from indexer.library.opening import open_store
+from indexer.matching.evaluation.documents import read_texts
 from tests.ingest.in_bucket import TEXTS, fill, ids
 
 

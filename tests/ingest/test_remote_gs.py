@@ -19,7 +19,7 @@ from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.ingest import remote
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Rejected, Selection, Sources
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from tests.ingest import gs_server
 from tests.ingest.in_bucket import fill, ids
 

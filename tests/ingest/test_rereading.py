@@ -15,7 +15,7 @@ from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.readers import jsonlines
 from indexer.ingest.rereading import StoredTexts, stored_text
 from indexer.ingest.sources import Selection, Sources
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.stores import Store
 
 LINES: list[dict[str, Any]] = [

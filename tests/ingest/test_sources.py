@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import own_files
 from indexer.errors import NotFoundError
 from indexer.ingest import naming, sources
 from indexer.ingest.from_store import stored_inputs
@@ -32,9 +31,9 @@ from indexer.ingest.sources import (
     UnreadableError,
     read_file,
 )
-from indexer.model import REASON_KEY
+from indexer.library.opening import open_store
+from indexer.model import REASON_KEY, own_files
 from indexer.model.paths import path_of_printable, printable_path
-from indexer.opening import open_store
 
 
 def touch(folder: Path, *names: str) -> None:

@@ -16,7 +16,7 @@ import indexer
 from indexer.clustering.memory import in_progress
 from indexer.errors import NoStoreError, NotFoundError, StoreBusyError, StoreError, UsageError
 from indexer.ingest.indexing import store_info
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from tests.cli.written import changed, prose
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.schemes import registry
 from tests.cli.command import Neardup
 from tests.cli.written import prose

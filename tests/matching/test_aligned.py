@@ -18,7 +18,7 @@ from indexer.matching.lookups import Answer, lookup
 from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
-from indexer.testing import document
+from indexer.schemes.testing import document
 
 CHAPTERS = [document(seed, 400) for seed in range(6)]
 BOOK = " ".join(CHAPTERS)

@@ -10,6 +10,7 @@ import pytest
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.ingest.indexing import store_info
+from indexer.library.opening import open_store
 from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.matching.lists import read_store
 from indexer.matching.lookups import NearDocument
@@ -17,7 +18,6 @@ from indexer.matching.question import Question, stored_as
 from indexer.matching.rule import LEAN_RULE, default_rule, parse_rule
 from indexer.matching.shorthand import RuleRequest, rule_asked, rule_of
 from indexer.model import DEFAULT_MIN_TOKENS, Ref, parse_fingerprint
-from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.stores import Store
 from tests.planted import empty, put, record

@@ -15,7 +15,7 @@ from indexer.matching.lookups import NearDocument
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Ref
-from indexer.testing import document
+from indexer.schemes.testing import document
 from indexer.text.excerpts import MOST, shortened
 from tests.extract.made_pdf import make_pdf
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from indexer.errors import ExtractionError, IncompatibleStoreError, UsageError
 from indexer.ingest.indexing import store_info
+from indexer.library.opening import open_store
 from indexer.matching.lookups import Answer, label_of, lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
-from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes import simhash as simhashes
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT

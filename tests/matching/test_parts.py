@@ -20,7 +20,7 @@ from indexer.library.collection import Collection
 from indexer.matching.lookups import part_label
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref
-from indexer.testing import document
+from indexer.schemes.testing import document
 
 CHAPTERS = [document(seed, 1000) for seed in range(12)]
 BOOK = " ".join(CHAPTERS)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from indexer import core
 from indexer.errors import UsageError
-from indexer.testing import document
+from indexer.schemes.testing import document
 from indexer.text import languages
 from indexer.text.features import Features, parse_recipe, recipe, weighted
 from tests import oracle

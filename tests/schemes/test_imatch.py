@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from indexer.errors import UsageError
 from indexer.schemes.imatch import IMatch
-from indexer.testing import SchemeContract, document
+from indexer.schemes.testing import SchemeContract, document
 from indexer.text import corpus, features
 from tests import oracle
 from tests.schemes import variants_oracle as slow

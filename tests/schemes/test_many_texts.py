@@ -15,7 +15,7 @@ from indexer.errors import UsageError
 from indexer.model.joined import Joined, joined_texts
 from indexer.schemes.base import sketch_texts
 from indexer.schemes.registry import scheme
-from indexer.testing import ODD, document
+from indexer.schemes.testing import ODD, document
 
 NAMES = [
     *("simhash-doc", "minhash", "minhash:numbers=drop,shingle=2,values=64,bits=4"),

@@ -24,7 +24,7 @@ from indexer.schemes.minwise.bands import banding_recall, bands_for
 from indexer.schemes.minwise.packed import containment_error, containments, estimates, pack, standard_error
 from indexer.schemes.minwise.scheme import BITS, MinwiseScheme
 from indexer.schemes.registry import scheme
-from indexer.testing import VOCABULARY, SchemeContract, document
+from indexer.schemes.testing import VOCABULARY, SchemeContract, document
 
 Hashes = npt.NDArray[np.uint64]
 

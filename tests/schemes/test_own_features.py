@@ -9,7 +9,7 @@ from indexer import core
 from indexer.errors import UsageError
 from indexer.schemes.base import Hashes
 from indexer.schemes.registry import scheme
-from indexer.testing import document
+from indexer.schemes.testing import document
 
 
 def words(text: str) -> Hashes:

@@ -16,7 +16,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Sketches
 from indexer.schemes.joins import by_rarest
 from indexer.schemes.passages import KEY_BITS, Passages
-from indexer.testing import VOCABULARY, SchemeContract, document, words
+from indexer.schemes.testing import VOCABULARY, SchemeContract, document, words
 
 MASK = (1 << KEY_BITS) - 1
 NUMBERS = st.lists(st.integers(0, 30), max_size=60)

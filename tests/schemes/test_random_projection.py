@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from indexer import core, core_sketch
 from indexer.schemes.random_projection import RandomProjection
-from indexer.testing import SchemeContract, document
+from indexer.schemes.testing import SchemeContract, document
 from tests.schemes import oracle_projection
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from indexer.schemes.registry import scheme
-from indexer.testing import document
+from indexer.schemes.testing import document
 
 LINES = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "schemes.md").read_text("utf-8").splitlines()
 FAMILIES = ("minhash", "weighted-minhash", "supershingles", "random-projection")

@@ -8,7 +8,7 @@ from indexer import core
 from indexer.errors import UsageError
 from indexer.model import Fingerprint
 from indexer.schemes import registry, simhash
-from indexer.testing import SchemeContract, document
+from indexer.schemes.testing import SchemeContract, document
 
 
 class TestSimhashDoc(SchemeContract):

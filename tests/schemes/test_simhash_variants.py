@@ -22,7 +22,7 @@ from indexer.schemes import registry
 from indexer.schemes.keys import blocks
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.schemes.simhash_variants import SIMHASH_DOC_PARAMETERS, SimhashVariant, mixed
-from indexer.testing import SchemeContract, document
+from indexer.schemes.testing import SchemeContract, document
 from indexer.text import corpus, features
 from tests import oracle
 from tests.schemes import variants_oracle as slow

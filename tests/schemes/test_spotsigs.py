@@ -16,7 +16,7 @@ from indexer.model.ragged import Ragged
 from indexer.schemes.base import Sketches
 from indexer.schemes.joins.by_prefixes import candidates
 from indexer.schemes.spotsigs import SpotSigs, partitions
-from indexer.testing import SchemeContract, document
+from indexer.schemes.testing import SchemeContract, document
 from tests.schemes import variants_oracle as slow
 
 # Few different spots, so that sets overlap in every way.

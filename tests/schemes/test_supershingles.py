@@ -9,7 +9,7 @@ import pytest
 
 from indexer import core
 from indexer.schemes.registry import scheme
-from indexer.testing import SchemeContract
+from indexer.schemes.testing import SchemeContract
 
 
 class TestSupershingles(SchemeContract):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from indexer import core_sketch
 from indexer.schemes.registry import scheme
-from indexer.testing import SchemeContract, document
+from indexer.schemes.testing import SchemeContract, document
 from tests.schemes import oracle_weighted
 
 

@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from indexer.library.opening import open_store
 from indexer.model import ClusteringNote, Failure, Ref, Sketch
-from indexer.opening import open_store
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import Store

@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from indexer import open_store, own_files
+from indexer import open_store
 from indexer.errors import ExtractionError, StoreError
 from indexer.extract import extract
 from indexer.hamming import HammingIndex
 from indexer.ingest.dead_letters import DeadLetters
-from indexer.own_files import OwnFileError
+from indexer.model import own_files
+from indexer.model.own_files import OwnFileError
 from tests.stores.made import INFO, put, record
 
 SUFFIXES = ("", "-wal", "-shm", "-lock")
@@ -161,7 +162,7 @@ def test_pipes_are_written_to_and_not_read(tmp_path: Path) -> None:
 
 WRITING = """
 import sys, time
-from indexer import own_files
+from indexer.model import own_files
 with own_files.written_whole(sys.argv[1]) as file, own_files.temporary_folder(sys.argv[2]) as folder:
     file.write(b"half")
     file.flush()

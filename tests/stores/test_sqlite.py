@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import IncompatibleStoreError, StoreBusyError, StoreError, UsageError
+from indexer.library.opening import open_store
 from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
-from indexer.opening import open_store
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.schemes.simhash import sketched
@@ -202,7 +202,7 @@ def test_a_store_of_another_form_is_refused_and_left_as_it_is(path: Path, form: 
 def test_two_processes_read_while_one_writes(path: Path) -> None:
     writer = start_writer(path, "rounds", "1")
     code = (
-        "import sys; from indexer.opening import open_store\n"
+        "import sys; from indexer.library.opening import open_store\n"
         "with open_store(sys.argv[1], read_only=True) as store:\n"
         "    for _ in range(20):\n"
         "        stored = list(store.scan())\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from indexer.errors import NeardupError
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.stores import Store
 from tests.stores.contract import INFO
 from tests.stores.damage import DAMAGES, READS, WRITES, build, changed, tables

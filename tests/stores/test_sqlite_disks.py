@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from indexer.errors import StoreError
+from indexer.library.opening import open_store
 from indexer.model import Ref
-from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import Store
 from tests.stores.asked import documents_with_keys

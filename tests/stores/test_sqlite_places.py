@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from indexer.errors import NoStoreError, StoreBusyError, StoreError
+from indexer.library.opening import open_store
 from indexer.model import Ref
-from indexer.opening import open_store
 from indexer.stores import PutStatus
 from tests.stores.contract import INFO, put, record
 from tests.stores.writers import ROOT, WRITER, end, start_writer, whole
@@ -154,7 +154,7 @@ def test_a_batch_that_can_not_be_written_behind_says_so(path: Path) -> None:
 FORKED = """
 import os, sys, time
 from made import INFO, record
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 with open_store(sys.argv[1], create=INFO) as store:
     for turn in range(5):
         store.begin_put([record(f"{turn} {number}", number) for number in range(2000)])
@@ -189,7 +189,7 @@ def test_the_place_of_the_writer_does_not_depend_on_who_closes_what(path: Path) 
 
 def test_a_child_that_outlives_a_killed_writer_keeps_nobody_out(path: Path) -> None:
     code = (
-        "import os, sys, time; from indexer.opening import open_store\n"
+        "import os, sys, time; from indexer.library.opening import open_store\n"
         "store = open_store(sys.argv[1]); store.put_resource('r', b'')\n"
         "child = os.fork()\n"
         "if not child: time.sleep(60)\n"

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example
 
 from indexer.errors import StoreError
+from indexer.library.opening import open_store
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
-from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores import PutStatus, Store

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from indexer.library.opening import open_store
 from indexer.model import Fingerprint, Record, Ref
-from indexer.opening import open_store
 from indexer.schemes.simhash import sketched
 from tests.stores.made import INFO
 

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from indexer.library.opening import open_store
 from indexer.model import SIMHASH_DOC
-from indexer.opening import open_store
 from tests.stores.asked import counts_with_keys
 
 WRITER = ("-m", "tests.stores.writer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indexer.testing import document
+from indexer.schemes.testing import document
 from indexer.text.excerpts import Readable
 from indexer.text.part_places import part_difference, part_place
 from indexer.text.passages import Alignable

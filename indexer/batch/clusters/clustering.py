@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from indexer import own_files
 from indexer.batch.clusters.grouping import clusters_of, columns_of
 from indexer.batch.clusters.partitioning import Parts, parts_for, whole
 from indexer.batch.clusters.writing import ClusteringFigures, ClusterRows, Counts, FoundClusters, write_clusters
@@ -23,6 +22,7 @@ from indexer.clustering.grouping import radius_of
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import default_jobs
 from indexer.matching.rule import MatchRule
+from indexer.model import own_files
 
 BEFORE = "clusters-before"
 MEMORY = 2 << 30

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import own_files
 from indexer.batch.arrow import (
     arrow,
     column_of,
@@ -26,7 +25,7 @@ from indexer.batch.form import Form, cluster_schema, read_footer, writer, writte
 from indexer.batch.reading import CLUSTERS, batches_of, older_clusters
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.core_sketch import cluster_ids
-from indexer.model import CLUSTER_ID_LENGTH
+from indexer.model import CLUSTER_ID_LENGTH, own_files
 from indexer.schemes.base import Positions
 
 _SHOWN = 10

@@ -10,11 +10,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
-from indexer import own_files
 from indexer.batch.arrow import parquet
 from indexer.batch.form import read_footer
 from indexer.errors import UsageError
 from indexer.ingest.remote import is_remote
+from indexer.model import own_files
 from indexer.model.paths import path_of_printable
 from indexer.text.counts import counted
 

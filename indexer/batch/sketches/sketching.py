@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from indexer import own_files
 from indexer.batch.arrow import arrow, compute, parquet, scalar
 from indexer.batch.form import Form, Making, form_of, read_footer, sketch_schema, writer, written_footer
 from indexer.batch.sketches.documents import Place, documents_of, reads_columns
@@ -27,7 +26,7 @@ from indexer.ingest.readers.base import BadEntry, ReaderOptions
 from indexer.ingest.readers.tables import Parquet, parquet_file
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Sources, UnreadableError
-from indexer.model import Record, Ref
+from indexer.model import Record, Ref, own_files
 from indexer.model.paths import printable_path
 
 # What is read at once, and what a group of rows has in a file of sketches.

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, get_args
 
 import click
 
+from indexer.cli.config import DEFAULT_STORE
 from indexer.cli.options.groups import Decorator, Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import say, shown_store
-from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.library.options import Content, Extraction, Extractor, Format, WorkerLimits
 from indexer.text.remarks import in_json, note

@@ -6,7 +6,7 @@ import re
 import shlex
 from contextvars import ContextVar
 
-from indexer.config import DEFAULT_STORE
+from indexer.cli.config import DEFAULT_STORE
 from indexer.text.hiding import shown_name
 
 _named: ContextVar[str] = ContextVar("named", default=DEFAULT_STORE)

@@ -14,9 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from indexer import own_files
 from indexer.errors import StoreError, UsageError
-from indexer.model import SIMHASH_DOC, Failure, Record, Ref, Sketch
+from indexer.model import SIMHASH_DOC, Failure, Record, Ref, Sketch, own_files
 from indexer.model.chunking import chunks
 from indexer.model.paths import MovableFolder
 from indexer.model.times import in_order

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from indexer.library.opening import open_store
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
-from indexer.opening import open_store
 from tests.engines.annotated import annotate, fill, neardup, prose, sources, write
 from tests.engines.servers import Server
 

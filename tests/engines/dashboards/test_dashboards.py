@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from indexer.clustering.stored import stored_clusters
+from indexer.library.opening import open_store
 from indexer.model import size_class
-from indexer.opening import open_store
 from tests.engines import downloads
 from tests.engines.dashboards.dashboard_library import SIZES, failures, fill, records
 from tests.engines.dashboards.dashboard_requests import Panels, counts

@@ -13,8 +13,8 @@ import indexer
 from indexer.clustering.prune import Pruning
 from indexer.engine.index import files
 from indexer.errors import StoreError, UsageError
+from indexer.library.opening import open_store
 from indexer.model import Ref
-from indexer.opening import open_store
 from tests.cli.written import prose
 from tests.engines.annotated import annotate, fill, neardup, require_type, sources, write
 from tests.engines.servers import Server

@@ -15,11 +15,11 @@ from indexer.engine.setup.provision import Provision
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
+from indexer.library.opening import open_store
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
-from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.schemes.simhash import sketched
 from indexer.stores import PutStatus

@@ -15,8 +15,8 @@ from indexer.clustering.stored import stored_clusters
 from indexer.engine.index import files
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
+from indexer.library.opening import open_store
 from indexer.matching.rule import parse_rule
-from indexer.opening import open_store
 from indexer.schemes import registry
 from tests.cli.written import prose
 from tests.engines.annotated import annotate, fill, neardup, owners, run, write

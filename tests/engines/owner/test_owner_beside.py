@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from indexer.ingest.indexing import store_info
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from tests.cli.written import prose
 from tests.engines.annotated import fill, neardup, run
 from tests.engines.owner.owned import alias_of, state

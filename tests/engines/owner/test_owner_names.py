@@ -11,7 +11,7 @@ import pytest
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
 from indexer.ingest.indexing import store_info
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.stores import PutStatus
 from tests.cli.written import prose
 from tests.engines.annotated import annotate, fill, left_by_removal, neardup, run, sources, write

@@ -9,7 +9,7 @@ import pytest
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
 from indexer.errors import StoreError
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.schemes import registry
 from indexer.stores import PutStatus
 from tests.cli.written import prose

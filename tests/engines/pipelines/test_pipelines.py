@@ -16,8 +16,8 @@ import pytest
 from indexer.engine.setup.pipelines import rules, sketch_form
 from indexer.extract import Options
 from indexer.ingest.indexing import store_info
+from indexer.library.opening import open_store
 from indexer.model import Fingerprint
-from indexer.opening import open_store
 from indexer.schemes import registry, simhash
 from indexer.stores.digests import source_digest
 from tests.cli.written import changed, prose

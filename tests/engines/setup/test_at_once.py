@@ -17,7 +17,7 @@ from indexer.engine.index.relaxed import relax
 from indexer.engine.store.store import open_search_store
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from tests.engines.proxy import Proxy

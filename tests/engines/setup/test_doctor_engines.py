@@ -12,8 +12,8 @@ import pytest
 
 from indexer.engine.index import files
 from indexer.ingest.indexing import store_info
+from indexer.library.opening import open_store
 from indexer.matching.kept import schemes_of_new
-from indexer.opening import open_store
 from tests import warm
 from tests.engines.servers import Server
 from tests.engines.setup.index_settings import loading

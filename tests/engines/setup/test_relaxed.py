@@ -15,7 +15,7 @@ from indexer.engine.index.relaxed import write_index
 from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from tests.engines.servers import OpenSearch, Server
 from tests.engines.setup.index_settings import DOWN, NOT_SET, OWN_META, loading, settings
 from tests.stores.made import INFO, put, record

@@ -9,8 +9,8 @@ import pytest
 
 from indexer.engine.index.files import new_index
 from indexer.engine.store.landings import Landings
+from indexer.library.opening import open_store
 from indexer.model import Record, Ref
-from indexer.opening import open_store
 from indexer.stores import PutStatus
 from tests.engines.servers import OpenSearch, Server
 from tests.stores.made import INFO, put, record

@@ -16,8 +16,8 @@ from indexer.engine.index.bodies import MAPPING_VERSION
 from indexer.engine.index.files import properties
 from indexer.engine.setup.provision import Provision
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
+from indexer.library.opening import open_store
 from indexer.model import Ref
-from indexer.opening import open_store
 from indexer.stores.base import PutStatus
 from tests import warm
 from tests.cli.written import prose

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from indexer.errors import StoreError
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from tests.cli.written import prose
 from tests.engines import downloads
 from tests.engines.annotated import DOCUMENTS, annotate, fill, near, neardup, owners, sources
@@ -28,7 +28,7 @@ sys.path[:0] = sys.argv[2:]
 import elasticsearch
 from asked import counts_with_keys
 from made import INFO, put, record
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
 with open_store(sys.argv[1], create=INFO) as store:
     put(store, record("a", 1), record("b", 1))
@@ -111,7 +111,7 @@ def test_a_plain_installation_brings_the_client_of_elasticsearch() -> None:
 
 def test_a_missing_client_is_named_by_its_extra(tmp_path: Path) -> None:
     (tmp_path / "opensearchpy.py").write_text("raise ImportError('not installed')")
-    code = "import sys; sys.path[:0] = [sys.argv[2]]\nfrom indexer.opening import open_store\nopen_store(sys.argv[1])"
+    code = "import sys; sys.path[:0] = [sys.argv[2]]\nfrom indexer import open_store\nopen_store(sys.argv[1])"
     done = subprocess.run(
         [sys.executable, "-c", code, "opensearch+http://127.0.0.1:9/x", str(tmp_path)], capture_output=True, text=True
     )

@@ -12,8 +12,8 @@ import pytest
 
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
+from indexer.library.opening import open_store
 from indexer.model import Ref, own_cluster_id
-from indexer.opening import open_store
 from indexer.stores import Store
 from tests.clustered import cluster_store
 from tests.engines.servers import Server

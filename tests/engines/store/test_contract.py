@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from indexer.engine.store.store import SearchStore
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.stores import Store, StoreInfo
 from tests.engines.servers import Server
 from tests.stores.contract import INFO, StoreContract

@@ -14,8 +14,8 @@ from indexer.errors import StoreError
 from indexer.ingest.dead_letters import DeadLetters, letters_path
 from indexer.ingest.indexing import store_info
 from indexer.ingest.readers import JSON_LINES, FileEntry, ReaderOptions
+from indexer.library.opening import open_store
 from indexer.model import REASON_KEY
-from indexer.opening import open_store
 from tests.engines.servers import Server
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from indexer.clustering.stored import stored_clusters
+from indexer.library.opening import open_store
 from indexer.model import Record
-from indexer.opening import open_store
 from indexer.stores import Store
 from tests.clustered import arrivals_of, cluster_store
 from tests.engines.servers import Server

@@ -10,15 +10,15 @@ import pytest
 from indexer.clustering.clusters import cluster
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
+from indexer.library.opening import open_store
 from indexer.matching.lookups import lookup
 from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref
-from indexer.opening import open_store
 from indexer.schemes import registry
+from indexer.schemes.testing import document
 from indexer.stores import Store
-from indexer.testing import document
 from tests.engines.servers import Server
 
 # More keys than an engine takes terms in one clause.

@@ -16,12 +16,12 @@ from indexer.engine.setup.provision import Provision
 from indexer.errors import UsageError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
+from indexer.library.opening import open_store
 from indexer.matching.lookups import lookup
 from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref
-from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores import Store

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from indexer.cli import main
+from indexer.library.opening import open_store
 from indexer.model import Failure, Ref
-from indexer.opening import open_store
 from tests.engines.servers import Server
 from tests.stores.made import INFO, cluster, put, record
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from indexer.engine.index.sketches import scheme_in
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.schemes import registry
 from tests.cli.written import changed, prose
 from tests.engines.annotated import annotate, fill, neardup, run

@@ -15,8 +15,8 @@ from indexer.extract.base import Extracted
 from indexer.ingest.indexing import store_info
 from indexer.ingest.outcomes import record_of
 from indexer.ingest.sketching import sketch_document
+from indexer.library.opening import open_store
 from indexer.model import SIMHASH_DOC, Document, Record, Ref
-from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.stores import Store
 from indexer.stores.sketches import Found, Probe

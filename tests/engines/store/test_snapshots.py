@@ -17,7 +17,7 @@ from indexer.engine.client.snapshots import Snapshot
 from indexer.engine.index.bodies import is_record
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from tests.engines import proxy as faults
 from tests.engines.proxy import Proxy
 from tests.engines.servers import Server

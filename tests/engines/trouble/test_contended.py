@@ -12,7 +12,7 @@ from http.client import HTTPConnection
 import pytest
 
 from indexer.cli import main
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from tests.engines import proxy as faults
 from tests.engines.proxy import Proxy
 from tests.engines.servers import Server

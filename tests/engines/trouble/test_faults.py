@@ -23,9 +23,9 @@ from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
+from indexer.library.opening import open_store
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref
-from indexer.opening import open_store
 from indexer.stores import PutStatus
 from tests.engines import proxy as faults
 from tests.engines.certificates import Authority
@@ -274,7 +274,7 @@ def test_the_disk_watermarks_block_is_waited_for(server: Server, index_name: str
 WRITER = """
 import sys
 from made import INFO, record
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 with open_store(sys.argv[1], create=INFO) as store:
     for result in store.put(record(f"{number:06d}", number) for number in range(int(sys.argv[2]))):
         print(result.ref.id, result.status.value, flush=True)

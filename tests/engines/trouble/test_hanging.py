@@ -20,8 +20,8 @@ from indexer.engine.client.connection import connect
 from indexer.engine.client.retries import RetryPolicy
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
+from indexer.library.opening import open_store
 from indexer.matching.rule import parse_rule
-from indexer.opening import open_store
 from tests.cli.written import prose
 from tests.engines import proxy as faults
 from tests.engines.annotated import fill, neardup

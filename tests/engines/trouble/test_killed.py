@@ -15,7 +15,7 @@ import pytest
 
 from indexer.clustering.assign import is_alone
 from indexer.clustering.stored import stored_clusters
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from indexer.stores import Store
 from tests.cli.written import changed, prose
 from tests.clustered import cluster_store

@@ -20,8 +20,8 @@ from indexer.engine.index.relaxed import RELAXED
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError, UsageError
+from indexer.library.opening import open_store
 from indexer.model import Failure, Ref
-from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
 from tests.engines.certificates import Authority
 from tests.engines.fleet import running

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.readers import BadEntry, FileEntry
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
-from indexer.opening import open_store
+from indexer.library.opening import open_store
+from indexer.matching.evaluation.documents import read_texts
 from tests.ingest.readers.archived import ARCHIVES, entries, tarred, zipped
 
 WORDS = [" ".join(f"w{number}x{place}" for place in range(30)) for number in range(8)]

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.errors import UsageError
-from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.readers import BadEntry, ColumnNames, FileEntry, ReaderOptions, base, reader_of
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
-from indexer.opening import open_store
+from indexer.library.opening import open_store
+from indexer.matching.evaluation.documents import read_texts
 
 
 def entries(name: str, data: bytes, limit: int = 10_000, **columns: Any) -> list[FileEntry | BadEntry]:

@@ -21,7 +21,7 @@ from indexer.ingest.outcomes import read, texts
 from indexer.ingest.readers import BadEntry, ColumnNames, FileEntry, ReaderOptions, base, reader_of, warc
 from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
-from indexer.opening import open_store
+from indexer.library.opening import open_store
 from tests.cli.written import pdf
 from tests.ingest.readers.archived import ARCHIVES
 from tests.ingest.readers.archived import entries as in_archive

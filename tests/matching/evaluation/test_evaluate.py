@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import UsageError
-from indexer.evaluation.documents import placed, read_truth
-from indexer.evaluation.figures import plain_figures
-from indexer.evaluation.judging import BANDS, Evaluation, Truth, candidates, evaluate, read_rule
-from indexer.evaluation.showing import COLUMNS, heading, picture, rows
+from indexer.matching.evaluation.documents import placed, read_truth
+from indexer.matching.evaluation.figures import plain_figures
+from indexer.matching.evaluation.judging import BANDS, Evaluation, Truth, candidates, evaluate, read_rule
+from indexer.matching.evaluation.showing import COLUMNS, heading, picture, rows
 from indexer.matching.measures.exact import jaccard_pairs, shingle_sets
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import Sketch

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core
-from indexer.evaluation.judging import PartFigures, candidates
+from indexer.matching.evaluation.judging import PartFigures, candidates
 from indexer.matching.measures.exact import SHINGLE, ShingleSets, shingle_sets
 from indexer.matching.rule import MatchRule
 from indexer.model import Sketch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from indexer.evaluation.judging import PartFigures, read_rule
-from indexer.evaluation.parts import LENGTHS, MISREAD, measure_parts
-from indexer.testing import document
+from indexer.matching.evaluation.judging import PartFigures, read_rule
+from indexer.matching.evaluation.parts import LENGTHS, MISREAD, measure_parts
+from indexer.schemes.testing import document
 
 TEXTS = [document(seed, 1200) for seed in range(6)] + [document(seed, 150) for seed in range(20, 24)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from indexer.evaluation.judging import BANDS, Evaluation, PartFigures, Point, Result
+from indexer.matching.evaluation.judging import BANDS, Evaluation, PartFigures, Point, Result
 from indexer.matching.rule import Finder
 
 

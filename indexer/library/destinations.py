@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from indexer.errors import NoStoreError
+from indexer.library.opening import open_store
 from indexer.model.paths import store_file
 from indexer.model.times import Refresh
-from indexer.opening import open_store
 from indexer.stores import StoreInfo
 from indexer.stores.loading import LoadedStore, RecordDestination
 

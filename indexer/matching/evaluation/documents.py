@@ -12,14 +12,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from indexer import own_files
 from indexer.errors import UsageError
-from indexer.evaluation.judging import Truth
 from indexer.extract.base import Failed, Item, Limits, Options
 from indexer.ingest.outcomes import RunCounts, read, texts
 from indexer.ingest.readers import reader_of
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
-from indexer.model import Record
+from indexer.matching.evaluation.judging import Truth
+from indexer.model import Record, own_files
 from indexer.model.paths import printable_path
 from indexer.stores.base import Store
 from indexer.text.counts import counted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from indexer.evaluation.figures import plain_figures
-from indexer.evaluation.judging import BANDS, Evaluation, Judged, Point
+from indexer.matching.evaluation.figures import plain_figures
+from indexer.matching.evaluation.judging import BANDS, Evaluation, Judged, Point
 from indexer.text.counts import counted
 
 COLUMNS = (
