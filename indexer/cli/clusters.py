@@ -314,7 +314,7 @@ prune_options = Group(
 Examples:
   neardup prune --dry-run   list what repeats another document
   neardup prune             mark it: annotation duplicate_of
-  neardup prune --delete    delete it, after the question
+  neardup prune --delete    delete it, after asking
   neardup prune --identical --delete
 
 Run "neardup cluster" first. It chooses what to keep in the order of --canonical: no two documents that stay are near,

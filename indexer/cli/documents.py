@@ -164,7 +164,7 @@ Examples:
 The files themselves stay. In a search engine, a document with fields other than neardup's belongs to its owner: it
 stays, and only loses neardup's.
 
---copies-of lists each copy with its difference, and what is not deleted: owner's documents, files that are still
+--copies-of lists each copy with its difference, and what is not deleted: owners' documents, files that are still
 there, and how many documents could not be compared. Run it with --dry-run first; without, it asks for confirmation. A
 text that is only quoted in a longer document is no copy of it.
 
@@ -300,7 +300,7 @@ With --format prometheus the answer is metrics in Prometheus's text format, for 
     type=click.Choice(["text", "json", "prometheus"]),
     default="text",
     show_default=True,
-    help="How to answer.",
+    help="The form of the answer.",
 )
 @click.option("--json", cls=Related, setting="form", is_flag=True, help="Answer in JSON.")
 def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool) -> None:  # noqa: A002

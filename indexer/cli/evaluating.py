@@ -100,6 +100,7 @@ measuring_options = Group(
         "of their letters misread, and measure which of them each rule finds.",
     ),
     click.option("--picture", type=A_PATH, metavar="FILE", help="Plot precision over recall to FILE, as SVG."),
+    title="What is measured",
 )
 
 

@@ -72,6 +72,7 @@ walk_options = Group(
         "digest of its content. JSON lines have their own.",
     ),
     column_options,
+    title="Which files are read",
 )
 
 
@@ -110,6 +111,7 @@ loading_options = Group(
     click.option("--no-create", is_flag=True, help="End with exit code 3 if there is no store, instead of making it."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
     click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and change nothing."),
+    title="Writing, and what fails",
 )
 
 
@@ -278,7 +280,7 @@ Examples:
 def failures(store: str, reason: str | None, json: bool) -> None:
     """List the documents that could not be indexed: reason, id, and what was wrong.
 
-    What is stored since, or gone from a file or folder that was read again, is not listed.
+    A document that has been stored since, or is gone from a file or folder that was read again, is not listed.
     """
     with opened_collection(store, read_only=True) as source:
         for failure in source.iter_failures(reason=reason):

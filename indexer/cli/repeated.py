@@ -214,7 +214,7 @@ def _percent(share: float) -> str:
 
 def _show_passage(passage: Passage) -> None:
     origins = f"{counted(passage.documents, 'document')} of {counted(passage.origins, 'origin')}"
-    longer = f", up to {passage.longest:,} in fewer" if passage.longest > passage.words else ""
+    longer = f" (up to {passage.longest:,} in fewer documents)" if passage.longest > passage.words else ""
     kind = "; boilerplate" if passage.boilerplate else ""
     answer(f"{counted(passage.words, 'word')}{longer}, in {origins}{kind}; first in {passage.first}")
     answer("    " + beginning(passage.text, _LETTERS))

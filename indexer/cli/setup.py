@@ -46,6 +46,7 @@ new_index_options = Group(
         help="What counts as the text of HTML; the same for all documents of a store.",
     ),
     schemes_of_new_option(not_with=["remove", "repair"]),
+    title="A new index",
 )
 
 
@@ -83,6 +84,7 @@ pipeline_options = Group(
         type=_KINDS,
         help="Make this the index's final pipeline; an existing one is never replaced.",
     ),
+    title="Ingest pipelines",
 )
 
 

@@ -74,6 +74,7 @@ OWN = {
         "--limit": "what is shown",
         "--verify-in-engine": "where it is verified; refused by what is said of a store file, and of other rules",
     },
+    "compare": {"--passages": "what is shown"},
     "hash": {"--text": "what is read"},
     "passages": {
         "--words": "what is found",
@@ -98,6 +99,7 @@ OWN = {
     "evaluate": {
         "--schemes": "what is measured",
         "--documents": "on what",
+        "--parts": "what is measured",
         "--picture": "a file",
         "--field": "which text is read again; refused for documents of no store",
     },

@@ -51,6 +51,7 @@ writing_options = Group(
         show_default=True,
         help="With --min-origins, whether documents of no cluster stay.",
     ),
+    title="What is written",
 )
 
 

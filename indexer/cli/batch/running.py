@@ -24,6 +24,7 @@ running_options = Group(
         metavar="URL",
         help="Where Spark runs, as in spark://host:7077 or local[4]; otherwise as spark-submit or its settings say.",
     ),
+    title="Where the work is done",
 )
 
 spread_options = Group(
@@ -55,4 +56,5 @@ spread_options = Group(
         help="How many documents that may be near each other one task of Spark may compare, in four times the size of "
         "their sketches; what more of them have in common is compared key by key first.  [default: 1,000,000]",
     ),
+    title="Where the work is done",
 )

@@ -30,6 +30,16 @@ class Answering(click.Command):
         """The classes of its answers, each with its heading."""
         return [(heading, _class(name)) for heading, name in self._forms.items()]
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options: those of no title first, then those of each group below its title."""
+        titled: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
+                titled.setdefault(vars(parameter).get("title", "Options"), []).append(record)
+        for title, records in titled.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the epilog, and the members of the answers."""
         super().format_epilog(ctx, formatter)

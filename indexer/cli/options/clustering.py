@@ -42,6 +42,7 @@ cluster_options = Group(
         metavar="GLOB",
         help="With --canonical source: preferred paths or URLs; can be repeated, the best first.",
     ),
+    title="Clusters",
 )
 
 
@@ -66,4 +67,5 @@ arrival_options = Group(
     match_option,
     distance_option,
     cluster_options,
+    title="Near-duplicates of documents that arrive",
 )

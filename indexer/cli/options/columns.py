@@ -31,4 +31,5 @@ column_options = Group(
         metavar="NAME",
         help="The field or column with the title.  [default: title]",
     ),
+    title="Fields of lines and rows",
 )

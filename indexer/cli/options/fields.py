@@ -21,4 +21,5 @@ field_options = Group(
         "--html", cls=Related, goes_with=["field"], is_flag=True, help="The fields hold HTML, whose text is extracted."
     ),
     column_options,
+    title="Texts that are read again",
 )

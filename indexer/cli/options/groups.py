@@ -21,11 +21,12 @@ class Group:
     """A decorator that adds options to a command, and gives it their values as one object of a dataclass.
 
     The object comes as the parameter that is annotated with the dataclass. Each option fills the field of its name; a
-    group among `options` fills the field that is annotated with its dataclass. Raises TypeError where there is no such
-    parameter or field, and where a field has no option.
+    group among `options` fills the field that is annotated with its dataclass. The help lists the options under the
+    `title`, those of a group among them that has one under its own. Raises TypeError where there is no such parameter
+    or field, and where a field has no option.
     """
 
-    def __init__(self, kind: type, *options: Decorator) -> None:
+    def __init__(self, kind: type, *options: Decorator, title: str = "") -> None:
         def made(**values: object) -> object:
             return kind(**values)
 
@@ -36,6 +37,8 @@ class Group:
         self.kind = kind
         # click adds each parameter at the end, the first one last.
         self.parameters: tuple[click.Parameter, ...] = tuple(reversed(getattr(wrapped, "__click_params__", [])))
+        for parameter in self.parameters if title else ():
+            vars(parameter).setdefault("title", title)
         self._made = wrapped
         self._require_complete(made.__annotations__)
 

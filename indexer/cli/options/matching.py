@@ -25,9 +25,9 @@ match_option = click.option(
     goes_with=["cluster", "skip_duplicates"],
     setting="rule",
     metavar="RULE",
-    help="What counts as near, for example simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6 "
-    "(found by the first, verified by the second); default is the rule of a new store, found by simhash or "
-    "minhash and verified by minhash.  [default: the store's own rule: default, or simhash-doc@3bits in a lean store]",
+    help="The rule for what counts as near: default, which finds by simhash or minhash and verifies by minhash; or one "
+    "such as simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6, which finds by the first scheme and "
+    "verifies by the second.  [default: default; simhash-doc@3bits in a store with simhash-doc alone]",
 )
 distance_option = click.option(
     "-k",
@@ -121,6 +121,7 @@ match_options = Group(
         is_flag=True,
         help="Explain what is looked up, what that guarantees, and what it is expected to miss.",
     ),
+    title="What counts as near",
 )
 
 

@@ -42,4 +42,5 @@ fingerprint_options = Group(
         "schemes for later runs. neardup schemes lists all schemes.",
     ),
     schemes_of_new_option(),
+    title="Fingerprints",
 )

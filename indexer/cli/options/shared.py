@@ -131,6 +131,7 @@ extraction_options = Group(
         show_default=True,
         help="The largest document, and the longest line of JSON lines, to read.",
     ),
+    title="How documents are read",
 )
 
 jobs_option = click.option(
@@ -192,7 +193,7 @@ refresh_option = click.option(
     type=click.Choice(["wait", "none", "true"]),
     default="wait",
     show_default=True,
-    help="In a search engine: when written documents can be found: when the command ends (wait), also after each "
+    help="In a search engine, when written documents can be found: when the command ends (wait), also after each "
     "batch (true), or when the index refreshes itself (none).",
 )
 

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 import click
 
 GROUPS = {
-    "Start here": ("index", "similar", "cluster", "report", "completion"),
+    "Start here": ("index", "similar", "cluster", "report"),
     "Ask": ("compare", "diff", "history", "pairs", "passages", "show", "hash", "stats", "failures", "doctor"),
     "Act": ("prune", "delete"),
     "Without a store": ("batch",),
     "Engines": ("setup", "annotate"),
     "Measure": ("evaluate", "schemes", "corpus"),
+    "Shell": ("completion",),
 }
 
 
