@@ -88,7 +88,6 @@ OWN = {
         "--identical": "what is named",
     },
     "report": {
-        "--passages": "what is shown",
         "--output": "where it is written",
         "--format": "its form",
         "--clusters": "what is shown",
@@ -134,7 +133,6 @@ OWN = {
     },
     "batch filter": {
         "--clusters": "what is kept",
-        "--passages": "what is written",
         "--tag": "what is written",
         "--min-origins": "what is written",
         "--unverified": "whether a simhash alone decides",

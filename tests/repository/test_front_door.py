@@ -35,6 +35,7 @@ CALLS: dict[str, tuple[Callable[..., object] | type, ...]] = {
     "diff": (Collection.diff, comparing.diff),
     "evaluate": (Collection.evaluate, evaluating.evaluate, evaluating.read_truth, evaluating.Evaluated.save_picture),
     "show": (Collection.get,),
+    "history": (Collection.history,),
     "delete": (Collection.delete, Collection.delete_copies, RuleRequest),
     "stats": (Collection.stats, Collection.metrics),
     "doctor": (examining.examine,),
@@ -59,6 +60,7 @@ RENAMED = {
     ("index", "no_create"): "create",
     # A program asks for the sources of a run, and lists them.
     ("index", "dry_run"): "sources",
+    ("history", "no_changes"): "changes",
     ("similar", "hash_"): "hashes",
     ("similar", "identities"): "ids",
     **{("similar", f"{name}_field"): "fields" for name in ("text", "id", "title")},
