@@ -149,7 +149,7 @@ Examples:
 
 A and B are files, or ids of stored documents, whose files are read again; "id:ID" is always an id. - is standard
 input. On a terminal, removed words are red and struck through, added ones green and underlined; in a pipe, or if
-NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out. Of a part and a much
+NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out. Of a part and a
 longer text that holds it, as a chapter and its book, the part is compared with its place there.
 """,
 )

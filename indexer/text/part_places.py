@@ -1,4 +1,4 @@
-"""The place of a text in a much longer one that holds it."""
+"""The place of a text in a longer one that holds it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from indexer.text.excerpts import Readable
 from indexer.text.passages import Alignable, CommonPassage, Span, common_passages
 
 # A part: so much of it stands in the whole at one place, and it is no more of the whole than that.
-_OF_PART, _OF_WHOLE = 0.6, 1 / 3
+_OF_PART, _OF_WHOLE = 0.6, 0.5
 # A place is so many times as long as the part at most, and has so much of what the two have in common.
 _LONGER, _AT_ONE_PLACE = 1.5, 0.9
 # So many signs behind the last word are compared with it.
@@ -34,7 +34,7 @@ def part_difference(left: Readable, right: Readable, *, limit: int = MAX_WORDS) 
 
 
 def part_place(part: Alignable, whole: Alignable) -> Span | None:
-    """The place in a much longer text where most of a part stands; None where it does not stand in one place there.
+    """The place in a text of twice the words or more where most of a part stands; None where that is not one place.
 
     Where it stands in several, the one that has most of it. Raises what `common_passages` raises.
     """
