@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from indexer.errors import NotFoundError
 from indexer.extract.base import Content, Extractor, Format, Options
+from indexer.ingest.digests import content_id, source_digest
 from indexer.ingest.naming import container_of, possible_ids
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.remote import is_remote
@@ -22,7 +23,6 @@ from indexer.model import Record, name_of
 from indexer.model.chunking import chunks_by_size
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
-from indexer.stores.digests import content_id, source_digest
 from indexer.stores.texts import StoredText, TextFields, document_of
 
 CHANGED = "changed"

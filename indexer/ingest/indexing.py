@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, Format, Item, Limits, Options
+from indexer.ingest.digests import content_id, source_digest
 from indexer.ingest.failures import DUPLICATE, KnownFailures
 from indexer.ingest.outcomes import DuplicateFilter, LeftOutRepeats, RunCounts, is_short, read_one, record_of
 from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
@@ -22,7 +23,6 @@ from indexer.model.paths import path_of_printable
 from indexer.model.release import VERSION
 from indexer.model.times import now
 from indexer.stores.base import PutResult
-from indexer.stores.digests import content_id, source_digest
 from indexer.versions.declared import DECLARED, with_declared
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from indexer.errors import NotFoundError
+from indexer.ingest.digests import content_id
 from indexer.ingest.from_store import id_hash, ids_of, mark_of, marks_of
 from indexer.ingest.readers import JSON_LINES, reader_of
 from indexer.ingest.readers.compression import buffered, decompressed
@@ -23,7 +24,6 @@ from indexer.ingest.sources import (
 from indexer.model import Record
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
-from indexer.stores.digests import content_id
 
 
 class StoredParts:

@@ -10,6 +10,7 @@ from typing import cast, get_args
 from indexer.clustering.memory import remembered
 from indexer.errors import IncompatibleStoreError, NeardupError, StoreError
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extractor, Failed, Format, Limits, Options
+from indexer.ingest.digests import source_digest
 from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import store_info
 from indexer.ingest.outcomes import read_one
@@ -23,7 +24,6 @@ from indexer.model.release import VERSION
 from indexer.model.times import to_the_second
 from indexer.schemes import simhash
 from indexer.stores import Store
-from indexer.stores.digests import source_digest
 from indexer.stores.findings import Finding
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from indexer.extract.base import Failed, Limits, Options
+from indexer.ingest.digests import content_id
 from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.outcomes import read
@@ -20,7 +21,6 @@ from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.library.opening import open_store
 from indexer.matching.evaluation.documents import named_inputs, read_texts
 from indexer.stores import Store
-from indexer.stores.digests import content_id
 
 LIMIT = 1_000_000
 

@@ -18,12 +18,12 @@ from indexer.clustering.clusters import cluster
 from indexer.errors import IncompatibleStoreError
 from indexer.extract.base import Limits, Options
 from indexer.ingest import indexing, run
+from indexer.ingest.digests import source_digest
 from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
 from indexer.ingest.sources import Input, Rejected
 from indexer.library.opening import open_store
 from indexer.model import SIMHASH_DOC, Ref
 from indexer.stores import PutResult, Store
-from indexer.stores.digests import source_digest
 from indexer.stores.sqlite.rows import StoredRow
 from indexer.stores.sqlite.store import SqliteStore
 

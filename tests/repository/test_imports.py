@@ -33,7 +33,7 @@ LAYERS = [
 STORE_LAYERS = [
     {"findings", "sketches", "texts"},
     {"base"},
-    {"digests", "loading", "schemes", "sqlite"},
+    {"loading", "schemes", "sqlite"},
     {"__init__"},
 ]
 ENGINE_LAYERS = [

@@ -31,6 +31,7 @@ from indexer.core_sketch import DIGEST_BYTES, is_clean, text_digests
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line
+from indexer.ingest.digests import digest_rules, source_digest
 from indexer.ingest.direct import ENGINE, LONGEST, Direct, is_blank
 from indexer.ingest.outcomes import AtHand, record_of
 from indexer.ingest.sketching import sketch_columns
@@ -38,7 +39,6 @@ from indexer.ingest.sources import Input
 from indexer.model import Record, Ref
 from indexer.model.joined import Joined
 from indexer.schemes.simhash import values_of
-from indexer.stores.digests import digest_rules, source_digest
 
 # Bytes that hold all that first_line() looks at.
 _TITLE_FROM = 4 * 2000

@@ -20,6 +20,7 @@ from indexer.engine.index.mapping import Mappings, named
 from indexer.engine.index.source_fields import BOM, text_at
 from indexer.errors import StoreError
 from indexer.extract.base import Extracted, Failed, Item, Options
+from indexer.ingest.digests import source_digest
 from indexer.ingest.indexing import store_info
 from indexer.ingest.outcomes import RunCounts, record_of
 from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
@@ -28,7 +29,6 @@ from indexer.model import Failure, Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.times import now
 from indexer.stores import StoreInfo
-from indexer.stores.digests import source_digest
 from indexer.stores.schemes import require_exactly
 from indexer.versions.declared import with_declared
 

@@ -16,11 +16,11 @@ from indexer.engine.index.texts import OWN, notes_with
 from indexer.engine.setup.provision import SetupStep, put_new
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
+from indexer.ingest.digests import digest_rules
 from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC
 from indexer.schemes import registry, simhash
 from indexer.schemes.minhash import KEEP, Minhash
 from indexer.stores import StoreInfo
-from indexer.stores.digests import digest_rules
 from indexer.stores.texts import TextFields
 
 KINDS = ("keys", "simhash")

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import place_of
 from indexer.engine.index.bodies import DIGEST, both, is_record, packed_digest
-from indexer.engine.index.nested import unreached
+from indexer.engine.index.mapping import Mappings
 from indexer.engine.store.lookup import PAGE, RECORDS_PAGE, StorePart, is_unicode
 from indexer.errors import UsageError
 from indexer.model import Record, Ref, readings_of
 from indexer.model.chunking import chunks
 from indexer.model.refs import ref_order
+
+# How engines write that a nested object is part of the document too.
+_ON = (True, "true")
+# Quoted words and regular expressions hold no names of fields.
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|/(?:\\.|[^/\\])*/')
+_NAME = re.compile(r"(?:^|[\s(+\-!])((?:\\.|[^\s:\"()\\])+):")
+_EXISTS = re.compile(r"_exists_:\s*((?:\\.|[^\s:\"()\\])+)")
 
 
 class FindPart(StorePart):
@@ -110,3 +119,24 @@ def parser_reason(text: str, query: str) -> str:
     """The objection of the engines' parser to a query, without names of classes and the list of what it expected."""
     _, marker, rest = text.partition(f"Cannot parse '{query}': ")
     return (rest if marker else text).partition("\n")[0].partition("; nested:")[0][:300].strip()
+
+
+def unreached(mappings: Mappings, query: str) -> list[str]:
+    """The fields that a query string names and never reaches, in a nested object of one of these mappings, sorted.
+
+    Engines keep nested objects as documents of their own.
+    """
+    plain = _QUOTED.sub('""', query)
+    names = {re.sub(r"\\(.)", r"\1", found.lstrip("+-!")) for found in (*_NAME.findall(plain), *_EXISTS.findall(plain))}
+    nested = {path for one in mappings.values() for path in _nested(one.raw)}
+    return sorted(name for name in names if any(f"{name}.".startswith(f"{path}.") for path in nested))
+
+
+def _nested(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, field in mapping.get("properties", {}).items():
+        path = prefix + name
+        if field.get("type") != "nested":
+            yield from _nested(field, f"{path}.")
+        # Their fields can be those of the document too.
+        elif field.get("include_in_root") not in _ON and field.get("include_in_parent") not in _ON:
+            yield path

@@ -15,11 +15,11 @@ import pytest
 
 from indexer.engine.setup.pipelines import rules, sketch_form
 from indexer.extract import Options
+from indexer.ingest.digests import source_digest
 from indexer.ingest.indexing import store_info
 from indexer.library.opening import open_store
 from indexer.model import Fingerprint
 from indexer.schemes import registry, simhash
-from indexer.stores.digests import source_digest
 from tests.cli.written import changed, prose
 from tests.engines.pipelines.pipelined import (
     MINHASH,
