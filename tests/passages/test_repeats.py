@@ -15,6 +15,9 @@ from indexer import core
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract import extract
 from indexer.passages import repeats, spilled
+from indexer.passages.counting import repeated_words
+from indexer.passages.listing import listed
+from indexer.passages.maximal import maximal_passages
 from tests.passages import runs_oracle
 
 
@@ -63,10 +66,23 @@ def test_one_word_said_very_often_is_one_passage() -> None:
 
 
 def test_pages_that_are_all_the_same_cost_their_number() -> None:
-    page = np.arange(300, dtype=np.uint64)
-    made = runs_oracle.repeats_of([page] * 20_000, 50)
+    page = np.arange(60, dtype=np.uint64)
+    made = runs_oracle.repeats_of([page] * 100_000, 50)
     assert made.starts.tolist() == [0]
-    assert made.copies[0] == 20_000
+    assert made.copies[0] == 100_000
+
+
+@pytest.mark.parametrize("pages", [1_000, 16_000])
+def test_a_passage_in_every_page_costs_their_number(pages: int) -> None:
+    """What is kept of it is a place for each page, and neither a look at nor a note of each pair."""
+    licence = np.arange(60, dtype=np.uint64)
+    own = np.arange(1000, 1000 + pages * 20, dtype=np.uint64).reshape(pages, 20)
+    made = runs_oracle.repeats_of([np.append(each, licence) for each in own], 50)
+    assert made.starts.size == made.kinds.size == pages
+    passages = maximal_passages(made)
+    assert (passages.words.tolist(), passages.documents.tolist(), passages.places.size) == ([60], [pages], pages)
+    assert listed(made, passages).passages.tolist() == [0]
+    assert int(repeated_words(made).sum()) == 60 * pages
 
 
 @pytest.mark.parametrize("words", [7, 100_001])
