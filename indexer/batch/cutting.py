@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,15 @@ from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.model import own_files
+from indexer.model.chunking import chunks
 from indexer.model.paths import printable_path
 from indexer.passages.cutting import Cutter, RepeatedSpan
 from indexer.passages.repeats import RepeatFinder
+from indexer.passages.windows import Hashes
 from indexer.text.counts import counted
 from indexer.text.words import words_of
 
-_CUT = arrow.schema(
+CUT = arrow.schema(
     [
         ("source", arrow.string()),
         ("row", arrow.int64()),
@@ -40,7 +42,7 @@ _CUT = arrow.schema(
         ("stands_in", arrow.string()),
     ]
 )
-_LISTED_AT_ONCE = 1 << 14
+_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +83,60 @@ def cut_file(out: str) -> str:
     return os.path.normpath(out) + ".passages.parquet"
 
 
-def cut_passages(paths: Sequence[str], asked: Cutting, out: str | None = None) -> PassagesCut:
+class WordsRead(NamedTuple):
+    """What is read of a row for its passages: the number of its part, its id and time, and its words' hashes."""
+
+    part: int
+    id: str
+    time: str | None
+    words: Hashes
+
+
+class PartCuts(NamedTuple):
+    """What to cut of a part of `documents` rows, by their numbers from 0 on.
+
+    `spans` are the words `begin` to `end - 1`, each with the id of the document where the first of them stand; rows in
+    `dropped` are left out.
+    """
+
+    documents: int
+    spans: Mapping[int, Sequence[tuple[int, int, str]]]
+    dropped: Set[int]
+
+
+@dataclass(frozen=True, slots=True)
+class CuttingSteps:
+    """The functions that read and write: in this process, or in tasks of Spark (`indexer.batch.spark.cutting.steps`).
+
+    `read` gives the rows of all parts in order, and `write` rows of the list of what was cut.
+    """
+
+    read: Callable[[Sequence[Part], Cutting], Iterator[WordsRead]]
+    write: Callable[[Sequence[tuple[Part, PartCuts]], Cutting, str], Iterator[Any]]
+
+
+def cut_passages(
+    paths: Sequence[str], asked: Cutting, out: str | None = None, *, steps: CuttingSteps | None = None
+) -> PassagesCut:
     """Count what documents repeat of others, and with `out` write them to that folder without it.
 
     The paths are files of Parquet and JSON lines, or folders of these, as `indexer.batch.filtering.keep` writes them:
     near-duplicates go first, so that passages stand in what is kept. Every word that is cut lies in so many words in a
     row that stand in a document before it, in what is left of that one. A row without a text stays as it is. What was
-    cut is listed in `cut_file(out)`: the characters of the text, and the id of the document where it stands.
+    cut is listed in `cut_file(out)`: the characters of the text, and the id of the document where it stands. `steps`
+    says what reads and writes, this process by default.
 
     Memory: that of `indexer.passages.repeats.RepeatFinder` and Cutter, ids and times of all documents, and 100 bytes
     for each piece that is cut. Raises UsageError for other files and an output inside of what is read, StoreError where
     something can't be read or written.
     """
-    begin = time.monotonic()
+    begin, steps = time.monotonic(), steps or CuttingSteps(read_words, write_cut)
     sources = Sources(list(paths), Selection(columns=asked.columns))
     parts = _parts(sources, paths, out)
-    plan = _Plan(parts, asked)
+    plan = _Plan(steps.read(parts, asked), len(parts), asked)
     done = plan.summary
     if out is not None:
-        _write(plan, out)
+        _write(steps.write(list(zip(parts, plan.cuts(), strict=True)), asked, out), out)
     done.files, done.seconds = len(parts), time.monotonic() - begin
     return done
 
@@ -124,15 +161,17 @@ def _parts(sources: Sources, paths: Sequence[str], out: str | None) -> list[Part
 class _Plan:
     """The pieces to cut of each document, by its number in the order in which documents are read."""
 
-    def __init__(self, parts: Sequence[Part], asked: Cutting) -> None:
-        self.parts, self.asked, self.summary = parts, asked, PassagesCut()
+    def __init__(self, rows: Iterable[WordsRead], parts: int, asked: Cutting) -> None:
+        self.asked, self.summary = asked, PassagesCut()
         self.spans: dict[int, list[RepeatedSpan]] = {}
         self.dropped: set[int] = set()
+        self._sizes = [0] * parts
         self._ids: list[Any] = []
         self._times: list[Any] = []
         with RepeatFinder(asked.words) as finder:
-            for part in parts:
-                self._read(part, finder)
+            for some in chunks(self._passed(rows, finder), _AT_ONCE):
+                self._ids.append(arrow.array([name for name, _ in some], arrow.large_string()))
+                self._times.append(arrow.array([moment for _, moment in some], arrow.large_string()))
             repeats = finder.find()
         counts = np.diff(repeats.offsets)
         self.summary.documents, self.summary.words = counts.size, int(counts.sum())
@@ -148,15 +187,25 @@ class _Plan:
         """The ids of all documents."""
         return arrow.chunked_array(self._ids, arrow.large_string())
 
-    def _read(self, part: Part, finder: RepeatFinder) -> None:
-        ids, times = list[str](), list[str | None]()
-        for row in _rows(part, self.asked):
-            text = row.text
-            finder.add(np.empty(0, dtype=np.uint64) if text is None else words_of(text, identifiers=False).hashes)
-            ids.append(row.id)
-            times.append(row.time)
-        self._ids.append(arrow.array(ids, arrow.large_string()))
-        self._times.append(arrow.array(times, arrow.large_string()))
+    def cuts(self) -> Iterator[PartCuts]:
+        """What to cut of each part."""
+        done = 0
+        for size in self._sizes:
+            inside = range(size)
+            spans = {
+                row: [(one.begin, one.end, self.ids[one.stands_in].as_py()) for one in self.spans[done + row]]
+                for row in inside
+                if done + row in self.spans
+            }
+            yield PartCuts(size, spans, {row for row in inside if done + row in self.dropped})
+            done += size
+
+    def _passed(self, rows: Iterable[WordsRead], finder: RepeatFinder) -> Iterator[tuple[str, str | None]]:
+        """The id and time of each, whose words the finder has got."""
+        for row in rows:
+            finder.add(row.words)
+            self._sizes[row.part] += 1
+            yield row.id, row.time
 
     def _order(self) -> Any:
         table = arrow.table({"time": arrow.chunked_array(self._times, arrow.large_string()), "id": self.ids})
@@ -174,6 +223,15 @@ class _Plan:
             self.dropped.add(document)
             done.dropped += 1
             done.dropped_words += words - gone
+
+
+def read_words(parts: Sequence[Part], asked: Cutting) -> Iterator[WordsRead]:
+    """The rows of parts in order, with the hashes of their words; none of what has no text."""
+    for number, part in enumerate(parts):
+        for row in _rows(part, asked):
+            none = np.empty(0, dtype=np.uint64)
+            words = none if row.text is None else words_of(row.text, identifiers=False).hashes
+            yield WordsRead(number, row.id, row.time, words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,70 +313,69 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
 
 
-def _write(plan: _Plan, out: str) -> None:
+def _write(cut: Iterator[Any], out: str) -> None:
     try:
         with (
             own_files.written_whole(cut_file(out)) as file,
-            parquet.ParquetWriter(file, _CUT, compression="zstd") as listed,
+            parquet.ParquetWriter(file, CUT, compression="zstd") as listed,
         ):
-            document = 0
-            for part in plan.parts:
-                written = _Written(plan, part, document, listed, out)
-                way = _write_lines if isinstance(part.reader, JsonLines) else _write_table
-                way(written, out)
-                document = written.document
-            if document != plan.summary.documents:
-                raise StoreError(f"{out}: the files have changed while they were read; run the command again")
+            for batch in cut:
+                listed.write_batch(batch)
     except (OSError, arrow.ArrowException) as error:
         named = getattr(error, "filename", None) or out
         raise StoreError(f"{named}: {getattr(error, 'strerror', None) or error}") from error
 
 
-class _Written:
-    """The rows of a part as they are to be written; what is cut of them is listed on the way."""
+def write_cut(chosen: Iterable[tuple[Part, PartCuts]], asked: Cutting, out: str) -> Iterator[Any]:
+    """Write parts without what is to be cut to the folder `out`, and give the list of it in batches of Arrow."""
+    for part, cuts in chosen:
+        written = _Written(part, cuts, asked, out)
+        way = _write_lines if isinstance(part.reader, JsonLines) else _write_table
+        way(written, out)
+        yield written.listed()
 
-    def __init__(self, plan: _Plan, part: Part, document: int, listed: Any, out: str) -> None:
-        self.plan, self.part, self.document, self._out = plan, part, document, out
-        self._listed = listed
+
+class _Written:
+    """The rows of a part as they are to be written; what is cut of them is noted on the way."""
+
+    def __init__(self, part: Part, cuts: PartCuts, asked: Cutting, out: str) -> None:
+        self.part, self.asked, self._cuts = part, asked, cuts
+        [file] = part.files
+        self._place = printable_path(str(target_path(file, out)))
+        self._noted: list[tuple[Any, ...]] = []
 
     def rows(self) -> Iterator[tuple[_FileRow, str | None, bool]]:
         """(row, its text or None for one that stays as it is, whether it is kept), in the order of the file."""
-        cuts: list[tuple[Any, ...]] = []
-        [file] = self.part.files
-        place = printable_path(str(target_path(file, self._out)))
-        for row in _rows(self.part, self.plan.asked):
-            spans, text = self.plan.spans.get(self.document), None
+        number = -1
+        for number, row in enumerate(_rows(self.part, self.asked)):
+            spans, text = self._cuts.spans.get(number), None
             if spans and row.text is not None:
                 text, pieces = without(row.text, spans)
-                for span, (begin, end) in zip(spans, pieces, strict=True):
-                    stands_in = self.plan.ids[span.stands_in].as_py()
-                    cuts.append((place, row.number, row.id, begin, end, span.end - span.begin, stands_in))
-            yield row, text, self.document not in self.plan.dropped
-            self.document += 1
-            if len(cuts) >= _LISTED_AT_ONCE:
-                self._list(cuts)
-                cuts = []
-        self._list(cuts)
+                for (first, last, stands_in), (begin, end) in zip(spans, pieces, strict=True):
+                    self._noted.append((self._place, row.number, row.id, begin, end, last - first, stands_in))
+            yield row, text, number not in self._cuts.dropped
+        if number + 1 != self._cuts.documents:
+            raise StoreError(f"{self.part.path}: has changed while it was read; run the command again")
 
-    def _list(self, cuts: Sequence[tuple[Any, ...]]) -> None:
-        if cuts:
-            columns = [
-                arrow.array(values, each.type) for values, each in zip(zip(*cuts, strict=True), _CUT, strict=True)
-            ]
-            self._listed.write_table(arrow.Table.from_arrays(columns, schema=_CUT))
+    def listed(self) -> Any:
+        """What was cut, a batch of CUT."""
+        columns = zip(*self._noted, strict=True) if self._noted else [()] * len(CUT)
+        return arrow.RecordBatch.from_arrays(
+            [arrow.array(values, each.type) for values, each in zip(columns, CUT, strict=True)], schema=CUT
+        )
 
 
-def without(text: str, spans: Sequence[RepeatedSpan]) -> tuple[str, list[tuple[int, int]]]:
+def without(text: str, spans: Sequence[Sequence[Any]]) -> tuple[str, list[tuple[int, int]]]:
     """A text without some of its words, and the characters (begin, end) that are cut, with the signs that adjoin them.
 
     White space at either end of a cut becomes a line break if there was one, else a space.
     """
     words = words_of(text, identifiers=False)
     left, cuts, done = list[str](), list[tuple[int, int]](), 0
-    for span in spans:
-        begin, end = int(words.starts[span.begin]), int(words.ends[span.end - 1])
-        least = int(words.ends[span.begin - 1]) if span.begin else 0
-        most = int(words.starts[span.end]) if span.end < len(words) else len(text)
+    for first, last, *_ in spans:
+        begin, end = int(words.starts[first]), int(words.ends[last - 1])
+        least = int(words.ends[first - 1]) if first else 0
+        most = int(words.starts[last]) if last < len(words) else len(text)
         while begin > least and not text[begin - 1].isspace():
             begin -= 1
         while end < most and not text[end].isspace():
@@ -338,7 +395,7 @@ def without(text: str, spans: Sequence[RepeatedSpan]) -> tuple[str, list[tuple[i
 def _write_table(written: _Written, out: str) -> None:
     part = written.part
     [file] = part.files
-    name = written.plan.asked.columns.text or "text"
+    name = written.asked.columns.text or "text"
 
     def batches() -> Iterator[Any]:
         texts: dict[int, str] = {}
@@ -370,7 +427,7 @@ def _changed(batch: Any, name: str, texts: dict[int, str]) -> Any:
 def _write_lines(written: _Written, out: str) -> None:
     part = written.part
     [file] = part.files
-    name = written.plan.asked.columns.text or "text"
+    name = written.asked.columns.text or "text"
     with written_file(target_path(file, out)) as target, packed(target, part.path) as lines:
         for row, text, stays in written.rows():
             if stays:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.batch.clusters.clustering import ClusteringOptions
 from indexer.batch.copying import Output
-from indexer.batch.cutting import Cutting, cut_file
+from indexer.batch.cutting import Cutting, CuttingSteps, cut_file
 from indexer.batch.cutting import cut_passages as run_cutting
 from indexer.batch.deduping import Steps, batch_folder
 from indexer.batch.deduping import dedupe as run_dedupe
@@ -175,12 +175,12 @@ def filter(  # noqa: A001 - as the command
         done = keep(paths, clusters, asked, against=against, unverified=unverified, write=steps.write)
     repeated = None
     if passages == "report":
-        repeated = cut_passages([output.out], cutting)
+        repeated = cut_passages([output.out], cutting, running=running)
     elif passages == "cut":
         # What is kept, until it is there without the passages.
         whole = f"{os.path.normpath(output.out)}.whole"
         os.rename(output.out, whole)
-        repeated = cut_passages([whole], cutting, output.out)
+        repeated = cut_passages([whole], cutting, output.out, running=running)
         shutil.rmtree(whole)
     return BatchFiltered(
         out=shown_name(output.out),
@@ -199,7 +199,11 @@ def filter(  # noqa: A001 - as the command
 
 
 def cut_passages(
-    paths: Sequence[str], cutting: BatchPassages = BatchPassages(), out: str | None = None
+    paths: Sequence[str],
+    cutting: BatchPassages = BatchPassages(),
+    out: str | None = None,
+    *,
+    running: BatchRun = BatchRun(),
 ) -> BatchPassagesCut:
     """Count the passages that documents repeat, and with `out` write them without these, as `neardup batch passages`.
 
@@ -208,7 +212,8 @@ def cut_passages(
     """
     columns = ColumnNames(cutting.text_field or "", cutting.id_field or "")
     asked = Cutting(cutting.words, cutting.least_left, cutting.time_field or "", columns)
-    done = run_cutting(paths, asked, out)
+    with _cutting_steps(running) as steps:
+        done = run_cutting(paths, asked, out, steps=steps)
     return BatchPassagesCut(
         out=out and shown_name(out),
         passages_list=out and shown_name(cut_file(out)),
@@ -400,3 +405,15 @@ def _steps(running: BatchRun, most_joined: int | None = None) -> Iterator[Steps]
 
     with running_spark(running.master) as spark:
         yield steps(spark, most_joined=most_joined or MOST_JOINED)
+
+
+@contextmanager
+def _cutting_steps(running: BatchRun) -> Iterator[CuttingSteps | None]:
+    if not running.on_spark:
+        yield None
+        return
+    from indexer.batch.spark.cutting import steps
+    from indexer.batch.spark.session import running as running_spark
+
+    with running_spark(running.master) as spark:
+        yield steps(spark)

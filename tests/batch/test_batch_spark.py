@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.copying import Output
+from indexer.batch.cutting import Cutting, cut_file, cut_passages
 from indexer.batch.filtering import keep
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.cli import main
 from indexer.errors import StoreError, UsageError
+from indexer.ingest.readers.base import ColumnNames
 from tests.batch.batched import LONGEST, MINHASH, Case, Row, by_batch, sketched, write_files
 from tests.batch.choices import batch as batch_of_texts
 from tests.batch.choices import chosen, drifting
@@ -34,6 +37,7 @@ from tests.batch.older import rows as older_rows
 from tests.batch.older import wanted as asked_against
 from tests.batch.samples import EARLIEST, RULES, chain, hot
 from tests.batch.spotted import spotted
+from tests.cli.written import prose
 from tests.pages import DOCS, blocks
 from tests.planted import collection, named
 
@@ -41,7 +45,7 @@ pytest.importorskip("pyspark", reason="NEEDS SPARK: pyspark is not installed; ba
 if missing := java_missing():
     pytest.skip(f"NEEDS JAVA {missing}: batches on Spark were not tested", allow_module_level=True)
 
-from indexer.batch.spark import clustering, components, frames, tables
+from indexer.batch.spark import clustering, components, cutting, frames, tables
 from indexer.batch.spark.deduping import steps
 from indexer.batch.spark.session import mapped
 
@@ -454,3 +458,27 @@ def test_a_hot_bucket_costs_as_many_comparisons_and_bytes_as_there_are_documents
     assert said["comparisons"] < 20 * len(texts)
     # A key takes 16 bytes, and a sketch some hundred, which travels once.
     assert shuffled_bytes(spark) - before < 2000 * len(texts)
+
+
+def test_passages_are_cut_as_by_one_process(spark: Any, tmp_path: Path) -> None:
+    shared = [prose(number, 60) for number in range(4)]
+    for name, ids in (("a", range(12)), ("b", range(12, 30))):
+        rows = [{"id": f"d{each}", "text": f"{prose(100 + each, 40)} {shared[each % 4]}"} for each in ids]
+        rows += [{"id": f"{name}-none", "text": None}]
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / f"{name}.parquet", row_group_size=5)
+    lines = [json.dumps({"id": f"l{each}", "text": f"{shared[each]} {shared[0]}"}) for each in range(4)]
+    (tmp_path / "c.jsonl").write_text("\n".join(lines))
+    given, asked = [str(tmp_path / name) for name in ("a.parquet", "b.parquet", "c.jsonl")], Cutting(20, least_left=3)
+    counted = cut_passages(given, asked, steps=cutting.steps(spark))
+    one = cut_passages(given, asked, str(tmp_path / "one"))
+    other = cut_passages(given, asked, str(tmp_path / "other"), steps=cutting.steps(spark))
+    assert one.cut_words > 0 < one.dropped
+    assert replace(one, seconds=0) == replace(other, seconds=0) == replace(counted, seconds=0)
+    for name in ("a.parquet", "b.parquet"):
+        assert pq.read_table(tmp_path / "one" / name).equals(pq.read_table(tmp_path / "other" / name))
+    assert (tmp_path / "one/c.jsonl").read_bytes() == (tmp_path / "other/c.jsonl").read_bytes()
+    cuts = [pq.read_table(cut_file(str(tmp_path / name))).drop_columns("source") for name in ("one", "other")]
+    assert cuts[0].num_rows == one.passages
+    assert cuts[0].equals(cuts[1])
+    with pytest.raises(UsageError, match="has no column body"):
+        cut_passages(given[:2], Cutting(20, columns=ColumnNames(text="body")), steps=cutting.steps(spark))

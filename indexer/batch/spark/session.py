@@ -15,6 +15,7 @@ from indexer.errors import NeardupError, UsageError
 from indexer.ingest.readers.base import optional
 
 sql: Any = optional("pyspark.sql", "spark", "batches on Spark")
+storage: Any = optional("pyspark.storagelevel", "spark", "batches on Spark")
 functions: Any = optional("pyspark.sql.functions", "spark", "batches on Spark")
 
 _OURS = re.compile(r"^indexer\.errors\.(\w+): (.*)$", re.MULTILINE)

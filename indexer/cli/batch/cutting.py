@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from indexer.cli.batch.running import running_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
-from indexer.library.options import BatchPassages
+from indexer.library.options import BatchPassages, BatchRun
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -80,6 +81,9 @@ Without --out nothing is written. OUT has the files of the input, with only thei
 OUT.passages.parquet lists what was cut: source (the file in OUT), row, id, begin and end (characters of the text that
 was read), words, and stands_in, the document that keeps the first of them.
 
+With --run-on spark each file is read and written by a task; what they share, 8 bytes a word, is compared in this
+process.
+
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
@@ -87,12 +91,15 @@ was read), words, and stands_in, the document that keeps the first of them.
     "--out", type=A_PATH, metavar="OUT", help="Write the documents without the passages to this folder, a new one."
 )
 @cutting_options()
+@running_options
 @json_option
-def passages_command(paths: tuple[str, ...], out: str | None, cutting: BatchPassages, json: bool) -> None:
+def passages_command(
+    paths: tuple[str, ...], out: str | None, cutting: BatchPassages, running: BatchRun, json: bool
+) -> None:
     """Count, and with --out cut, the passages that documents repeat, except where they first stand."""
     from indexer.library import batches
 
-    done = batches.cut_passages(paths, cutting, out)
+    done = batches.cut_passages(paths, cutting, out, running=running)
     if json:
         answer_json(done)
         return
