@@ -141,7 +141,9 @@ def similar_of(answered: Answered | Unanswered, rule: MatchRule, plan: RulePlan 
     question, answer = answered
     matches = Rows(Match, map(match_of, answer.matches), _note(answered))
     unread = unread_of(answer.unread)
-    return Similar(query_of(question), str(rule), plan, answer.total, answer.lacking, unread, matches)
+    return Similar(
+        query_of(question), str(rule), plan, answer.total, answer.lacking, unread, matches, set_aside=answer.set_aside
+    )
 
 
 def _note(answered: Answered) -> str:

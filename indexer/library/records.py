@@ -225,6 +225,7 @@ class Similar:
         matches: The documents that are near, the most similar first
         part: If nothing is near, a document that holds a part of it, or is a part of it; null for none, or if not asked
         part_rule: The rule of parts by which that was found; null for none
+        set_aside: How many keys of the query were set aside, since very many documents hold them
         error: Why it could not be asked about; null if it could
     """
 
@@ -237,6 +238,7 @@ class Similar:
     matches: Rows[Match]
     part: Match | None = None
     part_rule: str | None = None
+    set_aside: int = 0
     error: NeardupError | None = None
 
     @property

@@ -88,8 +88,9 @@ class Answer:
     """The result of a lookup: `matches`, the most similar first, then by ref; `total` in all, even if fewer are listed.
 
     `keys` were asked for, `candidates` documents had enough of them, and at least `lacking` documents of the store
-    can't be compared, because they have no sketch of what the rule compares. `unread` names documents that could not be
-    read for verification, with the reason.
+    can't be compared, because they have no sketch of what the rule compares. `set_aside` of the keys are so common that
+    they were not asked for, or only of the first documents that hold them (see `Probe`). `unread` names documents that
+    could not be read for verification, with the reason.
     """
 
     rule: MatchRule
@@ -98,6 +99,7 @@ class Answer:
     keys: int = 0
     candidates: int = 0
     lacking: int = 0
+    set_aside: int = 0
     unread: dict[Ref, str] = field(default_factory=dict)
 
 
@@ -183,7 +185,7 @@ class Asking:
         rule.require_served(store)
         self.store = store
         self.rule, self.question, self.exclude, self.at_least = rule, question, exclude, at_least
-        self.total = self.candidates = self.lacking = 0
+        self.total = self.candidates = self.lacking = self.set_aside = 0
         self.reader: Reader | None = reader_of(store, rule)
         self._read = self.reader.asked(question) if self.reader else None
         self.simhash = question.simhash
@@ -199,7 +201,7 @@ class Asking:
         for finder, plan in served:
             if finder.name in self.sketches:
                 keys = finder.scheme.probes(self.sketches[finder.name], finder.similarity)
-                self.probes.append(Probe(finder.name, keys, plan.agreeing))
+                self.probes.append(Probe(finder.name, keys, plan.agreeing, finder.scheme.common))
 
     def found(self, *, include_short: bool = False, check: Check | None = None) -> Iterable[Found]:
         """The documents that the store finds, with all that is compared."""
@@ -234,13 +236,14 @@ class Asking:
         ]
         keys = sum(len(probe.keys) for probe in self.probes)
         unread = self.reader.unread if self.reader else {}
-        return Answer(self.rule, matches, self.total, keys, self.candidates, self.lacking, unread)
+        return Answer(self.rule, matches, self.total, keys, self.candidates, self.lacking, self.set_aside, unread)
 
     def entries(self, batches: Iterable[Found]) -> Iterator[Entry]:
         """An entry for each near document, with its similarity, in no given order; counts the documents that pass."""
         for batch in batches:
             self.candidates += len(batch.refs)
             self.lacking = max(self.lacking, self.rule.lacking(batch.lacking or {}))
+            self.set_aside += batch.set_aside
             values, near, shares = self._judged(batch)
             for place in np.flatnonzero(values >= 0).tolist():
                 ref = batch.refs[place]

@@ -127,6 +127,8 @@ class Scheme(ABC):
     """The unit that a threshold is written in: bits that may differ, or the share that must be equal."""
     of_parts: ClassVar[bool] = False
     """True if its similarity is a share of the smaller document: what reaches it may be a part, and is no copy then."""
+    common: ClassVar[int] = 0
+    """A lookup sets a key aside that more documents than this hold, where it has others; 0 if it never does."""
     exact_join: ClassVar[bool] = False
     """True if join() gives only pairs that are as similar as asked."""
     joins_keys: ClassVar[bool] = True
@@ -137,6 +139,14 @@ class Scheme(ABC):
         """The packed keys (int64) that payloads hold in themselves, a row for each; None where they are no part of it.
 
         A store keeps such keys once. Raises PayloadError for bytes that are no payload.
+        """
+        return None
+
+    @classmethod
+    def payloads_of(cls, keys: Ragged) -> Ragged | None:  # noqa: ARG003 most payloads are made of more than the keys
+        """The payloads (uint8) that packed keys (int64) hold in themselves, a row for each; None where keys hold less.
+
+        The reverse of keys_of(), for a store that keeps keys and no payload.
         """
         return None
 

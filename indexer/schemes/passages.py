@@ -29,6 +29,7 @@ from indexer.schemes.base import (
 )
 from indexer.schemes.joins import by_rarest
 from indexer.schemes.keys.layout import KeyLayout
+from indexer.text.counts import counted
 
 WORDS, LETTERS = "words", "letters"
 
@@ -58,6 +59,7 @@ class Passages(Scheme):
     measure = "share of the shorter text, by its keys, that stands in the other one"
     default_similarity = 0.5
     of_parts = True
+    common = 1000
     variants = ("", f"features={LETTERS}")
 
     def __init__(self, features: str = WORDS, shingle: int | None = None, window: int | None = None) -> None:
@@ -79,6 +81,11 @@ class Passages(Scheme):
         """The keys of the shingles, which are all that a payload has."""
         return Ragged(_keys(payloads).astype(np.int64), payloads.offsets // _KEY_BYTES)
 
+    @classmethod
+    def payloads_of(cls, keys: Ragged) -> Ragged:
+        """The payloads of sorted keys."""
+        return Ragged(_payload(keys.values), keys.offsets * _KEY_BYTES)
+
     @property
     def guarantee(self) -> int:
         """So many words in a row, or letters, that two texts have in common give both the same key."""
@@ -91,7 +98,7 @@ class Passages(Scheme):
     def taken_from(self, features: TextFeatures) -> SketchedTexts:
         """The keys that the core has made."""
         keys = features.passages
-        return SketchedTexts(Ragged(_payload(keys.values), keys.offsets * _KEY_BYTES), keys, keys.sizes)
+        return SketchedTexts(self.payloads_of(keys), keys, keys.sizes)
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The same of features in the place of the shingles, in the order of the text; weights count for nothing."""
@@ -134,10 +141,13 @@ class Passages(Scheme):
         return by_rarest.containing(sketches.keys, checked_share(self.family, "similarity", similarity))
 
     def plan(self, similarity: float) -> Plan:
-        """All keys of a document are asked for, however many: no pair with any in common is missed."""
+        """All keys of a document are asked for, however many, but for those of too many documents."""
         asked = checked_share(self.family, "similarity", similarity)
         row = f"{self.guarantee} {self.features} in a row"
-        said = f"whatever has {row} in common with a document has one of its keys."
+        said = (
+            f"whatever has {row} in common with a document has one of its keys. Keys that more than "
+            f"{counted(self.common, 'document')} hold are set aside where there are others."
+        )
         return Plan(similarity, None, 1, float(asked > 0), asked > 0, said)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,15 @@ def scheme_class(family: str) -> type[Scheme]:
     module, name = FAMILIES[family].split(":")
     scheme: type[Scheme] = getattr(import_module(module), name)
     return scheme
+
+
+@lru_cache(maxsize=64)
+def known_class(family: str) -> type[Scheme] | None:
+    """The class of a scheme; None for one that is none here, whose sketches a store may have all the same."""
+    try:
+        return scheme_class(family)
+    except UsageError:
+        return None
 
 
 def _brought(family: str) -> type[Scheme]:

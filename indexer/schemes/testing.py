@@ -236,12 +236,15 @@ class SchemeContract:
         assert together.tolist() == [scheme.similarities(payloads[0], [payload])[0] for payload in payloads]
         assert scheme.similarities(payloads[0], []).shape == (0,)
 
-    def test_keys_that_payloads_hold_are_those_of_the_sketches(self, scheme: Scheme) -> None:
+    def test_what_payloads_and_keys_hold_of_each_other_is_that_of_the_sketches(self, scheme: Scheme) -> None:
         made = [self.sketched(scheme, document(seed, 20 * seed + 40)) for seed in range(5)]
         held = scheme.keys_of(Ragged.of_bytes([sketch.payload for sketch in made]))
         if held is not None:
             assert held.values.dtype == np.int64
             assert [tuple(held.row(place).tolist()) for place in range(len(made))] == [sketch.keys for sketch in made]
+        back = scheme.payloads_of(Ragged.of_integers([sketch.keys for sketch in made]))
+        if back is not None:
+            assert [back.bytes_of(place) for place in range(len(made))] == [sketch.payload for sketch in made]
 
     def test_pairs_of_a_table_are_compared_as_one_by_one(self, scheme: Scheme) -> None:
         payloads = [self.sketched(scheme, document(seed // 3, 200 + seed)).payload for seed in range(12)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, overload
 
 from indexer.errors import IncompatibleStoreError, UsageError
@@ -16,15 +16,27 @@ from indexer.text.counts import counted
 T = TypeVar("T")
 
 MAX_RESOURCE_BYTES = 64 << 20
+# Of a question's keys that are all common, about this many are counted to find the rarest.
+_COUNTED = 100
+
+
+BOUND = 10_000
+"""Of keys that are all common, the rarest are asked for, and about this many documents that hold them compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One finder's request to a store: documents that share one of these packed keys in at least `agreeing` tables."""
+    """One finder's request to a store: documents that share one of these packed keys in at least `agreeing` tables.
+
+    Keys that more than `common` documents hold (0: however many) are set aside where there are others; equal documents
+    may count as one. Where all keys are common, about BOUND documents that hold the rarest of them are found, if there
+    are as many, and maybe not all.
+    """
 
     scheme: str
     keys: Sequence[int]
     agreeing: int = 1
+    common: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +55,8 @@ class Found:
     `payloads[scheme]` has one row (uint8) for each of `refs`, empty where the document has no sketch with features of
     the scheme; so has `keys[scheme]` (int64, packed), where keys were asked for. `records` are the same documents,
     whole but for their sketches, where the store gave them in the same answer; each is made when it is asked for.
-    `lacking` is what Store.lacking() says of the lookup's schemes, with the first answer of a lookup only.
+    `lacking` is what Store.lacking() says of the lookup's schemes, with the first answer of a lookup only; so is
+    `set_aside`, how many common keys were not asked for, or only in part.
     """
 
     refs: Sequence[Ref]
@@ -51,6 +64,7 @@ class Found:
     keys: Mapping[str, Ragged] = field(default_factory=dict)
     records: Sequence[Record] | None = None
     lacking: Mapping[str, int] | None = None
+    set_aside: int = 0
 
 
 class Few(Sequence[Record]):
@@ -98,10 +112,10 @@ class SketchStore(ABC):
         """The documents that satisfy at least one of the probes: each once, with no limit, as of one moment.
 
         A probe is satisfied by a document that shares a key with it in `agreeing` (1 or more) tables of its scheme or
-        more. With the payloads of `schemes`, in bounded memory. The first answer always comes, if only with `lacking`;
-        where few documents are found it is the only one and has their records. `check` leaves out, inside the store,
-        what lies too far. UsageError for a scheme that the store has not, and for a check where it can't verify (see
-        capabilities).
+        more; common keys may be set aside (see Probe). With the payloads of `schemes`, in bounded memory. The first
+        answer always comes, if only with `lacking`; where few documents are found it is the only one and has their
+        records. `check` leaves out, inside the store, what lies too far. UsageError for a scheme that the store has
+        not, and for a check where it can't verify (see capabilities).
         """
 
     def probe_many(
@@ -145,6 +159,49 @@ class SketchStore(ABC):
     @abstractmethod
     def resources(self) -> list[str]:
         """The names of all resources, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rarest:
+    """Probes without their common keys: those that are asked for as they are, and those of common keys alone.
+
+    Of the latter about BOUND documents are read. `set_aside` keys are not asked for, or only of these.
+    """
+
+    whole: Sequence[Probe]
+    bounded: Sequence[Probe]
+    set_aside: int
+
+    @classmethod
+    def of(cls, probes: Sequence[Probe], held: Callable[[Probe, int], Sequence[int]]) -> Rarest:
+        """`held(probe, most)` gives the number of documents that hold each key of a probe, counted up to `most`."""
+        whole: list[Probe] = []
+        bounded: list[Probe] = []
+        set_aside = 0
+        for probe in probes:
+            counts = held(probe, probe.common + 1) if probe.common else ()
+            rare = [key for key, count in zip(probe.keys, counts, strict=False) if count <= probe.common]
+            if not probe.common or len(rare) == len(probe.keys):
+                whole.append(probe)
+                continue
+            set_aside += len(probe.keys) - len(rare)
+            if rare:
+                whole.append(replace(probe, keys=rare))
+            else:
+                some = replace(probe, keys=probe.keys[:: len(probe.keys) // _COUNTED + 1])
+                bounded.append(replace(some, keys=_fewest(some.keys, held(some, BOUND))))
+        return cls(whole, bounded, set_aside)
+
+
+def _fewest(keys: Sequence[int], counts: Sequence[int]) -> list[int]:
+    """The rarest of some keys, as many as BOUND documents hold together."""
+    chosen, documents = [], 0
+    for count, key in sorted(zip(counts, keys, strict=True)):
+        if documents >= BOUND:
+            break
+        chosen.append(key)
+        documents += count
+    return chosen
 
 
 def require_schemes(known: Sequence[SchemeInfo], names: Iterable[str], store: str) -> None:

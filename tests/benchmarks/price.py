@@ -11,7 +11,7 @@ import hashlib
 import random
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from indexer.engine.client.connection import connect
@@ -49,11 +49,11 @@ def run(
             _fill(names, documents, found)
             for name, schemes in forms.items():
                 with open_store(names[name], read_only=True) as store:
-                    found[name]["bytes a document"] = _bytes(names[name], store) / documents
+                    found[name]["bytes a document"] = bytes_of(names[name], store) / documents
                     found[name]["lookup, ms"] = _ask(store, [registry.scheme(each) for each in schemes], documents)
         finally:
             if cluster:
-                _remove(names)
+                remove(names.values())
     if shared_data is not None and not cluster:
         _index(shared_data / "html" / "mixed", found)
     print(f"{documents:,} documents of {_WORDS} words; in brackets: beside the lean form")
@@ -98,7 +98,8 @@ def _set_up(name: str, schemes: Sequence[Scheme]) -> None:
         client.close()
 
 
-def _bytes(name: str, store: Store) -> int:
+def bytes_of(name: str, store: Store) -> int:
+    """The bytes of a store on disk; of an index merged into one segment."""
     if store.capabilities.embedded:
         return store.stats().bytes_on_disk
     client = connect(name)
@@ -153,8 +154,9 @@ def _index(folder: Path, found: dict[str, dict[str, float]]) -> None:
             found[name][label] = min(seconds, found[name].get(label, seconds))
 
 
-def _remove(names: dict[str, str]) -> None:
-    for name in names.values():
+def remove(names: Iterable[str]) -> None:
+    """Delete the indices of these URLs, with all that neardup keeps beside them."""
+    for name in names:
         client = connect(name)
         try:
             provision = Provision(client)

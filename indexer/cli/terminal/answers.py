@@ -100,9 +100,11 @@ class Answers:
             self._hint = _part(similar, self._rule) or _nothing(self._rule, self._at_least)
         if not self._as_json:
             self._show_table(similar)
-        if similar.unread:
-            with self._aside():
+        with self._aside():
+            if similar.unread:
                 tell_unread(similar.unread)
+            if similar.set_aside:
+                say(_set_aside(similar.set_aside), set_aside=similar.set_aside)
 
     def _show_table(self, similar: Similar) -> None:
         matches, name = similar.matches, similar.name
@@ -145,6 +147,13 @@ def _part(similar: Similar, rule: MatchRule) -> str:
         f"nothing else is near by {rule.in_words}, but {part.id} {verb} ({share_shown(part.of_query)} of "
         f"it is there, {share_shown(part.of_match)} of that is in it); --match {similar.part_rule} shows all that has "
         "parts in common"
+    )
+
+
+def _set_aside(count: int) -> str:
+    return (
+        f"{counted(count, 'key')} of the query set aside, since very many documents hold what they stand for: "
+        "what has nothing else in common with it may be missing"
     )
 
 

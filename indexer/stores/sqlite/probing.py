@@ -16,7 +16,7 @@ from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
-from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
+from indexer.stores.sketches import BOUND, Check, Few, Found, Probe, Rarest, require_schemes
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.parts import OnFile
 from indexer.stores.sqlite.rows import RECORD_COLUMNS, Packer
@@ -57,15 +57,23 @@ class SketchLookups(OnFile):
         rows: list[Any] = []
         with self._reading() as connection:
             lacking: Mapping[str, int] | None = _lacking(connection, concerned)
+            rarest = Rarest(asked, (), 0)
+            if any(one.common for one in asked):
+                rarest = Rarest.of(asked, lambda one, most: self._held(connection, one, most))
+            set_aside = rarest.set_aside
             if asked:
-                shapes, values = self._shapes(asked)
+                shapes, values = self._shapes(rarest)
                 values.append(include_short)
                 # Mostly few are found, and then no connection of its own has to keep the moment.
                 rows = connection.execute(_probing(shapes, numbers, records=True), values).fetchmany(FEW + 1)
             if len(rows) <= FEW:
                 refs = [Ref(cells.text(row[1])) for row in rows]
                 answer = Found(
-                    refs, _payloads(rows, names, _RECORD_WIDTH), records=Few(rows, self._record), lacking=lacking
+                    refs,
+                    _payloads(rows, names, _RECORD_WIDTH),
+                    records=Few(rows, self._record),
+                    lacking=lacking,
+                    set_aside=set_aside,
                 )
         if len(rows) <= FEW:
             yield answer
@@ -73,8 +81,9 @@ class SketchLookups(OnFile):
         with self._snapshot() as connection:
             cursor = connection.execute(_probing(shapes, numbers, records=False), values)
             while rows := cursor.fetchmany(_READ):
-                yield Found([Ref(cells.text(row[0])) for row in rows], _payloads(rows, names, 1), lacking=lacking)
-                lacking = None
+                refs = [Ref(cells.text(row[0])) for row in rows]
+                yield Found(refs, _payloads(rows, names, 1), lacking=lacking, set_aside=set_aside)
+                lacking, set_aside = None, 0
 
     def probe_many(
         self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
@@ -117,18 +126,25 @@ class SketchLookups(OnFile):
     def _require(self, names: Sequence[str]) -> None:
         require_schemes(self.info.schemes, names, str(self.path))
 
-    def _shapes(self, probes: Sequence[Probe]) -> tuple[tuple[_Shape, ...], list[Any]]:
+    def _held(self, connection: sqlite3.Connection, probe: Probe, most: int) -> list[int]:
+        """For each key of a probe how many distinct sketches have it, counted up to about `most`."""
+        scheme = self._schemes[probe.scheme]
+        asked = (json.dumps(scheme.stored(probe.keys)), most)
+        return [cells.count(count) for (count,) in connection.execute(_holding(scheme.number), asked)]
+
+    def _shapes(self, rarest: Rarest) -> tuple[tuple[_Shape, ...], list[Any]]:
         """The shapes of these probes, and the values of their parameters in order."""
         shapes: list[_Shape] = []
         values: list[Any] = []
+        probes = [*rarest.whole, *rarest.bounded]
         listed = sum(len(probe.keys) for probe in probes) > _MAX_MARKS
-        for probe in probes:
+        for place, probe in enumerate(probes):
             scheme = self._schemes[probe.scheme]
             keys = scheme.stored(probe.keys)
             values += [json.dumps(keys)] if listed else keys
             if probe.agreeing > 1:
                 values += [scheme.half, scheme.info.layout.bits, probe.agreeing]
-            shapes.append((scheme.number, 0 if listed else len(keys), probe.agreeing > 1))
+            shapes.append((scheme.number, 0 if listed else len(keys), probe.agreeing > 1, place >= len(rarest.whole)))
         return tuple(shapes), values
 
     def scan_sketches(
@@ -170,8 +186,9 @@ def _lacking(connection: sqlite3.Connection, schemes: Sequence[str]) -> dict[str
     return {name: have[SIMHASH_DOC] - have.get(name, 0) for name in schemes}
 
 
-# Of a probe: the number of its scheme, how many keys it has (0: listed in one value), whether tables are counted.
-_Shape = tuple[int, int, bool]
+# Of a probe: the number of its scheme, how many keys it has (0: listed in one value), whether tables are counted, and
+# whether it finds no more than BOUND sketches.
+_Shape = tuple[int, int, bool, bool]
 
 
 @lru_cache(maxsize=128)
@@ -192,7 +209,7 @@ def _probing(shapes: tuple[_Shape, ...], schemes: tuple[int, ...], *, records: b
         WHERE d.number IN ({" UNION ALL ".join(documents)}) AND d.short <= ?{start}"""
 
 
-def _found_by(number: int, count: int, counted: bool, start: int) -> tuple[str, int]:
+def _found_by(number: int, count: int, counted: bool, bounded: bool, start: int) -> tuple[str, int]:
     """The query for the numbers of sketches that satisfy a probe, and the next parameter's number."""
     # A join is faster than a list, of which SQLite makes an index first.
     keys, column, end = f"SELECT DISTINCT value FROM json_each(?{start})", "value", start + 1
@@ -207,7 +224,7 @@ def _found_by(number: int, count: int, counted: bool, start: int) -> tuple[str, 
     if counted:
         both = f"SELECT sketch FROM ({both}) GROUP BY sketch HAVING count(DISTINCT place) >= ?{end + 2}"
         end += 3
-    return both, end
+    return (f"SELECT DISTINCT sketch FROM ({both}) LIMIT {BOUND}" if bounded else both), end
 
 
 @lru_cache(maxsize=32)
@@ -227,6 +244,16 @@ def _payloads(rows: Sequence[Sequence[Any]], schemes: Sequence[str], start: int)
         name: Ragged.of_bytes([b"" if row[place] is None else cells.blob(row[place]) for row in rows])
         for place, name in enumerate(schemes, start)
     }
+
+
+@lru_cache(maxsize=32)
+def _holding(number: int) -> str:
+    """The query for how many sketches have each of listed keys, in their order, counted in each table up to a limit."""
+    counts = (
+        f"(SELECT count(*) FROM (SELECT 1 FROM {table}_{number} t WHERE t.key = k.value LIMIT ?2))"
+        for table in KEY_TABLES
+    )
+    return f"SELECT {' + '.join(counts)} FROM json_each(?1) k ORDER BY k.key"
 
 
 @lru_cache(maxsize=32)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import chain
 from operator import add
 from typing import Any
@@ -15,12 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.errors import PayloadError, UsageError
+from indexer.errors import PayloadError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
-from indexer.schemes.base import Scheme
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
-from indexer.schemes.registry import scheme_class
+from indexer.schemes.registry import known_class
 from indexer.stores.sqlite import cells
 
 # The number of the first scheme, simhash-doc, which every store has.
@@ -119,9 +117,9 @@ class StoredScheme:
 
     def _own_keys(self, payloads: Sequence[bytes]) -> Ragged | None:
         """The keys that payloads hold in themselves; None for a scheme of others, and where one is no payload."""
-        keys_of = _keys_of(self.info.name)
+        made = known_class(self.info.name)
         with suppress(PayloadError):
-            return keys_of(Ragged.of_bytes(payloads)) if keys_of and payloads else None
+            return made.keys_of(Ragged.of_bytes(payloads)) if made and payloads else None
         return None
 
     def unpack(self, cell: Any, payload: Any) -> tuple[int, ...]:
@@ -169,16 +167,6 @@ class StoredScheme:
             for cell, payload in zip(packed, payloads, strict=True)
         ]
         return Ragged.of_integers(rows)
-
-
-@lru_cache(maxsize=64)
-def _keys_of(family: str) -> Callable[[Ragged], Ragged | None] | None:
-    """The function that takes keys out of payloads; None for a scheme whose payloads don't hold them, or unknown."""
-    try:
-        made = scheme_class(family).keys_of
-    except UsageError:
-        return None
-    return None if made.__func__ is Scheme.keys_of.__func__ else made  # type: ignore[attr-defined]
 
 
 def read_schemes(connection: sqlite3.Connection) -> dict[str, StoredScheme]:
