@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from indexer.ingest.indexing import store_info
+from indexer.library.opening import open_store
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import SIMHASH_DOC, Record, Ref
-from indexer.opening import open_store
 from indexer.schemes import registry
 from tests.benchmarks.price import bytes_of, remove
 
