@@ -86,11 +86,16 @@ def compared(one: Signs, other: Signs) -> Order:
 def _works(documents: Sequence[Signs]) -> list[list[int]]:
     """The places of documents that are versions of the same work, of two or more."""
     joined = _by_frames(documents)
-    first: dict[Channel, int] = {}
+    shared: dict[Channel, list[int]] = defaultdict(list)
     for place, signs in enumerate(documents):
         joined.add(place)
         for work in signs.works:
-            joined.join(first.setdefault(work, place), place)
+            shared[work].append(place)
+    for work, places in shared.items():
+        # Two pages of one release with one title: it is no name of a page.
+        if work[0] != "title" or len({documents[place].points[work].value for place in places}) == len(places):
+            for place in places[1:]:
+                joined.join(places[0], place)
     for place, others in _replaced(documents).items():
         for other in others:
             joined.join(place, other)

@@ -39,6 +39,7 @@ PARTS = {
     "parts": "parts of real documents, as they stand or with misread letters: which rule finds them",
     "scans": "pages printed to images and read again, among 100,000 others, by their words and by their letters",
     "passages": "passages that documents have in common: what is found beside a suffix array, and what it takes",
+    "versions": "the order of versions of real pages, against truth",
     "repeats": "whether names of boilerplate, or learning what repeats, make more right what is called near",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
@@ -54,6 +55,7 @@ NEED_DATA = (
     "questions",
     "repeats",
     "scans",
+    "versions",
 )
 TAKE_OPTIONS = (
     "at_once",

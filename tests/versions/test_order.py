@@ -55,6 +55,12 @@ def test_reports_of_different_days_are_no_versions_but_one_is_newer() -> None:
     assert order(other, one).confidence < SURE
 
 
+def test_titles_are_names_where_each_release_has_them_once() -> None:
+    made = [record(title=f"Tree (Guide {number} API)") for number in ("1.2", "1.3")]
+    assert len(steps(*made)) == 1
+    assert steps(*made, record(title="Tree (Guide 1.3 API)")) == []
+
+
 def test_what_says_nothing_is_unknown() -> None:
     assert order(record("/a/x.html"), record("/b/x.html")) == Order()
     assert (
