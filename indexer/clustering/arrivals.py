@@ -25,6 +25,7 @@ from indexer.clustering.grouping import group, radius_of
 from indexer.clustering.memory import arriving, note_of, remembered
 from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
 from indexer.clustering.recent import BulkJudge, Held, Recent, held_of
+from indexer.clustering.relations import Permitted, StandIns
 from indexer.errors import StoreError, UsageError
 from indexer.matching.lookups import Asking, plans
 from indexer.matching.measures.tables import Comparer
@@ -126,6 +127,8 @@ def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
 class Arrivals:
     """Puts documents that come into their clusters with `cluster`; with `skip` names what each of them repeats.
 
+    With `permitted` that is only what the relation of their texts permits; else what is near.
+
     `examine` is called with a batch before it is stored, `stored` with those of it that were, `close` at the end.
     `on_new` is called with each compared document that is stored and that nothing was near to when it came.
 
@@ -145,6 +148,7 @@ class Arrivals:
         *,
         cluster: bool = True,
         skip: bool = False,
+        permitted: Permitted | None = None,
         on_new: Callable[[Ref], None] | None = None,
         fewest: int = _FEWEST_READ_FOR,
     ) -> None:
@@ -152,6 +156,7 @@ class Arrivals:
             by.rule.require_copies()
         self.store, self.rule, self.by = store, by.rule, by
         self.cluster, self.skip, self.on_new = cluster and not by.refused, skip, on_new
+        self._stand_ins = StandIns(store, permitted) if permitted else None
         self.counts = Arrived()
         self._assigner = ReadingAssigner(store, by.canonical)
         self._fewest = fewest
@@ -233,7 +238,8 @@ class Arrivals:
             if self.skip and record.ref not in known and often[record.ref] == 1:
                 # What is left out is near nothing that comes later in the batch.
                 judging.flush()
-                out = min((one for one in near if one.ref not in leaving), key=_nearest, default=None)
+                staying = sorted((one for one in near if one.ref not in leaving), key=_nearest)
+                out = self._repeated(record, staying, {records[at].ref: records[at] for at in place_of.values()})
             answers.append(out)
             if out is None:
                 kept.add(record)
@@ -242,6 +248,13 @@ class Arrivals:
                 del nearby[record.ref]
         judging.flush()
         return answers
+
+    def _repeated(self, record: Record, near: Sequence[Neighbour], earlier: Mapping[Ref, Record]) -> Neighbour | None:
+        """The near document that a document is left out for: the nearest one, or the nearest that says what it says."""
+        if self._stand_ins is None or not near:
+            return near[0] if near else None
+        ref = self._stand_ins.first_of(record, [one.ref for one in near], earlier)
+        return next((one for one in near if one.ref == ref), None)
 
     def said(self, near: Neighbour) -> str:
         """The words that say what a document that is left out repeats."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from indexer.errors import ExtractionError
 from indexer.ingest.rereading import StoredTexts
-from indexer.model import Record, name_of
+from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.relations.alignment import MOST_WORDS
 from indexer.relations.lexicon import Lexicon
@@ -224,6 +224,37 @@ class Relations(Generic[Document]):
         return (
             f"none of the texts of {counted(self._counts[False], 'document')} could be read: {self._unread}; {instead}"
         )
+
+
+class StandIns:
+    """The choice, by their texts, of a stored or earlier document that may stand for one that comes."""
+
+    def __init__(self, store: Store, permitted: Permitted) -> None:
+        self._store, self._permitted, self._texts = store, permitted, StoredTexts(store)
+
+    def first_of(self, record: Record, near: Sequence[Ref], earlier: Mapping[Ref, Record]) -> Ref | None:
+        """The first of near documents that a document may be left out for, None where each says something else.
+
+        `earlier` has the records of those that are not stored yet. Few are looked at; what can't be read stands for
+        what is identical only.
+        """
+        some = near[:_TRIED]
+        stored = zip(some, self._store.get(some, sketches=False), strict=True)
+        others = {ref: other for ref, known in stored if (other := earlier.get(ref) or known)}
+        for ref, other in others.items():
+            if record.is_identical(other):
+                return ref
+        texts = {one.ref: text for one, text in self._texts.read([record, *others.values()])}
+        if isinstance(own := texts[record.ref], str):
+            wording = Wording(own)
+            for ref in others:
+                text = texts[ref]
+                if isinstance(text, str) and self._may_go(relate(wording, Wording(text))):
+                    return ref
+        return None
+
+    def _may_go(self, relation: Relation) -> bool:
+        return self._permitted.reason_to_keep(relation, "") is None
 
 
 def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:

@@ -52,7 +52,7 @@ class Contents(Erasing):
         fields: Mapping[str, str] | None = None,
         min_tokens: int = DEFAULT_MIN_TOKENS,
         cluster: bool = False,
-        skip_duplicates: bool = False,
+        skip_duplicates: bool | Literal["sketch"] = False,
         progress: Progress | None = None,
     ) -> Indexed:
         """Add many documents: texts, pairs of id and text, dicts, a DataFrame, an Arrow table, a relation of DuckDB.
@@ -62,9 +62,10 @@ class Contents(Erasing):
         and `source` or `url`; `fields` maps other names, as in {"text": "body"}, in which dots select fields of
         objects. All other fields are metadata. A document without an id is named by its content, so that equal ones
         become one document. Documents that can't be read are counted as failed and listed by `failures`. With `cluster`
-        each is put into its cluster; with `skip_duplicates` near-duplicates of stored documents are
-        left out. Documents of fewer than `min_tokens` words are left out of answers. Raises UsageError if there are no
-        documents in what is given.
+        each is put into its cluster; with `skip_duplicates` those are left out that say what a stored document says, by
+        their texts, which have to be in files or in the index, or are near one by their sketches ("sketch"). Documents
+        of fewer than `min_tokens` words are left out of answers. Raises UsageError if there are no documents in what is
+        given.
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
         given = documents(documents_, columns_of(fields))
@@ -81,7 +82,7 @@ class Contents(Erasing):
         fields: Mapping[str, str] | None = None,
         jobs: int | None = None,
         cluster: bool = False,
-        skip_duplicates: bool = False,
+        skip_duplicates: bool | Literal["sketch"] = False,
         progress: Progress | None = None,
     ) -> Indexed:
         """Add files, folders, patterns, or files with many documents, with the options of `neardup index`.
@@ -176,12 +177,12 @@ class Contents(Erasing):
         settings: Settings,
         *,
         cluster: bool = False,
-        skip: bool = False,
+        skip: bool | Literal["sketch"] = False,
         progress: Progress | None = None,
         total: int | None = None,
     ) -> Indexed:
         summary = IndexingSummary()
-        arriving = Arriving(cluster=cluster, skip_duplicates=skip)
+        arriving = Arriving(cluster=cluster, skip_duplicates=bool(skip), verify="sketch" if skip == "sketch" else None)
 
         def read_items() -> Iterator[Input | Rejected]:
             for item in inputs:

@@ -174,6 +174,7 @@ def arrivals(
         yield None
         return
     from indexer.clustering.arrivals import NOT_CLUSTERED, Arrivals, rule_for
+    from indexer.clustering.relations import Permitted
     from indexer.matching.shorthand import RuleRequest, rule_asked
 
     by = rule_for(
@@ -190,7 +191,10 @@ def arrivals(
         if on_new:
             on_new(ref.id)
 
-    coming = Arrivals(store, by, cluster=arriving.cluster, skip=arriving.skip_duplicates, on_new=note)
+    permitted = None if arriving.verify == "sketch" else Permitted(arriving.forms)
+    coming = Arrivals(
+        store, by, cluster=arriving.cluster, skip=arriving.skip_duplicates, permitted=permitted, on_new=note
+    )
     try:
         yield coming
     except KeyboardInterrupt:

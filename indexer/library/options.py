@@ -185,11 +185,14 @@ class ClusterOptions:
 class Arriving:
     """The options of indexing about near-duplicates, and the rule for them; `new_to` names a file for ids of new ones.
 
-    With `cluster` documents are put into clusters as they come, with `skip_duplicates` near-duplicates are left out.
+    With `cluster` documents are put into clusters as they come, with `skip_duplicates` near-duplicates are left out:
+    those that say what a stored one says, by their texts, also forms with `forms`; or by their sketches alone.
     """
 
     cluster: bool = False
     skip_duplicates: bool = False
+    verify: Literal["text", "sketch"] | None = None
+    forms: bool = False
     new_to: str | None = None
     match: str | None = None
     distance: int | None = None

@@ -175,6 +175,21 @@ def test_near_copies_can_be_left_out(neardup: Neardup) -> None:
     assert contents(neardup)[1] == {}
 
 
+def test_forms_are_not_left_out_unless_told(neardup: Neardup) -> None:
+    letter = f"Invoice of {{}}. {prose(4)} Please pay {{}} EUR."
+    write(neardup.folder, {"docs/a.txt": letter.format("1 May 2024", "120.00")})
+    neardup("index", "docs")
+    copy = letter.format("1 May 2024", "120.00").replace(" ", "\n\n", 3)
+    write(neardup.folder, {"docs/b.txt": letter.format("2 May 2024", "95.50"), "docs/c.md": f"# {copy}"})
+    done = neardup("index", "docs", "--skip-duplicates", "--json").json
+    assert (done["indexed"], done["duplicates"]) == (1, 1)
+    assert set(contents(neardup)[0]) == {"docs/a.txt", "docs/b.txt"}
+    for number, way in enumerate((["--forms"], ["--verify", "sketch"])):
+        write(neardup.folder, {f"docs/{number}.txt": letter.format("3 May 2024", f"{number}.99")})
+        done = neardup("index", "docs", "--skip-duplicates", "--retry-failed", *way, "--json").json
+        assert (done["indexed"], done["duplicates"]) == (0, 1 + (number + 1))
+
+
 def test_a_text_is_erased_with_its_copies(indexed: Neardup) -> None:
     before = contents(indexed)
     same = ["docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt"]

@@ -306,7 +306,7 @@ def test_every_command_takes_every_scheme(neardup: Neardup, scheme: str, rule: s
     assert [line["kept"] for line in listed] == [""]
     assert Path(listed[0]["id"]).name in ("one.txt", "two.txt")
     write(neardup.folder, {"docs/three.txt": " ".join([*words[:148], "other", "words"])})
-    done = neardup("index", "docs", "--skip-duplicates", "--match", rule, "--json").json
+    done = neardup("index", "docs", "--skip-duplicates", "--forms", "--match", rule, "--json").json
     assert done["duplicates"] == 1
     found = neardup("evaluate", "--match", rule.replace(scheme.partition(":")[0], scheme), "--json").json
     assert found["rules"][-1]["returned"] == 1

@@ -219,7 +219,7 @@ def test_reports_say_the_same_in_every_form(collection: indexer.Collection, tmp_
 
 def test_what_comes_is_compared_with_what_is_there(collection: indexer.Collection) -> None:
     collection.add_many([("a", prose(1)), ("b", prose(2))], cluster=True)
-    found = collection.add_many([("c", changed(prose(1))), ("d", prose(3))], skip_duplicates=True)
+    found = collection.add_many([("c", changed(prose(1))), ("d", prose(3))], skip_duplicates="sketch")
     assert (found.indexed, found.duplicates, found.new, found.near) == (1, 1, 1, 0)
     assert "c" not in collection
     [left_out] = collection.failures()

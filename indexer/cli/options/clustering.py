@@ -52,8 +52,25 @@ arrival_options = Group(
     click.option(
         "--skip-duplicates",
         is_flag=True,
-        help="Skip new documents that are near-duplicates of stored ones; neardup failures --reason duplicate "
-        "lists them.",
+        help="Skip new documents that say what a stored one near them says, by their texts; forms, in which facts "
+        "differ, are stored. neardup failures --reason duplicate lists them.",
+    ),
+    click.option(
+        "--verify",
+        cls=Related,
+        goes_with=["skip_duplicates"],
+        type=click.Choice(["text", "sketch"]),
+        allow_from_autoenv=False,
+        help="With --skip-duplicates: compare the texts, which are read again (the default), or go by the sketches "
+        "alone, which also skips forms.",
+    ),
+    click.option(
+        "--forms",
+        cls=Related,
+        goes_with=["skip_duplicates"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --skip-duplicates: skip forms too.",
     ),
     click.option(
         "--new-to",
