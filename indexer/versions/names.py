@@ -15,9 +15,7 @@ _LONGEST, _MOST_SLOTS = 1000, 6
 # Before a number, what makes it one of a version, and what makes it anything else.
 _MARKS = "version|ver|v|revision|rev|release|rel|r|edition|ed"
 _MARKED = re.compile(rf"(?<![A-Za-z0-9])(?:{_MARKS})[-_. =]?{PATTERN}(?![A-Za-z0-9]|\.[0-9])", re.IGNORECASE)
-_DOTTED = re.compile(
-    rf"(?<![0-9.])(?<![0-9][-_])(?=[0-9]+\.[0-9]){PATTERN}(?:\.x)?(?![A-Za-z0-9]|\.[0-9])", re.IGNORECASE
-)
+_DOTTED = re.compile(rf"(?<![0-9.])(?=[0-9]+\.[0-9]){PATTERN}(?:\.x)?(?![A-Za-z0-9]|\.[0-9])", re.IGNORECASE)
 _DRAFT = re.compile(r"(?<![A-Za-z0-9])draft-[a-z0-9-]{3,100}-(?P<number>[0-9]{2})(?P<stage>)(?P<step>)(?![A-Za-z0-9-])")
 # A whole number alone is a version only in such a folder, or first on such a host.
 _FOLDER = re.compile(
@@ -103,7 +101,8 @@ def _without(name: str, slots: list[Slot], gap: Slot) -> str:
         if slot.kind == gap.kind and slot.value == gap.value:
             parts += [name[end : slot.start], GAP]
             end = slot.end
-    return "".join([*parts, name[end:]])
+    # Projects change how they write their names from one release to the next.
+    return "".join([*parts, name[end:]]).lower()
 
 
 def _is_numbering(name: str, start: int, end: int) -> bool:

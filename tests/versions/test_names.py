@@ -18,6 +18,7 @@ from indexer.versions.numbers import read_number
         ("/x/commons-csv-1.10.0/a/B.html", ["1.10.0"]),
         ("https://docs.python.org/3/library/os.html", ["3"]),
         ("/d/foo-1.2rc1.html", ["1.2rc1"]),
+        ("/d/Jinja2-3.0.3/api.rst", ["3.0.3"]),
         ("https://web.archive.org/web/20190405123456/http://e.org/p", ["2019-04-05"]),
         ("/a/report_2019-04-05.html", ["2019-04-05"]),
         ("/p/guide_v3.pdf", ["3"]),

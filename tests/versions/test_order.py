@@ -61,6 +61,10 @@ def test_titles_are_names_where_each_release_has_them_once() -> None:
     assert steps(*made, record(title="Tree (Guide 1.3 API)")) == []
 
 
+def test_names_are_the_same_in_capitals() -> None:
+    assert len(steps(record("/Jinja2-3.0.3/docs/api.rst"), record("/jinja2-3.1.4/docs/api.rst"))) == 1
+
+
 def test_what_says_nothing_is_unknown() -> None:
     assert order(record("/a/x.html"), record("/b/x.html")) == Order()
     assert (
