@@ -70,6 +70,7 @@ def compare(a: str, b: str, store: str, matching: Matching, passages: bool, extr
         [
             ("near", f"{'yes' if made.near else 'no'}, by {rule.in_words}"),
             *([("identical", "yes, but for case and white space")] if made.identical else []),
+            ("relation", f"{made.relation}: {made.evidence}" if made.evidence else made.relation),
             ("shares", _shares(made)),
             ("passages", _parts(made)),
             ("simhash", bits),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.sources import STDIN
 from indexer.library import asking
-from indexer.library.forms import hash_members, query_of
+from indexer.library.forms import hash_members, query_of, relation_members
 from indexer.library.options import Extraction
 from indexer.library.records import Comparison, Hashed
 from indexer.library.rules import AnyRule, rule_of
@@ -44,6 +44,7 @@ def compare(
         longest=shared.common.longest if shared else None,
         passages_total=len(shared.common.passages) if shared else None,
         passages=shared.excerpts if shared else (),
+        **relation_members(shared.relation if shared and made.near else None),
         a=query_of(one),
         b=query_of(other),
     )  # fmt: skip

@@ -19,6 +19,7 @@ from indexer.library.records import (
 )
 from indexer.library.rows import Rows
 from indexer.model import Fingerprint, Record, Ref, name_of
+from indexer.relations.relation import Relation
 
 if TYPE_CHECKING:
     from indexer.matching.asking import Answered, Unanswered
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from indexer.matching.pairing import NearPair
     from indexer.matching.question import Question
     from indexer.matching.rule import MatchRule
-    from indexer.relations.relation import Relation
 
 
 def hash_members(fingerprint: Fingerprint | None) -> dict[str, Any]:
@@ -102,6 +102,7 @@ def match_of(match: NearDocument) -> Match:
         **stored_members(match.record), similarity=match.similarity, near=match.near, identical=match.identical,
         bits=match.bits, label=match.label, of_query=of_query, of_match=of_match, longest=match.longest,
         passages_total=match.passages, passages=match.excerpts,
+        **relation_members(match.relation or (Relation("identical") if match.identical else None)),
     )  # fmt: skip
 
 

@@ -126,6 +126,22 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact in which two texts differ.
+
+    Attributes:
+        kind: "number", "date", "time", "amount", "code", "name", "negation", "sign", "word", "passage",
+            "order of numbers" or "order of words"
+        left: What the first text says; empty for nothing
+        right: What the other one says; empty for nothing
+    """
+
+    kind: str
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
 class Match(Stored):
     """A document that is near a query.
 
@@ -140,6 +156,10 @@ class Match(Stored):
         longest: Where the texts were aligned, the number of words of the longest passage in both; else null
         passages_total: With --passages, in how many passages the two texts agree; else null, or if it can't be read
         passages: With --passages, the longest 100 of these, in the order of the query; else empty
+        relation: With --passages, how the query's text stands to that of a near document: "identical", "reflowed",
+            "noise", "edited", "form", "contains" or "part"; else "identical", or empty
+        evidence: What differs, in one line
+        facts: Of a form, the facts that differ
     """
 
     table: ClassVar[tuple[str, ...]] = (
@@ -156,6 +176,9 @@ class Match(Stored):
     longest: int | None
     passages_total: int | None
     passages: tuple[Excerpt, ...]
+    relation: str
+    evidence: str
+    facts: tuple[Fact, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +289,10 @@ class Comparison:
         longest: The number of words of the longest passage in both; null if a text can't be read
         passages_total: In how many passages the two texts agree; null likewise
         passages: The longest 100 of these, in the order of the first, which is called the query there
+        relation: How the first text stands to the second, if they are near: "identical", "reflowed", "noise", "edited",
+            "form", "contains" or "part"; empty if they are not, or can't be read
+        evidence: What differs, in one line
+        facts: Of a form, the facts that differ
         a: The first document
         b: The second document
     """
@@ -283,6 +310,9 @@ class Comparison:
     longest: int | None
     passages_total: int | None
     passages: tuple[Excerpt, ...]
+    relation: str
+    evidence: str
+    facts: tuple[Fact, ...]
     a: Query
     b: Query
 
@@ -374,22 +404,6 @@ class FailedDocument:
     reason: str
     detail: str
     failed_at: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact in which two texts differ.
-
-    Attributes:
-        kind: "number", "date", "time", "amount", "code", "name", "negation", "sign", "word", "passage",
-            "order of numbers" or "order of words"
-        left: What the first text says; empty for nothing
-        right: What the other one says; empty for nothing
-    """
-
-    kind: str
-    left: str
-    right: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.question import Question
 from indexer.model import Ref
+from indexer.relations.alignment import MOST_WORDS
+from indexer.relations.relation import Relation, relate
+from indexer.relations.wording import Wording
 from indexer.stores.base import Store
 from indexer.text.excerpts import Excerpt, Readable, excerpts_of
 from indexer.text.passages import Alignable, CommonPassages, Features, common_passages
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SharedPassages:
-    """What two texts have in common: as `CommonPassages` has it, and the longest passages as people read them."""
+    """What two texts have in common: as `CommonPassages` has it, and the longest passages as people read them.
+
+    `texts` are the two themselves.
+    """
 
     common: CommonPassages
     excerpts: tuple[Excerpt, ...]
+    texts: tuple[str, str]
+
+    @cached_property
+    def relation(self) -> Relation | None:
+        """The relation of the first text to the other one, which is near it; None for texts of very many words."""
+        left, right = map(Wording, self.texts)
+        return relate(left, right) if max(len(left), len(right)) <= MOST_WORDS else None
 
 
 class Excerpts:
@@ -50,6 +64,7 @@ class Excerpts:
             found[record.ref] = replace(
                 match, shares=shared.common.shares, longest=shared.common.longest,
                 passages=len(shared.common.passages), excerpts=shared.excerpts,
+                relation=shared.relation if match.near else None,
             )  # fmt: skip
         return replace(answer, matches=[found.get(ref, match) for ref, match in matches.items()], unread=unread)
 
@@ -79,4 +94,5 @@ class Excerpts:
 
 def _shared(one: Readable, other: Readable) -> SharedPassages:
     common = common_passages(one.aligned, other.aligned)
-    return SharedPassages(common, excerpts_of(common.passages, one, other))
+    texts = one.aligned.text, other.aligned.text
+    return SharedPassages(common, excerpts_of(common.passages, one, other), texts)

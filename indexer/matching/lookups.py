@@ -19,6 +19,7 @@ from indexer.matching.rule import Finder, MatchRule
 from indexer.model import CLOSE_DISTANCE, LOOSE_DISTANCE, Record, Ref, Sketch
 from indexer.model.ragged import Ragged
 from indexer.model.refs import ref_order
+from indexer.relations.relation import Relation
 from indexer.schemes.base import SLACK, Plan, Similarities
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of
@@ -37,7 +38,8 @@ class NearDocument:
     false of what was only asked for by `at_least`, `identical` true where both texts are known to be equal but for case
     and white space. `shares`, of a rule of parts, is how much of the question is in the document, and how much of the
     document in the question; `longest`, where the texts were aligned, the words of the longest passage. Where they were
-    asked for (`indexer.matching.excerpts`), `passages` is the number of passages, `excerpts` the longest of them.
+    asked for (`indexer.matching.excerpts`), `passages` is the number of passages, `excerpts` the longest of them, and
+    `relation` that of the question's text to the document's, which is near.
     """
 
     record: Record
@@ -50,6 +52,7 @@ class NearDocument:
     longest: int | None = None
     passages: int | None = None
     excerpts: tuple[Excerpt, ...] = ()
+    relation: Relation | None = None
 
     @property
     def label(self) -> str:

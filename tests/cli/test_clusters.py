@@ -184,6 +184,12 @@ def test_forms_are_not_left_out_unless_told(neardup: Neardup) -> None:
     done = neardup("index", "docs", "--skip-duplicates", "--json").json
     assert (done["indexed"], done["duplicates"]) == (1, 1)
     assert set(contents(neardup)[0]) == {"docs/a.txt", "docs/b.txt"}
+    compared = neardup("compare", "docs/a.txt", "docs/b.txt", "--json").json
+    assert compared["relation"] == "form"
+    assert {"kind": "amount", "left": "120.00 EUR", "right": "95.50 EUR"} in compared["facts"]
+    assert "relation  form: 2 facts differ: " in neardup("compare", "docs/a.txt", "docs/b.txt").out
+    [near] = neardup("similar", "docs/a.txt", "--passages", "--json").json["matches"]
+    assert (near["relation"], len(near["facts"])) == ("form", 2)
     for number, way in enumerate((["--forms"], ["--verify", "sketch"])):
         write(neardup.folder, {f"docs/{number}.txt": letter.format("3 May 2024", f"{number}.99")})
         done = neardup("index", "docs", "--skip-duplicates", "--retry-failed", *way, "--json").json

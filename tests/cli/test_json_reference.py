@@ -63,7 +63,8 @@ BATCH = {
 # share a key or a passage, where a file is gone, where a package's scheme is broken, where facts
 # differ, and columns of other formats.
 ELSEWHERE = {
-    "similar": {"reason"},
+    "similar": {"reason", "kind", "left", "right"},
+    "compare": {"kind", "left", "right"},
     "cluster": {"id", "scheme", "reason", "share", "words", "held_by", "text"},
     "diff": {"start", "end", "word", "page", "before", "text", "after"},
     "passages": {"reason"},
