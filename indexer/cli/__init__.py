@@ -26,6 +26,7 @@ from indexer.cli import (
     repeated,
     reporting,
     schemes,
+    serving,
     setup,
     similar,
     versions,
@@ -154,6 +155,7 @@ for command in (
     *setup.COMMANDS,
     *annotate.COMMANDS,
     *batch.COMMANDS,
+    *serving.COMMANDS,
     *completion.COMMANDS,
 ):
     cli.add_command(command)

@@ -10,6 +10,7 @@ from indexer.extract.base import Content
 from indexer.ingest.indexing import store_info
 from indexer.library.clusters import Clusters
 from indexer.library.contents import Contents
+from indexer.library.folding import Folding
 from indexer.library.nearness import Nearness
 from indexer.library.opening import DEFAULT_WAIT, Tell, open_store, tell_made, warned
 from indexer.library.repeated import Repeated
@@ -69,7 +70,7 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
         raise
 
 
-class Collection(Contents, Nearness, Clusters, Repeated):
+class Collection(Contents, Nearness, Folding, Clusters, Repeated):
     """Documents in a store, as returned by `open`; a context manager that supports `len()`, `in`, `[id]` and iteration.
 
     Threads may share a collection, but their calls take turns; for parallel questions each thread opens its own with

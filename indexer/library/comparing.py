@@ -15,6 +15,7 @@ from indexer.library.rules import AnyRule, rule_of
 
 if TYPE_CHECKING:
     from indexer.matching.question import Question
+    from indexer.matching.rule import MatchRule
     from indexer.stores.base import Store
     from indexer.text.differences import Difference
     from indexer.text.excerpts import Readable
@@ -27,12 +28,17 @@ def compare(
 
     Raises UsageError, NotFoundError and ExtractionError.
     """
+    rule = rule_of(match, store)
+    one, other = (_question(name, extraction or Extraction(), store) for name in (a, b))
+    return compared_questions(one, other, rule, store)
+
+
+def compared_questions(one: Question, other: Question, rule: MatchRule, store: Store | None) -> Comparison:
+    """Two documents that have been read, beside each other; see `compare`."""
     from indexer.matching.comparing import compare as compared
     from indexer.matching.excerpts import Excerpts
     from indexer.matching.lookups import part_label
 
-    rule = rule_of(match, store)
-    one, other = (_question(name, extraction or Extraction(), store) for name in (a, b))
     made = compared(rule, one, other, store)
     shared = Excerpts(store, of_letters=rule.of_letters).between(one, other)
     of_a, of_b = shared.common.shares if shared else (None, None)

@@ -42,11 +42,13 @@ def documents(given: Any, columns: ColumnNames) -> Iterator[Input | Rejected]:
             yield _of_row(number, one, columns)
         elif isinstance(one, str):
             yield document("", one)
+        elif isinstance(one, bytes):
+            yield Input("", "", "", one)
         elif isinstance(one, tuple) and len(one) == 2:
             yield _of_row(number, {"id": one[0], "text": one[1]}, ColumnNames())
         else:
             raise UsageError(
-                f"document {number}: a document is a text, a pair of id and text, or a dict with "
+                f"document {number}: a document is a text, the bytes of a file, a pair of id and text, or a dict with "
                 f"{columns.text or 'text'!r}, not {type(one).__name__}"
             )
 

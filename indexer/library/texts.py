@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from indexer.clustering.choosing import choose
+from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.grouping import group
 from indexer.clustering.relations import Permitted, Relations, settled
 from indexer.errors import ExtractionError, UsageError, shown
@@ -239,9 +239,8 @@ def dedupe(
     # What the rule can't compare is a copy of what equals it only.
     compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
     comparison = Comparer(rule, nodes.payloads)
-    whole = group(nodes, comparison, radius=1.0, threads=threads).whole
     ranks = rank[first[compared]]
-    chosen = choose(nodes, comparison, whole, np.arange(compared.size), ranks, threads=threads)
+    whole, chosen = _chosen(nodes, comparison, ranks, threads)
     chosen_of, values = chosen.of.copy(), chosen.similarity.copy()
     relations: dict[int, Relation] = {}
     reasons: dict[int, str] = {}
@@ -262,6 +261,27 @@ def dedupe(
     of, similarity = np.arange(first.size), np.ones(first.size)
     of[compared], similarity[compared] = compared[chosen_of], values
     return Deduped(first[of[of_text]], similarity[of_text], relations, reasons)
+
+
+def dedupe_sketches(
+    made: Iterable[dict[str, Any]], rule: MatchRule, *, threads: int | None = None
+) -> tuple[Positions, Similarities]:
+    """(of, similarity), as those of `Deduped`, of documents that are given by their sketches, the first ones preferred.
+
+    A sketch of each of the rule's schemes by its name, None where there is none. All that is near goes, also forms.
+    """
+    nodes = nodes_of(rule, _batches(iter(listed := list(made)), rule))
+    compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
+    _, chosen = _chosen(nodes, Comparer(rule, nodes.payloads), compared, threads)
+    of, similarity = np.arange(len(listed)), np.ones(len(listed))
+    of[compared], similarity[compared] = compared[chosen.of], chosen.similarity
+    return of, similarity
+
+
+def _chosen(nodes: Nodes, comparison: Comparer, ranks: Positions, threads: int | None) -> tuple[Positions, Choice]:
+    """The numbers of what is near directly or by others, by node, and the choice among that by ranks."""
+    whole = group(nodes, comparison, radius=1.0, threads=threads).whole
+    return whole, choose(nodes, comparison, whole, np.arange(ranks.size), ranks, threads=threads)
 
 
 class _Distinct:

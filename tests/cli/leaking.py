@@ -79,6 +79,7 @@ COMMANDS: dict[str, list[str]] = {
     "index": ["one.txt", "--jobs", "1", "--json"],
     "pairs": [],
     "passages": [],
+    "serve": ["--port", "0"],
     "prune": [],
     "report": [],
     "schemes": [],

@@ -24,9 +24,12 @@ from tests.pages import DOCS, PAGES, README, ROOT, blocks, name_of, section, ste
 
 TUTORIAL = DOCS / "tutorial.md"
 HOW_TO = sorted((DOCS / "how-to").glob("*.md"))
-# Blocks that need more than a shell and neardup: an engine (tests/engines runs them), an installation, a container.
+# Blocks that need more than a shell and neardup: an engine (tests/engines runs them), the service (tests/service), an
+# installation, a container.
 ELSEWHERE = re.compile(
-    r"(?:https?|spark)://host|\$CLUSTER|^(?:pip|make|docker|python3 -m venv|python -m tests\.benchmarks) ", re.MULTILINE
+    r"(?:https?|spark)://host|localhost:8600|\$CLUSTER"
+    r"|^(?:pip|make|docker|python3 -m venv|python -m tests\.benchmarks|neardup serve) ",
+    re.MULTILINE,
 )
 END = "==== end of step"
 SHELL = f"""set -eo pipefail

@@ -13,6 +13,7 @@ GROUPS = {
     "Act": ("prune", "delete"),
     "Without a store": ("batch",),
     "Engines": ("setup", "annotate"),
+    "For programs": ("serve",),
     "Measure": ("evaluate", "schemes", "corpus"),
     "Shell": ("completion",),
 }

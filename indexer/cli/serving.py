@@ -1,0 +1,99 @@
+"""`neardup serve`."""
+
+from __future__ import annotations
+
+import click
+
+from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.shared import Seconds, Size, store_option
+from indexer.cli.terminal.output import say, shown_store
+
+
+@click.command(
+    short_help="Answer questions over HTTP.",
+    epilog="""
+\b
+Examples:
+  neardup serve
+  neardup serve --store https://host:9200/articles --threads 8
+  curl -s localhost:8600/seen -H 'Content-Type: application/json' -d '{"documents": [{"text": "..."}]}'
+  curl -s localhost:8600/similar -H 'Content-Type: application/octet-stream' --data-binary @draft.pdf
+
+A POST for each verb: /similar, /seen (would it repeat a stored document, and which), /distinct (hits of any search,
+with their copies folded), /compare and /fingerprint. GET /openapi.json describes them; /healthz answers while the
+service does. Nothing is ever written, and a request names no file or URL of this machine: it holds texts, the bytes
+of a file, or ids of stored documents. The answers are those of --json. The token, at least 16 characters, may also be
+in NEARDUP_SERVE_TOKEN. It needs the extra serve.
+""",
+)
+@store_option
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on; any other than this machine's own needs a token and TLS.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    default=8600,
+    show_default=True,
+    help="The port; 0 for any that is free.",
+)
+@click.option("--allow-host", multiple=True, metavar="NAME", help="A further name by which the service may be called.")
+@click.option(
+    "--token-file", type=A_PATH, metavar="FILE", help="A file with the token that a request must bring as Bearer."
+)
+@click.option("--tls-certificate", type=A_PATH, metavar="FILE", help="The certificate, for HTTPS.")
+@click.option("--tls-key", type=A_PATH, metavar="FILE", help="The private key of the certificate.")
+@click.option(
+    "--trust-network",
+    is_flag=True,
+    help="Listen on another address without a token or TLS: whoever reaches it can ask what is stored.",
+)
+@click.option(
+    "--threads", type=click.IntRange(1, 256), default=4, show_default=True, help="Requests that are answered at once."
+)
+@click.option(
+    "--waiting",
+    type=click.IntRange(0, 100_000),
+    metavar="N",
+    default=64,
+    show_default=True,
+    help="Requests that wait for a thread; beyond these 503 is answered.",
+)
+@click.option(
+    "--timeout", type=Seconds(), metavar="SECONDS", default=30.0, show_default=True, help="The time of a request."
+)
+@click.option(
+    "--max-request", type=Size(), metavar="SIZE", default="16MB", show_default=True, help="The size of a request."
+)
+def serve(  # noqa: PLR0913, PLR0917 - the parameters of a command are its options
+    store: str,
+    host: str,
+    port: int,
+    allow_host: tuple[str, ...],
+    token_file: str | None,
+    tls_certificate: str | None,
+    tls_key: str | None,
+    trust_network: bool,
+    threads: int,
+    waiting: int,
+    timeout: float,
+    max_request: int,
+) -> None:
+    """Answer questions of programs over HTTP, read-only."""
+    from indexer.service import serving
+
+    listening = serving.Listening(
+        host, port, allow_host, serving.read_token(token_file), tls_certificate, tls_key, trust_network
+    )
+    serving.serve(
+        store, listening, threads=threads, waiting=waiting, timeout=timeout, max_request=max_request, tell=say,
+        told=lambda url: say(f"{shown_store(store)} answers at {url}", url=url),
+    )  # fmt: skip
+
+
+COMMANDS = (serve,)

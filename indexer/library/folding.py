@@ -1,0 +1,107 @@
+"""The hits of any search with their copies folded: each kept hit with the later ones that are near it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from indexer.errors import NeardupError
+from indexer.library import asking
+from indexer.library.held import Held
+from indexer.library.making import many_sketches
+from indexer.library.memory import rule_without_store
+from indexer.library.rows import Rows
+from indexer.library.rules import AnyRule
+from indexer.library.texts import dedupe_sketches
+from indexer.model import Ref
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedCopy:
+    """A hit that is folded.
+
+    Attributes:
+        position: Its place among the hits, from 0
+        id: Its id; null for a text without one
+        similarity: The similarity (0 to 1) to the hit that it is folded into
+    """
+
+    position: int
+    id: str | None
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctHit:
+    """A hit that is near none before it, with those behind it that are near it.
+
+    Attributes:
+        position: Its place among the hits, from 0
+        id: Its id; null for a text without one
+        copies: The later hits that are near it, in order
+        error: Why it could not be compared, so that it stands for itself; null if it could
+    """
+
+    position: int
+    id: str | None
+    copies: Rows[FoldedCopy]
+    error: NeardupError | None = None
+
+
+class Folding(Held):
+    """Hits of searches, folded."""
+
+    def distinct(
+        self, hits: Iterable[tuple[str | None, str | None]], *, match: AnyRule = None, threads: int | None = None
+    ) -> Rows[DistinctHit]:
+        """The hits, each (id, text), that are near none before them, with the later ones that are near them.
+
+        A hit with a text is compared by it, one without by the sketches that are stored for its id; so a ranking from
+        anywhere, of keys, words or vectors, can be folded. Nothing is removed: what is only a form of another hit, with
+        other facts, is folded too and is named among the copies. Raises UsageError for a rule of parts, and for one
+        that compares texts.
+        """
+        listed = list(hits)
+        with self._lock:
+            rule = rule_without_store(self.rule(match))
+            rule.require_copies()
+            errors: dict[int, NeardupError] = {}
+            made: list[dict[str, Any]] = [dict.fromkeys(rule.schemes) for _ in listed]
+            self._add_stored([(place, id_) for place, (id_, text) in enumerate(listed) if text is None], made, errors)
+        texts = [(place, text) for place, (_, text) in enumerate(listed) if text is not None]
+        for (place, _), sketches in zip(texts, many_sketches([text for _, text in texts], rule.schemes), strict=True):
+            made[place] = sketches
+        of, similarity = dedupe_sketches(made, rule, threads=threads)
+        copies: dict[int, list[FoldedCopy]] = {}
+        for place, kept in enumerate(of.tolist()):
+            folded = copies.setdefault(kept, [])
+            if kept != place:
+                folded.append(FoldedCopy(place, listed[place][0], float(similarity[place])))
+        return Rows(
+            DistinctHit,
+            (
+                DistinctHit(place, listed[place][0], Rows(FoldedCopy, folded), errors.get(place))
+                for place, folded in sorted(copies.items())
+            ),
+        )
+
+    def _add_stored(
+        self,
+        named: Sequence[tuple[int, str | None]],
+        made: list[dict[str, Any]],
+        errors: dict[int, NeardupError],
+    ) -> None:
+        """Add the stored sketches of ids by their places; why there are none is an error."""
+        refs: dict[int, Ref] = {}
+        names = [id_ or "" for _, id_ in named]
+        for (place, id_), found in zip(named, self.store.find_each(names), strict=True):
+            try:
+                refs[place] = asking.only(id_ or "", found)
+            except NeardupError as error:
+                errors[place] = error
+        for (place, ref), record in zip(refs.items(), self.store.get([*refs.values()]), strict=True):
+            if record is None:
+                errors[place] = asking.missing(ref.id)
+            else:
+                made[place] = {name: record.sketches.get(name) for name in made[place]}

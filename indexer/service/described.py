@@ -1,0 +1,55 @@
+"""The OpenAPI document of the service, made of the declared forms of its requests and answers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from indexer.model.declared import description
+from indexer.service.forms import ErrorAnswer, answer_schema, request_schema
+from indexer.service.verbs import Verb
+
+_ERRORS = {
+    "400": "The request can't be used as it is",
+    "404": "No document with that id is stored",
+    "409": "The store has no sketches that can be compared as asked",
+    "413": "The request is too large",
+    "422": "The file gave no text",
+    "503": "The store can't be read, or too many requests wait",
+    "504": "The answer took too long",
+}
+
+
+def openapi(verbs: Mapping[str, Verb], version: str, *, token: bool) -> dict[str, Any]:
+    """The document (OpenAPI 3.1.0); with `token` it says that one is needed."""
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": "neardup", "version": version, "description": "Questions about near-duplicates."},
+        "paths": {f"/{name}": {"post": _operation(name, verb)} for name, verb in verbs.items()},
+        "components": {"schemas": {"Error": answer_schema(ErrorAnswer)}},
+    }
+    if token:
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+    return document
+
+
+def _operation(name: str, verb: Verb) -> dict[str, Any]:
+    taken: dict[str, Any] = {"application/json": {"schema": request_schema(verb.request)}}
+    if verb.answer_file is not None:
+        taken["application/octet-stream"] = {"schema": {"type": "string", "format": "binary"}}
+    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    return {
+        "operationId": name,
+        "summary": inspect.cleandoc(verb.answer_request.__doc__ or ""),
+        "description": description(verb.request),
+        "requestBody": {"required": True, "content": taken},
+        "responses": {
+            "200": {
+                "description": description(verb.answer),
+                "content": {"application/json": {"schema": answer_schema(verb.answer)}},
+            },
+            **{status: {"description": meaning, "content": error} for status, meaning in _ERRORS.items()},
+        },
+    }

@@ -1,0 +1,258 @@
+"""The forms of requests and answers of the service, each declared once: it is read, checked and described by that.
+
+To add a member, write it below, and its meaning in the docstring, as in `indexer.library.records`.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+from indexer.errors import NeardupError, UsageError
+from indexer.library.records import Hashed, Match, Similar
+from indexer.library.rows import Rows
+from indexer.model.declared import members
+
+# The types that a member of a request may have, with the word for each, and its name in JSON Schema.
+_KINDS: Mapping[type, tuple[str, str]] = {
+    bool: ("true or false", "boolean"),
+    int: ("a whole number", "integer"),
+    float: ("a number", "number"),
+    str: ("a text", "string"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDocument:
+    """A document in a request: its text, or the id of a stored one. With both, the stored one is left out of answers.
+
+    Attributes:
+        text: The text
+        id: The id of a stored document; with a text, the id that it has or would have
+    """
+
+    text: str | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarRequest:
+    """A request for what is near some documents.
+
+    Attributes:
+        documents: The documents that are asked about
+        match: The match rule; null for the store's default
+        limit: How many matches at most; null for all
+        at_least: The least similarity (0 to 1) in place of the rule's
+        include_short: True to compare also documents that are too short to be compared by default
+        passages: True to add the passages in common, of texts that are read again
+        explain: True to add what the rule looks up
+    """
+
+    documents: tuple[AskedDocument, ...]
+    match: str | None = None
+    limit: int | None = 10
+    at_least: float | None = None
+    include_short: bool = False
+    passages: bool = False
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRequest:
+    """A request whether documents would repeat a stored one.
+
+    Attributes:
+        documents: The documents that are asked about
+        match: The match rule; null for the store's default
+    """
+
+    documents: tuple[AskedDocument, ...]
+    match: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctRequest:
+    """A request to fold the copies among the hits of any search.
+
+    Attributes:
+        hits: The hits in their order, the best first
+        match: The match rule; null for the store's default
+    """
+
+    hits: tuple[AskedDocument, ...]
+    match: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRequest:
+    """A request to compare two documents.
+
+    Attributes:
+        a: A document
+        b: Another one
+        match: The match rule; null for the store's default
+    """
+
+    a: AskedDocument
+    b: AskedDocument
+    match: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintRequest:
+    """A request for fingerprints of texts.
+
+    Attributes:
+        texts: The texts
+        scheme: The scheme of the sketches that are added; null for the simhash alone
+    """
+
+    texts: tuple[str, ...]
+    scheme: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarAnswer:
+    """What is near each of some documents, in their order.
+
+    Attributes:
+        answers: What is near each document
+    """
+
+    answers: Rows[Similar]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Whether a document repeats a stored one.
+
+    Attributes:
+        name: The id of the document, or "the text"
+        seen: True if a stored document is near it by the rule
+        match: The stored document that is nearest to it; null for none
+        error: Why it could not be asked about; null if it could
+    """
+
+    name: str
+    seen: bool
+    match: Match | None = None
+    error: NeardupError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAnswer:
+    """Whether each of some documents repeats a stored one, in their order.
+
+    Attributes:
+        answers: Whether each document repeats a stored one
+    """
+
+    answers: Rows[Seen]
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintAnswer:
+    """The fingerprints of some texts, in their order.
+
+    Attributes:
+        answers: The fingerprint of each text
+    """
+
+    answers: Rows[Hashed]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAnswer:
+    """Why a request was not answered.
+
+    Attributes:
+        error: The reason, in a sentence that says what to do
+    """
+
+    error: str
+
+
+def read_form(kind: type, given: Any, place: str = "the request") -> Any:
+    """A request of a declared kind from its JSON; UsageError that names the member for what does not belong there."""
+    if not isinstance(given, Mapping):
+        raise UsageError(f"{place}: must be an object, with {_listed(kind)}")
+    hints = typing.get_type_hints(kind)
+    if unknown := sorted(set(given) - set(hints)):
+        raise UsageError(f"{place}: {unknown[0]!r} is unknown; there are {_listed(kind)}")
+    required = [field.name for field in fields(kind) if field.default is MISSING]
+    for name in required:
+        if name not in given:
+            raise UsageError(f"{place}: {name!r} is missing")
+    return kind(**{name: _value(hints[name], value, f"{name!r}") for name, value in given.items()})
+
+
+def _value(hint: Any, given: Any, place: str) -> Any:
+    several, kind, optional = _taken(hint)
+    if given is None and optional:
+        return None
+    if not several:
+        return _one(kind, given, place)
+    if not isinstance(given, list):
+        raise UsageError(f"{place}: must be a list")
+    return tuple(_one(kind, one, f"{place}, number {number}") for number, one in enumerate(given, 1))
+
+
+def _one(kind: type, given: Any, place: str) -> Any:
+    if kind not in _KINDS:
+        return read_form(kind, given, place)
+    # True is a number to Python, and 1 is no float.
+    fits = isinstance(given, int | float) if kind is float else isinstance(given, kind)
+    if not fits or (isinstance(given, bool) and kind is not bool):
+        raise UsageError(f"{place}: must be {_KINDS[kind][0]}")
+    return float(given) if kind is float else given
+
+
+def _taken(hint: Any) -> tuple[bool, type, bool]:
+    """Whether a member is a list, the type of it or of what is in it, and whether it may be null."""
+    if typing.get_origin(hint) is tuple:
+        return True, typing.get_args(hint)[0], False
+    if isinstance(hint, types.UnionType):
+        [kind] = [each for each in typing.get_args(hint) if each is not types.NoneType]
+        return False, kind, True
+    return False, hint, False
+
+
+def _listed(kind: type) -> str:
+    return ", ".join(field.name for field in fields(kind))
+
+
+def request_schema(kind: type) -> dict[str, Any]:
+    """The JSON Schema of a kind of request."""
+    hints = typing.get_type_hints(kind)
+    meanings = {member.name: member.meaning for member in members(kind)}
+    properties = {}
+    for field in fields(kind):
+        several, inner, optional = _taken(hints[field.name])
+        made: dict[str, Any] = {"type": _KINDS[inner][1]} if inner in _KINDS else request_schema(inner)
+        made = {"type": "array", "items": made} if several else made
+        if optional:
+            made["type"] = [made["type"], "null"]
+        if field.default is not MISSING:
+            made["default"] = field.default
+        properties[field.name] = {**made, "description": meanings[field.name]}
+    required = [field.name for field in fields(kind) if field.default is MISSING]
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        **({"required": required} if required else {}),
+    }
+
+
+def answer_schema(kind: type) -> dict[str, Any]:
+    """The JSON Schema of a kind of answer: the names of its members, and what they mean."""
+    properties: dict[str, Any] = {}
+    for member in members(kind):
+        inner = answer_schema(member.kind) if member.kind else {}
+        made = {"type": "array", "items": inner} if member.many else inner
+        properties[member.name] = {**made, "description": member.meaning}
+    return {"type": "object", "properties": properties, "required": list(properties)}

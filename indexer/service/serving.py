@@ -1,0 +1,137 @@
+"""The service as a process: where it listens, and who may ask."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from indexer.errors import MachineError, UsageError
+from indexer.library.collection import Collection
+from indexer.library.collection import open as open_collection
+from indexer.library.opening import Tell
+
+TOKEN_VARIABLE = "NEARDUP_SERVE_TOKEN"  # noqa: S105 - the name of a variable
+_SHORTEST_TOKEN = 16
+_LARGEST_HEAD = 16_384
+_BACKLOG = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where a service listens: a host and a port, with TLS where there are a certificate and its key.
+
+    `hosts` are further names by which it may be called. On an address that other machines reach it demands a `token`
+    and TLS, unless `trust_network` is true.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8600
+    hosts: Sequence[str] = ()
+    token: str = ""
+    certificate: str | None = None
+    key: str | None = None
+    trust_network: bool = False
+
+    def require_safe(self) -> None:
+        """Raise UsageError for an address that others reach without what keeps them out."""
+        from indexer.service.guards import is_loopback
+
+        if bool(self.certificate) != bool(self.key):
+            raise UsageError("--tls-certificate and --tls-key go together")
+        if self.token and len(self.token) < _SHORTEST_TOKEN:
+            raise UsageError(f"the token is too short: take {_SHORTEST_TOKEN} characters or more")
+        if is_loopback(self.host) or self.trust_network:
+            return
+        if not self.token:
+            raise UsageError(
+                f"{self.host}: other machines reach this address: give --token-file, or set {TOKEN_VARIABLE} "
+                "(--trust-network goes without)"
+            )
+        if not self.certificate:
+            raise UsageError(
+                f"{self.host}: other machines reach this address: give --tls-certificate and --tls-key "
+                "(--trust-network goes without)"
+            )
+
+
+def read_token(path: str | None) -> str:
+    """The token in a file, else in the environment; empty for none. Raises UsageError for a file that has none."""
+    if path is None:
+        return os.environ.get(TOKEN_VARIABLE, "").strip()
+    try:
+        token = Path(path).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--token-file {path}: can't be read: {error}") from None
+    if not token:
+        raise UsageError(f"--token-file {path}: is empty")
+    return token
+
+
+def serve(
+    store: str | os.PathLike[str],
+    listening: Listening,
+    *,
+    threads: int = 4,
+    waiting: int = 64,
+    timeout: float = 30.0,
+    max_request: int = 16_000_000,
+    tell: Tell,
+    told: Callable[[str], None] | None = None,
+) -> None:
+    """Answer questions about a store over HTTP until SIGINT or SIGTERM; `told` is called with the URL when it listens.
+
+    `threads` answer at once, and `waiting` requests wait for one of them; each has `timeout` seconds and `max_request`
+    bytes. Nothing is ever written. Raises UsageError, StoreError, and MachineError where it can't listen or where
+    starlette and uvicorn are missing.
+    """
+    listening.require_safe()
+    try:
+        import uvicorn
+
+        from indexer.service.application import ServiceLimits, service_application
+        from indexer.service.guards import names_of
+    except ImportError as error:
+        raise MachineError("the service takes starlette and uvicorn: pip install 'neardup[serve]'") from error
+
+    def opened() -> Collection:
+        return open_collection(store, read_only=True, tell=tell)
+
+    # A store that can't be opened is said now, not at the first question.
+    opened().close()
+    made = service_application(
+        opened,
+        ServiceLimits(threads, waiting, timeout, max_request),
+        hosts=names_of(listening.host, listening.hosts),
+        token=listening.token,
+    )
+    config = uvicorn.Config(
+        made, log_level="error", access_log=False, server_header=False, lifespan="off", proxy_headers=False,
+        ssl_certfile=listening.certificate, ssl_keyfile=listening.key, h11_max_incomplete_event_size=_LARGEST_HEAD,
+        timeout_graceful_shutdown=5,
+    )  # fmt: skip
+    try:
+        config.load()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{listening.certificate}: the certificate or its key can't be used: {error}") from None
+    with _bound(listening.host, listening.port) as bound:
+        scheme = "https" if listening.certificate else "http"
+        host = f"[{listening.host}]" if ":" in listening.host else listening.host
+        if told is not None:
+            told(f"{scheme}://{host}:{bound.getsockname()[1]}")
+        uvicorn.Server(config).run(sockets=[bound])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        # From here on who asks waits, and is not refused.
+        bound.listen(_BACKLOG)
+    except OSError as error:
+        raise MachineError(f"{host}:{port}: can't listen there: {error}") from None
+    return bound

@@ -1,0 +1,140 @@
+"""What the service answers: each verb takes a request in its declared form and gives the answer in its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from indexer.errors import UsageError
+from indexer.library import asking
+from indexer.library.collection import Collection
+from indexer.library.comparing import compared_questions, hash_text
+from indexer.library.folding import DistinctHit
+from indexer.library.records import Comparison, Hashed, Similar
+from indexer.library.rows import Rows
+from indexer.matching.asking import Unanswered
+from indexer.matching.question import Question
+from indexer.service.forms import (
+    AskedDocument,
+    CompareRequest,
+    DistinctRequest,
+    FingerprintAnswer,
+    FingerprintRequest,
+    Seen,
+    SeenAnswer,
+    SeenRequest,
+    SimilarAnswer,
+    SimilarRequest,
+)
+
+MOST_DOCUMENTS = 1000
+"""So many documents may be in one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctAnswer:
+    """The hits that are near none before them, in their order.
+
+    Attributes:
+        hits: The hits, each with the later ones that are folded into it
+    """
+
+    hits: Rows[DistinctHit]
+
+
+def similar(collection: Collection, request: SimilarRequest) -> SimilarAnswer:
+    """What is near each of some documents."""
+    return SimilarAnswer(Rows(Similar, _similar(collection, request)))
+
+
+def similar_file(collection: Collection, data: bytes) -> SimilarAnswer:
+    """What is near a file, of any format, which worker processes read."""
+    return SimilarAnswer(Rows(Similar, collection.similar_each([data])))
+
+
+def seen(collection: Collection, request: SeenRequest) -> SeenAnswer:
+    """Whether each of some documents would repeat a stored one, and which."""
+    return SeenAnswer(Rows(Seen, map(_seen, _similar(collection, SimilarRequest(request.documents, request.match, 1)))))
+
+
+def seen_file(collection: Collection, data: bytes) -> SeenAnswer:
+    """Whether a file would repeat a stored document, and which."""
+    return SeenAnswer(Rows(Seen, map(_seen, collection.similar_each([data], limit=1))))
+
+
+def _seen(found: Similar) -> Seen:
+    return Seen(found.query.name, found.total > 0, next(iter(found.matches), None), found.error)
+
+
+def distinct(collection: Collection, request: DistinctRequest) -> DistinctAnswer:
+    """The hits of any search with their copies folded."""
+    _require_few(request.hits)
+    return DistinctAnswer(collection.distinct([(hit.id, hit.text) for hit in request.hits], match=request.match))
+
+
+def compare(collection: Collection, request: CompareRequest) -> Comparison:
+    """Two documents beside each other."""
+    one, other = (_question(collection, document) for document in (request.a, request.b))
+    return compared_questions(one, other, collection.rule(request.match), collection.store)
+
+
+def fingerprint(_: Collection, request: FingerprintRequest) -> FingerprintAnswer:
+    """The fingerprints of some texts."""
+    _require_few(request.texts)
+    return FingerprintAnswer(Rows(Hashed, (hash_text(text, scheme=request.scheme) for text in request.texts)))
+
+
+def _similar(collection: Collection, request: SimilarRequest) -> Iterator[Similar]:
+    """The answers in the order of the documents; those with a text are asked about together, and those without."""
+    _require_few(request.documents)
+    if request.limit is not None and request.limit < 0:
+        raise UsageError("'limit': must be 0 or more")
+
+    def asked(documents: Any, ids: Sequence[str] | None) -> Iterator[Similar]:
+        return collection.similar_each(
+            documents, ids=ids, match=request.match, limit=request.limit, at_least=request.at_least,
+            include_short=request.include_short, passages=request.passages, explain=request.explain,
+        )  # fmt: skip
+
+    for number, one in enumerate(request.documents, 1):
+        if one.text is None and one.id is None:
+            raise UsageError(f"'documents', number {number}: has neither a text nor an id")
+    texts = [(one.id, one.text) if one.id else one.text for one in request.documents if one.text is not None]
+    stored = [one.id or "" for one in request.documents if one.text is None]
+    of_texts, of_ids = asked(texts, None) if texts else iter(()), asked(None, stored) if stored else iter(())
+    for one in request.documents:
+        yield next(of_ids if one.text is None else of_texts)
+
+
+def _question(collection: Collection, document: AskedDocument) -> Question:
+    if document.text is not None:
+        return Question(document.id or asking.THE_TEXT, document.text)
+    [question] = asking.stored(collection.store, [document.id or ""])
+    if isinstance(question, Unanswered):
+        raise question.error
+    return question
+
+
+def _require_few(documents: Sequence[Any]) -> None:
+    if len(documents) > MOST_DOCUMENTS:
+        raise UsageError(f"a request has {MOST_DOCUMENTS} documents at most; send the rest in another one")
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb: the kinds of its requests and answers, and who answers; `answer_file` takes the bytes of a file."""
+
+    request: type
+    answer: type
+    answer_request: Callable[[Collection, Any], Any]
+    answer_file: Callable[[Collection, bytes], Any] | None = None
+
+
+VERBS: Mapping[str, Verb] = {
+    "similar": Verb(SimilarRequest, SimilarAnswer, similar, similar_file),
+    "seen": Verb(SeenRequest, SeenAnswer, seen, seen_file),
+    "distinct": Verb(DistinctRequest, DistinctAnswer, distinct),
+    "compare": Verb(CompareRequest, Comparison, compare),
+    "fingerprint": Verb(FingerprintRequest, FingerprintAnswer, fingerprint),
+}

@@ -1,0 +1,31 @@
+"""A service, as a real process over `texts.neardup` in a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def serving(folder: Path, *options: str, env: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The URL of a service that is ended afterwards, by SIGTERM."""
+    command = [sys.executable, "-m", "indexer", "serve", "--store", "texts.neardup", "--port", "0", *options]
+    process = subprocess.Popen(
+        command, cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}
+    )
+    assert process.stderr
+    try:
+        said = process.stderr.readline()
+        matched = re.search(r"answers at (https?://\S+)", said)
+        assert matched, said + process.stderr.read()
+        yield matched[1]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == -signal.SIGTERM
+        process.stderr.close()
