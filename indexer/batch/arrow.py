@@ -141,3 +141,11 @@ NO_TEXT: Any = scalar("")
 def repeated(value: str | None, count: int) -> Any:
     """A column of strings that are all the same."""
     return arrow.repeat(scalar(value), count)
+
+
+def replaced(hashes: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
+    """The positions of documents whose id's hash a later one has too; their ids have to be compared."""
+    every = np.concatenate(hashes) if hashes else np.empty(0, dtype=np.uint64)
+    order = np.argsort(every, kind="stable")
+    same = every[order][1:] == every[order][:-1]
+    return np.sort(np.unique(np.concatenate((order[1:][same], order[:-1][same]))))

@@ -20,6 +20,8 @@ from indexer.stores.base import StoreInfo
 
 FORMAT = 4
 FOOTER = b"neardup"
+# The cluster that a document of an older batch was in, and whether it was kept there; null for a new document.
+OLDER_CLUSTER, OLDER_KEEP = "older_cluster", "older_keep"
 # What a payload or a digest is like no compression makes smaller.
 _TEXTS = (
     "id",

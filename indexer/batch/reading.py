@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core
-from indexer.batch.arrow import arrow, column_of, joined_of, parquet
-from indexer.batch.clusters.grouping import OLDER_CLUSTER, OLDER_KEEP, replaced
-from indexer.batch.form import Form, cluster_schema, form_of, read_footer
+from indexer.batch.arrow import arrow, column_of, joined_of, parquet, replaced
+from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, Form, cluster_schema, form_of, read_footer
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.sketching import sketch_files
 from indexer.errors import StoreError, UsageError

@@ -13,9 +13,10 @@ from indexer.cli.files.row_formats import written_rows
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.matching import Matching, match_options, tell_lacking, tell_uncompared, tell_unread
+from indexer.cli.options.matching import Matching, match_options
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import filter_option, json_option, opened_collection, refresh_option, store_option
+from indexer.cli.terminal.answers import tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
 from indexer.errors import UsageError
 from indexer.library.writers import FORMATS

@@ -18,7 +18,7 @@ from indexer.matching.nodes import Nodes, distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions, Similarities, Sketches
-from indexer.schemes.joins.by_keys import KeyPostings
+from indexer.schemes.keys.postings import KeyPostings
 
 # Pairs that are looked at in one step, unless one node meets more.
 _BLOCK = 1 << 18

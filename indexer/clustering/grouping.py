@@ -18,7 +18,7 @@ from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Hashes, Nodes, distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.schemes.base import Positions, Scheme, Sketches
-from indexer.schemes.joins.by_keys import KeyPostings
+from indexer.schemes.keys.postings import KeyPostings
 
 # Pairs that are looked at in one step.
 _BLOCK = 1 << 18

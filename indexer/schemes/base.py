@@ -17,7 +17,7 @@ from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.joined import Joined, Texts
 from indexer.model.ragged import Ragged, no_payload
-from indexer.schemes.joins import by_keys
+from indexer.schemes.keys import postings
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 
 Parameter = int | float | str | bool
@@ -260,8 +260,8 @@ class Scheme(ABC):
         """Blocks of the pairs of positions that lookups for this similarity let meet, each pair once, left < right."""
         agreeing = self.plan(similarity).agreeing
         if type(self).probes is Scheme.probes:
-            return by_keys.sharing(sketches.keys, self.layout, agreeing)
-        return by_keys.probing(self._probes_of(sketches, similarity), sketches.keys, self.layout, agreeing)
+            return postings.sharing(sketches.keys, self.layout, agreeing)
+        return postings.probing(self._probes_of(sketches, similarity), sketches.keys, self.layout, agreeing)
 
     def join_between(
         self, asked: Sketches, sketches: Sketches, similarity: float, *, threads: int | None = None
@@ -270,7 +270,7 @@ class Scheme(ABC):
         del threads
         agreeing = self.plan(similarity).agreeing
         probes = self._probes_of(asked, similarity)
-        return by_keys.between(probes, len(asked), sketches.keys, self.layout, agreeing)
+        return postings.between(probes, len(asked), sketches.keys, self.layout, agreeing)
 
     def _probes_of(self, sketches: Sketches, similarity: float) -> Callable[[int], Sequence[int]]:
         return lambda position: self.probes(sketches.sketch(position, self.id), similarity)

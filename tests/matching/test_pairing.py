@@ -22,7 +22,7 @@ from indexer.model import Ref, Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme, Sketches
-from indexer.schemes.joins import by_keys
+from indexer.schemes.keys import postings
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores import Store
 from tests.planted import Edge, Oracle, collection, empty, filled, named, put, record
@@ -65,7 +65,7 @@ def expected(scheme: Scheme, texts: Sequence[str], similarity: float) -> dict[Ed
 def test_every_pair_of_a_store_is_found_once(
     tmp_path: Path, scheme: Scheme, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(by_keys, "_BLOCK", block)
+    monkeypatch.setattr(postings, "_BLOCK", block)
     monkeypatch.setattr(pairing, "_BLOCK", block)
     monkeypatch.setattr(pairing, "_REFS_AT_ONCE", block)
     texts = [*collection(1, 120), "", *["the very same words"] * 30]
@@ -92,12 +92,12 @@ def test_a_pair_comes_once_however_its_keys_lie(keys: list[set[int]], agreeing: 
     scheme.layout = KeyLayout(3, 3)
     payloads = Ragged.of_bytes([bytes([number]) for number in range(len(keys))])
     sketches = Sketches(payloads, Ragged.of_integers([tuple(some) for some in keys]))
-    before = by_keys._BLOCK
-    by_keys._BLOCK = block
+    before = postings._BLOCK
+    postings._BLOCK = block
     try:
         found = [pair for left, right in scheme.join(sketches, 0.0) for pair in zip(left, right, strict=True)]
     finally:
-        by_keys._BLOCK = before
+        postings._BLOCK = before
     wanted = {
         (i, j) for i, j in combinations(range(len(keys)), 2) if len({k >> 3 for k in keys[i] & keys[j]}) >= agreeing
     }

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from indexer.errors import UsageError
 from indexer.model.ragged import Ragged
-from indexer.schemes.joins.by_keys import KeyPostings
 from indexer.schemes.keys.layout import KeyLayout
+from indexer.schemes.keys.postings import KeyPostings
 
 rows_of_bytes = st.lists(st.binary(max_size=9), max_size=12)
 

@@ -53,13 +53,12 @@ ENGINE_LAYERS = [
 ]
 SCHEME_LAYERS = [
     {"keys"},
-    {"joins.by_keys"},
     {"base"},
-    {"joins.by_prefixes", "joins.by_rarest", "minwise", "registry", "simhash"},
+    {"joins", "minwise", "registry", "simhash"},
     {"simhash_variants"},
     {"imatch", "minhash", "passages", "random_projection", "shingling", "spotsigs", "weighted_minhash"},
     {"interchange", "testing"},
-    {"__init__", "joins.__init__"},
+    {"__init__"},
 ]
 LAYERS_INSIDE = {"engine": ENGINE_LAYERS, "stores": STORE_LAYERS, "schemes": SCHEME_LAYERS}
 
@@ -161,6 +160,20 @@ def test_no_upward_import_inside_a_folder_of_several_rooms(path: Path, folder: s
 def test_no_files_import_each_other_in_a_circle() -> None:
     found = circle({path: [other for other in needed(path) if other != path] for path in FILES})
     assert not found, " -> ".join(str(path.relative_to(PACKAGE)) for path in found)
+
+
+def test_every_folder_is_in_layers() -> None:
+    """No file or folder in a folder needs another one there that needs it in turn, by way of any of their files."""
+    for folder in sorted({path.parent for path in FILES} - {PACKAGE}):
+        inside = [path for path in FILES if folder in path.parents]
+        rooms = {path: folder / path.relative_to(folder).parts[0] for path in inside}
+        arrows: dict[Path, list[Path]] = {room: [] for room in rooms.values()}
+        for path in inside:
+            arrows[rooms[path]] += [
+                rooms[other] for other in needed(path) if other in rooms and rooms[other] != rooms[path]
+            ]
+        found = circle(arrows)
+        assert not found, " -> ".join(str(room.relative_to(PACKAGE)) for room in found)
 
 
 def test_a_circle_is_seen_wherever_it_is_closed() -> None:

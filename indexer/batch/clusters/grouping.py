@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, bytes_of, column_of, flags_of, integers_of, joined_of, numbers_of, present_in
 from indexer.batch.clusters.describing import ids_of, origins_of, ranks_in
-from indexer.batch.form import column_name
+from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, column_name
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import choose
 from indexer.clustering.clusters import similar_documents
@@ -28,8 +28,6 @@ from indexer.model.refs import RefTable
 from indexer.schemes.base import Positions, Sketches
 from indexer.stores.sketches import Found
 
-# The cluster that a document of an older batch was in, and whether it was kept there; null for a new document.
-OLDER_CLUSTER, OLDER_KEEP = "older_cluster", "older_keep"
 SPREAD_BITS = 24
 # Documents that are compared at once, unless one component or bucket has more.
 _TOGETHER = 1 << 16
@@ -307,11 +305,3 @@ def partitions(labels: Positions, count: int) -> Positions:
     turn[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size) % (2 * count)
     of = np.where(turn < count, turn, 2 * count - 1 - turn)
     return np.asarray(of[component], dtype=np.int64)
-
-
-def replaced(hashes: Sequence[npt.NDArray[np.uint64]]) -> Positions:
-    """The positions of documents whose id's hash a later one has too; their ids have to be compared."""
-    every = np.concatenate(hashes) if hashes else np.empty(0, dtype=np.uint64)
-    order = np.argsort(every, kind="stable")
-    same = every[order][1:] == every[order][:-1]
-    return np.sort(np.unique(np.concatenate((order[1:][same], order[:-1][same]))))

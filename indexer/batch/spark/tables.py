@@ -10,8 +10,8 @@ from dataclasses import asdict
 from typing import Any
 
 from indexer.batch.arrow import arrow
-from indexer.batch.clusters.grouping import OLDER_CLUSTER, OLDER_KEEP, found_by
-from indexer.batch.form import Form, Making, cluster_schema, form_of, sketch_schema
+from indexer.batch.clusters.grouping import found_by
+from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, Form, Making, cluster_schema, form_of, sketch_schema
 from indexer.batch.reading import Sketched, rule_of
 from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
 from indexer.batch.spark import tasks

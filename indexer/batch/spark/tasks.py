@@ -24,14 +24,15 @@ from indexer.batch.arrow import (
     numbers_of,
     present_in,
     repeated,
+    replaced,
     scalar,
 )
-from indexer.batch.clusters.grouping import OLDER_KEEP, clusters_of, compared, replaced, sketches_of, whole_runs
+from indexer.batch.clusters.grouping import clusters_of, compared, sketches_of, whole_runs
 from indexer.batch.clusters.scattering import Forest, connected, scattered
 from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
 from indexer.batch.clusters.verifying import shared, verified
 from indexer.batch.clusters.writing import ClusteringFigures
-from indexer.batch.form import Making
+from indexer.batch.form import OLDER_KEEP, Making
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched
 from indexer.clustering.canonical import CanonicalRule

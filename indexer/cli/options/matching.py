@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,11 @@ import click
 
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.terminal.output import say
-from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.library.records import Uncompared, Unread
     from indexer.library.rules import MatchRule, RuleRequest, Way
 
 # This many documents are named that could not be verified.
-_SHOWN = 5
 
 match_option = click.option(
     "--match",
@@ -131,37 +127,3 @@ def show_rule(rule: MatchRule) -> None:
 
     for line in explained(rule):
         say(line)
-
-
-def tell_unread(unread: Sequence[Unread]) -> None:
-    """Say which documents could not be verified, so that what they match was left out."""
-    if not unread:
-        return
-    shown = "; ".join(f"{each.id} ({each.reason})" for each in unread[:_SHOWN])
-    more = f"; and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
-    text = f"left out, since not verified: {counted(len(unread), 'document')}: {shown}{more}"
-    say(text, level="warning", unread=len(unread))
-
-
-def tell_lacking(count: int, rule: MatchRule) -> None:
-    """Say how many documents a rule can't compare."""
-    if count:
-        say(
-            f"{counted(count, 'document')} can't be compared: no sketch of {rule.measure.name} is stored; "
-            "neardup index or annotate adds it",
-            level="warning",
-            not_comparable=count,
-        )
-
-
-def tell_uncompared(found: Uncompared, rule: MatchRule) -> None:
-    """Say what of a store no rule compares, and what this one can't."""
-    kinds = (
-        (found.empty, "without text"),
-        (found.short, "with too few words (see --include-short)"),
-        (found.refused, "refused (see neardup failures)"),
-    )
-    if count := sum(number for number, _ in kinds):
-        shown = ", ".join(f"{number:,} {kind}" for number, kind in kinds if number)
-        say(f"{counted(count, 'document')} not compared: {shown}", not_comparable=count)
-    tell_lacking(found.not_comparable, rule)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.options.matching import tell_lacking, tell_unread
 from indexer.cli.terminal.excerpts import show_excerpts
 from indexer.cli.terminal.output import about, answer, answer_json, say, table
 from indexer.errors import ExtractionError
@@ -20,9 +19,11 @@ from indexer.text.remarks import in_json
 
 if TYPE_CHECKING:
     from indexer.cli.terminal.progress import Following
-    from indexer.library.records import Match, Query, Similar
+    from indexer.library.records import Match, Query, Similar, Uncompared, Unread
     from indexer.library.rules import MatchRule
 
+# How many documents a message names.
+_SHOWN = 5
 # What has the most candidates of all that an ordinary store is asked by.
 _WIDEST = "simhash-doc@7bits"
 
@@ -198,3 +199,37 @@ def _row(match: Match, rule: MatchRule) -> tuple[str, ...]:
     path = match.source.removeprefix(os.path.join(os.getcwd(), ""))
     bits = rule.bits(match.similarity) if rule.unit == "bits" else match.bits
     return (match.id, share_shown(match.similarity), "" if bits is None else str(bits), label, title, path)
+
+
+def tell_unread(unread: Sequence[Unread]) -> None:
+    """Say which documents could not be verified, so that what they match was left out."""
+    if not unread:
+        return
+    shown = "; ".join(f"{each.id} ({each.reason})" for each in unread[:_SHOWN])
+    more = f"; and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
+    text = f"left out, since not verified: {counted(len(unread), 'document')}: {shown}{more}"
+    say(text, level="warning", unread=len(unread))
+
+
+def tell_lacking(count: int, rule: MatchRule) -> None:
+    """Say how many documents a rule can't compare."""
+    if count:
+        say(
+            f"{counted(count, 'document')} can't be compared: no sketch of {rule.measure.name} is stored; "
+            "neardup index or annotate adds it",
+            level="warning",
+            not_comparable=count,
+        )
+
+
+def tell_uncompared(found: Uncompared, rule: MatchRule) -> None:
+    """Say what of a store no rule compares, and what this one can't."""
+    kinds = (
+        (found.empty, "without text"),
+        (found.short, "with too few words (see --include-short)"),
+        (found.refused, "refused (see neardup failures)"),
+    )
+    if count := sum(number for number, _ in kinds):
+        shown = ", ".join(f"{number:,} {kind}" for number, kind in kinds if number)
+        say(f"{counted(count, 'document')} not compared: {shown}", not_comparable=count)
+    tell_lacking(found.not_comparable, rule)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK
-from indexer.schemes.joins.by_keys import KeyPostings
+from indexer.schemes.keys.postings import KeyPostings
 
 Positions = npt.NDArray[np.int64]
 
