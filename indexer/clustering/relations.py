@@ -22,7 +22,7 @@ from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 from indexer.text.counts import counted
 
-LOST = 0.05
+LOST = 0.02
 """Of an edited document that goes, at most this share of words may stand in no kept one."""
 
 # Characters of texts that are kept for what comes later, and of those of one cluster that stay.
