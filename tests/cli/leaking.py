@@ -76,6 +76,7 @@ COMMANDS: dict[str, list[str]] = {
     "evaluate": ["--jobs", "1"],
     "failures": ["--json"],
     "hash": ["--text", "some words"],
+    "history": ["a"],
     "index": ["one.txt", "--jobs", "1", "--json"],
     "pairs": [],
     "passages": [],
