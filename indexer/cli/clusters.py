@@ -223,7 +223,7 @@ class PruneOptions:
 
     @property
     def choice(self) -> dict[str, Any]:
-        """What is chosen, and demanded before."""
+        """The choice, and the demands before it."""
         names = ("identical", "verify", "unverified", "forms", "edited", "with_documents", "ignore_field")
         return {name: getattr(self, name) for name in names}
 

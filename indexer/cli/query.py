@@ -90,7 +90,7 @@ _RELATIONS = {"contains": ": A contains B", "contained in": ": A is contained in
 
 
 def _parts(made: Comparison) -> str:
-    """How much of either stands in the other."""
+    """The share of either that stands in the other."""
     if made.of_a is None or made.of_b is None or made.longest is None:
         return ""
     if not made.longest:

@@ -32,7 +32,7 @@ _LETTERS = 300
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What is listed of the passages, how much of it, and how."""
+    """The options of the list of passages: its kind, its length and its form."""
 
     words: int
     by: By

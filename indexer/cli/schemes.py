@@ -84,7 +84,7 @@ def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
 
 @click.command(
     cls=Answering,
-    answers="outcomes:Gathered",
+    answers="outcomes:GatheredStatistics",
     short_help="Gather the statistics that some schemes need.",
     epilog="""
 \b

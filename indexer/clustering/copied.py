@@ -65,7 +65,7 @@ class RepeatedPassage(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """What is known of the documents while they are read, in the order in which they are."""
+    """The facts that are known of the documents while they are read, in their order."""
 
     holders: list[Holder] = field(default_factory=list)
     ranks: array[int] = field(default_factory=lambda: array("q"))
@@ -129,7 +129,7 @@ class StorePassages:
 
     @property
     def unread(self) -> dict[Ref, str]:
-        """Why documents could not be read."""
+        """The reasons why documents could not be read."""
         return self._read.unread
 
     @cached_property

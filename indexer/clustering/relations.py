@@ -43,7 +43,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Permitted:
-    """What may go beside copies that lose nothing: forms, and edited documents of which much stands nowhere else."""
+    """Documents that may go beside plain copies: forms, and edited ones with much that stands nowhere else."""
 
     forms: bool = False
     edited: bool = False

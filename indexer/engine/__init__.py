@@ -1,1 +1,1 @@
-"""What neardup knows of Elasticsearch and OpenSearch."""
+"""Elasticsearch and OpenSearch: all that neardup knows of them."""

@@ -18,7 +18,7 @@ from indexer.library.given import columns_of, document, documents
 from indexer.library.held import AT_ONCE, Progress
 from indexer.library.indexing import arrivals, indexed, with_added
 from indexer.library.options import Arriving, content_of
-from indexer.library.outcomes import Indexed, StoredScheme, StoreStats
+from indexer.library.outcomes import Indexed, KeptScheme, StoreStats
 from indexer.library.records import Described, FailedDocument
 from indexer.library.rows import Rows
 from indexer.model import DEFAULT_MIN_TOKENS, name_of
@@ -128,13 +128,13 @@ class Contents(Erasing):
             clustered_at=clustering.at, clustering_finished=clustering.finished, made_with=asdict(info),
         )  # fmt: skip
 
-    def schemes(self) -> Rows[StoredScheme]:
+    def schemes(self) -> Rows[KeptScheme]:
         """The schemes by which documents have sketches, the store's first scheme first."""
         with self._lock:
             info, counts = self.store.info, self.store.sketch_counts()
-            first = StoredScheme(info.scheme, info.scheme, self.store.stats().fingerprinted)
-        others = (StoredScheme(each.name, each.id, counts.get(each.name, 0)) for each in info.schemes)
-        return Rows(StoredScheme, (first, *others))
+            first = KeptScheme(info.scheme, info.scheme, self.store.stats().fingerprinted)
+        others = (KeptScheme(each.name, each.id, counts.get(each.name, 0)) for each in info.schemes)
+        return Rows(KeptScheme, (first, *others))
 
     def remove_scheme(self, name: str) -> None:
         """Remove a scheme and its sketches. Raises UsageError for the store's first one, and one that it has not."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VersionChange:
-    """What a version changed of the one before it.
+    """The change of a version from the one before it.
 
     Attributes:
         relation: The relation of the two texts in a word, such as edited or form
@@ -58,7 +58,7 @@ class VersionEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterMember:
+class UnplacedMember:
     """Another document of the cluster, which is not known to be a version.
 
     Attributes:
@@ -90,7 +90,7 @@ class History(Shown):
     cluster: str | None
     confidence: float
     versions: tuple[VersionEntry, ...] = field(repr=False)
-    others: tuple[ClusterMember, ...] = field(repr=False)
+    others: tuple[UnplacedMember, ...] = field(repr=False)
 
 
 def history_of(store: Store, name: str, *, changes: bool) -> History:
@@ -115,7 +115,7 @@ def history_of(store: Store, name: str, *, changes: bool) -> History:
             entries.append(
                 VersionEntry(name_of(one.ref), number + 1, is_latest, one.title, one.source, evidence, change)
             )
-    others = (ClusterMember(name_of(records[place].ref), *order) for place, order in found.others)
+    others = (UnplacedMember(name_of(records[place].ref), *order) for place, order in found.others)
     confidence = found.lineage.confidence if found.lineage else 0.0
     return History(name_of(records[0].ref), found.cluster, confidence, tuple(entries), tuple(others))
 
@@ -130,7 +130,7 @@ class _Changes:
         self._known: dict[Any, Any] = {}
 
     def between(self, older: Record, newer: Record) -> VersionChange:
-        """What the newer one changed of the older one."""
+        """The change from the older one to the newer one."""
         from indexer.relations.relation import relate
         from indexer.text.differences import word_difference
 

@@ -1,4 +1,4 @@
-"""What is near in a collection: lookups, pairs, and two documents beside each other."""
+"""Nearness in a collection: lookups, pairs, and two documents beside each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Nearness(Held):
-    """What is near in a collection."""
+    """The near documents of a collection."""
 
     def plan(self, match: AnyRule = None) -> RulePlan:
         """The plan of a rule: what it looks up, and what that guarantees. Raises UsageError."""

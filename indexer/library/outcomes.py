@@ -20,15 +20,15 @@ __all__ = [
     "Erased",
     "Examination",
     "Finding",
-    "Gathered",
+    "GatheredStatistics",
     "Indexed",
+    "KeptScheme",
     "Outcome",
     "SchemeFigures",
     "SchemeList",
     "SetUp",
     "SetupRequest",
     "StoreStats",
-    "StoredScheme",
 ]
 
 
@@ -324,7 +324,7 @@ class BrokenScheme:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredScheme:
+class KeptScheme:
     """A scheme of a store.
 
     Attributes:
@@ -350,7 +350,7 @@ class SchemeList:
 
     schemes: tuple[SchemeFigures, ...]
     broken: tuple[BrokenScheme, ...]
-    stored: Rows[StoredScheme] | None = None
+    stored: Rows[KeptScheme] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +373,7 @@ class CorpusKept:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered(Shown):
+class GatheredStatistics(Shown):
     """The result of counting words.
 
     Attributes:

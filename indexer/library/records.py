@@ -183,7 +183,7 @@ class Match(Stored):
 
 @dataclass(frozen=True, slots=True)
 class FinderPlan:
-    """What a finder of a rule looks up.
+    """The lookup of one finder of a rule.
 
     Attributes:
         scheme: The scheme with its parameters
@@ -208,7 +208,7 @@ class FinderPlan:
 
 @dataclass(frozen=True, slots=True)
 class RulePlan:
-    """What a rule looks up.
+    """The lookups of a rule.
 
     Attributes:
         rule: The match rule with all parameters
@@ -236,7 +236,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """What is near one of the documents that were asked about.
+    """The answer about one of the documents that were asked about.
 
     Attributes:
         query: The document that was asked about
@@ -425,7 +425,7 @@ class SharedKey:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a clustering wrote, or would write in a dry run.
+    """The changes that a clustering wrote, or would write in a dry run.
 
     Attributes:
         documents: Documents whose place changed

@@ -1,4 +1,4 @@
-"""What stands in several documents of a collection."""
+"""Passages that stand in several documents of a collection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = 50
 
 
 class Repeated(Held):
-    """What stands in several documents of a collection."""
+    """Passages that stand in several documents of a collection."""
 
     def passages(self, *, words: int = WORDS, held_by: bool = False, progress: Progress | None = None) -> Repetition:
         """Every passage of at least `words` words (8 or more) that stands in two documents or more.

@@ -43,7 +43,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class CopiedWords:
-    """What documents of one origin have of what stood first in documents of another, or of the same.
+    """The words of documents of one origin that stood first in documents of another, or of the same.
 
     Attributes:
         origin: The host or folder whose documents came first

@@ -13,7 +13,7 @@ from indexer.ingest.sources import Selection, Sources
 from indexer.library.indexing import begun
 from indexer.library.opening import Tell, open_store, opened, warned
 from indexer.library.options import USUAL_CONTENT, Content, Extraction, NamedFields, content_of
-from indexer.library.outcomes import CorpusKept, Gathered
+from indexer.library.outcomes import CorpusKept, GatheredStatistics
 from indexer.library.scheme_figures import recipe_of
 from indexer.model.paths import store_file
 from indexer.schemes import registry
@@ -29,7 +29,7 @@ def gather(
     jobs: int | None = None,
     extraction: Extraction = Extraction(),
     tell: Tell = warned,
-) -> Gathered:
+) -> GatheredStatistics:
     """Count in how many documents each word occurs, and keep the counts in a store, as `neardup corpus` does.
 
     The documents are those of `paths`, or with `from_store` those of the store, read again. `schemes` are those that
@@ -67,7 +67,7 @@ def gather(
             data = corpus.to_bytes()
             target.put_resource(each, data)
             kept.append(CorpusKept(each, corpus.digest, corpus.documents, int(corpus.hashes.size), len(data)))
-    return Gathered(tuple(kept), gathered.documents, gathered.failures, reasons)
+    return GatheredStatistics(tuple(kept), gathered.documents, gathered.failures, reasons)
 
 
 def _reasons(gathered: GatheredCorpora) -> str:

@@ -20,7 +20,7 @@ from indexer.text.passages import Alignable, CommonPassages, Features, common_pa
 
 @dataclass(frozen=True)
 class SharedPassages:
-    """What two texts have in common: as `CommonPassages` has it, and the longest passages as people read them.
+    """The parts that two texts share: as `CommonPassages` has it, and the longest passages as people read them.
 
     `texts` are the two themselves.
     """
@@ -69,7 +69,7 @@ class Excerpts:
         return replace(answer, matches=[found.get(ref, match) for ref, match in matches.items()], unread=unread)
 
     def between(self, one: Question, other: Question) -> SharedPassages | None:
-        """What two documents have in common; None where one has no text that can be read again."""
+        """The parts that two documents have in common; None where one has no text that can be read again."""
         try:
             return _shared(self._readable(one), self._readable(other))
         except (UsageError, ExtractionError):

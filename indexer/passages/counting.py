@@ -1,4 +1,4 @@
-"""How much of each document stands in others too, and in whose document it stood first."""
+"""The words of each document that stand in others too, and in whose document they stood first."""
 
 from __future__ import annotations
 

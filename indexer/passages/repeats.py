@@ -195,7 +195,7 @@ def equal_words(words: Callable[[], Hashes], starts: Positions, others: Position
 
 
 def _stretches(places: SpilledRows) -> tuple[Positions, Positions, Positions]:
-    """Where stretches begin, how many runs begin in each, and where the first of its kind begins."""
+    """The beginnings of stretches, the numbers of runs that begin in each, and the place of the first of its kind."""
     starts, kinds, heads, done = [_NONE], [_NONE], [_NONE], 0
     before = np.zeros((0, 3), dtype=np.uint64)
     for some in places.read():

@@ -1,4 +1,4 @@
-"""What does not fit into memory: the words of all documents, and rows that are sorted by their first column."""
+"""Files for what does not fit into memory: the words of all documents, and rows sorted by their first column."""
 
 from __future__ import annotations
 

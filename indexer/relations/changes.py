@@ -35,7 +35,7 @@ Pair = tuple[int, int]
 
 
 class TextChanges:
-    """What differs between two texts; `judge` fills in the rest.
+    """The differences between two texts; `judge` fills in the rest.
 
     `added` and `removed` count words, `reworded` says that some were put in other words, `misread` has pairs of words,
     `only_left` what was removed as it stands.
@@ -236,7 +236,7 @@ class TextChanges:
         return [place for place, _ in others], [place for _, place in others]
 
     def _doubt(self, place: int, there: int) -> Literal["equal", "clear", "doubtful", "name", "other"]:
-        """How sure it is that one of two words is the other one misread; "other" where it isn't."""
+        """The certainty that one of two words is the other one misread; "other" where it isn't."""
         left, right = self.left, self.right
         if left.values[place] == right.values[there]:
             return "equal"

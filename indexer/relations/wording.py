@@ -53,7 +53,7 @@ class Wording:
         return "".join(sign for sign in self.signs(place) if sign not in _OPERATORS)
 
     def before(self, place: int) -> str:
-        """What stands between a word and the one before it."""
+        """The characters between a word and the one before it."""
         start = self._ends[place - 1] if place else 0
         return self.text[start : self._starts[place]] if place < len(self._starts) else self.text[start:]
 

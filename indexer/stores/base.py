@@ -248,7 +248,7 @@ class Store(SketchStore, ABC):
         return [None] * len(records)
 
     def examine(self) -> Iterator[Finding]:
-        """What is wrong with the place that the store is kept in, or soon will be; nothing is changed."""
+        """The findings on the place that the store is kept in: what is wrong, or soon will be; nothing is changed."""
         return iter(())
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What documents declare of their version: dates, numbers, and which other one they replace."""
+"""Declarations of documents on their version: dates, numbers, and which other one they replace."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ Declared = dict[str, Any]
 
 
 def declared_in_text(text: str) -> Declared:
-    """What the head of a text says of its version, and its end of its last change.
+    """The declarations in the head of a text on its version, and in its end on its last change.
 
     `modified`, `published` and `dated` (which the text does not say what it is the date of) are ISO 8601; `version` is
     a number and `version_of` the words before it; `name` is the document's own in a series, such as "rfc7230", and
@@ -238,7 +238,7 @@ def with_declared(metadata: Mapping[str, Any], declared: Mapping[str, Any]) -> M
 
 
 def joined(*given: Mapping[str, Any]) -> Declared:
-    """What several parts of a document declare; the first that says something of a kind counts."""
+    """The declarations of several parts of a document; the first that says something of a kind counts."""
     found: Declared = {}
     for one in given:
         found = {**one, **found}

@@ -59,7 +59,7 @@ class Slot(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """What is left of a name where one of its slots is a gap."""
+    """The rest of a name where one of its slots is a gap."""
 
     text: str
     slot: Slot

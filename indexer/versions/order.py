@@ -25,7 +25,7 @@ _DISAGREEING_NUMBERS, _DISAGREEING, _AGREEING, _MOST = -0.1, -0.2, 0.02, 0.99
 
 
 class Order(NamedTuple):
-    """How a document stands in time to another one, how sure that is (0 to 1, 0 if unknown), and why, in one line."""
+    """The place of a document in time beside another one, how sure it is (0 to 1, 0 if unknown), and why."""
 
     word: Word = "unknown"
     confidence: float = 0.0
@@ -33,7 +33,7 @@ class Order(NamedTuple):
 
     @property
     def reversed(self) -> Order:
-        """How the other one stands to it."""
+        """The place in time of the other one beside it."""
         words: Mapping[Word, Word] = {"newer": "older", "older": "newer", "unknown": "unknown"}
         return self._replace(word=words[self.word])
 
@@ -62,7 +62,7 @@ def lineages(documents: Sequence[Signs], *, least: float = SURE) -> list[Lineage
 
 
 def compared(one: Signs, other: Signs) -> Order:
-    """How a document stands in time to another one that is near it; "unknown" is an answer.
+    """The place of a document in time beside another one that is near it; "unknown" is an answer.
 
     Two that are versions of each other are told by that, others by their dates, with less confidence: the later one of
     two is newer, and may be a document of its own.
@@ -213,7 +213,7 @@ def _replaced(documents: Sequence[Signs]) -> dict[int, set[int]]:
 
 
 def _confidence(best: Channel, groups: list[list[int]], channels: Mapping[Channel, list[list[int]]]) -> float:
-    """How sure the order of a channel is, beside what the other ones say."""
+    """The certainty of the order of a channel, beside what the other ones say."""
     confidence = TRUST[best[0]]
     for channel, others in channels.items():
         if channel == best or TRUST[channel[0]] < SURE:

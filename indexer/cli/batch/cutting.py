@@ -114,7 +114,7 @@ def passages_command(
 
 
 def cut_fields(done: BatchPassagesCut) -> list[tuple[str, str]]:
-    """What was cut, or would be, for people."""
+    """The lines on what was cut, or would be, for people."""
     share = done.cut_words / max(1, done.words)
     lost = f"{counted(done.cut_words, 'word')} ({share:.1%}) of {counted(done.cut_documents, 'document')}"
     return [

@@ -65,7 +65,7 @@ def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) ->
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What else is kept, which clusters count, and what becomes of passages that the documents to keep repeat."""
+    """The other documents that are kept, the clusters that count, and the passages that the kept documents repeat."""
 
     against: tuple[str, ...]
     unverified: bool

@@ -37,7 +37,7 @@ def show_excerpts(excerpts: Iterable[Excerpt], total: int, sides: tuple[str, str
 
 
 def shown_place(stretch: Stretch) -> str:
-    """Where a part of a text stands."""
+    """The place of a part of a text."""
     page = f"page {stretch.page:,}, " if stretch.page is not None else ""
     words = f"words {stretch.word + 1:,} to {stretch.word + stretch.words:,}"
     return f"{page}{words}, characters {stretch.start:,} to {stretch.end:,}"

@@ -95,7 +95,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class PartFigures:
-    """What a rule finds of passages that are taken out of the documents.
+    """The passages, of those taken out of the documents, that a rule finds.
 
     Attributes:
         words: The number of words of each passage

@@ -1,4 +1,4 @@
-"""What rules find of passages that are taken out of the documents, by their length and by misread letters."""
+"""Passages that are taken out of the documents, and which of them rules find, by length and by misread letters."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PassageQuestion:
 def measure_parts(
     texts: Sequence[str], rules: Sequence[MatchRule], *, asked: int = ASKED, progress: Progress | None = None
 ) -> dict[str, tuple[PartFigures, ...]]:
-    """What each rule, by its written form with all parameters, finds of `asked` passages of each kind.
+    """The passages of each kind, of `asked`, that each rule finds, by its written form with all parameters.
 
     The passages are random ones, the same for all rules and in each run. A length that no document has is left out.
     """

@@ -27,7 +27,7 @@ _NOTHING = "it has nothing to be verified by"
 
 
 class SharedParts(NamedTuple):
-    """How much of the question stands in a document, the other way round, and the words of the longest passage."""
+    """The share of the question that is in a document, the other way round, and the words of the longest passage."""
 
     of_question: float
     of_document: float
