@@ -146,7 +146,7 @@ class Passages(Scheme):
         row = f"{self.guarantee} {self.features} in a row"
         said = (
             f"whatever has {row} in common with a document has one of its keys. Keys that more than "
-            f"{counted(self.common, 'document')} hold are set aside where there are others."
+            f"{counted(self.common, 'document')} hold may be set aside where there are others."
         )
         return Plan(similarity, None, 1, float(asked > 0), asked > 0, said)
 

@@ -28,9 +28,9 @@ BOUND = 10_000
 class Probe:
     """One finder's request to a store: documents that share one of these packed keys in at least `agreeing` tables.
 
-    Keys that more than `common` documents hold (0: however many) are set aside where there are others; equal documents
-    may count as one. Where all keys are common, about BOUND documents that hold the rarest of them are found, if there
-    are as many, and maybe not all.
+    Keys that more than `common` documents hold (0: however many) may be set aside where there are others, as a file
+    does; equal documents may count as one. Where all keys are common, about BOUND documents that hold the rarest of
+    them are found, if there are as many, and maybe not all.
     """
 
     scheme: str
