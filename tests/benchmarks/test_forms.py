@@ -26,3 +26,10 @@ def test_records_in_one_form() -> None:
     assert found[0.6]["simhash"][1] > 0
     # Records that are mostly template are near by any measure of their whole text.
     assert found[0.8]["sketches"][1] > 500
+
+
+def test_copies_go_and_not_one_form() -> None:
+    assert forms.filled(300, 30)["neardup"] == (30, 0)
+    twice = forms.filled(20, 20)
+    assert twice["neardup"] == (20, 0)
+    assert twice["sketches"][1] > 0
