@@ -18,6 +18,7 @@ from indexer.library.reports import Report
 from indexer.library.rules import RuleRequest
 from indexer.library.scheme_figures import list_schemes
 from indexer.library.statistics import gather
+from indexer.service import serving
 from tests.cli.command import leaves
 
 # The functions that a command calls, beside `indexer.open` where it opens a store.
@@ -43,6 +44,7 @@ CALLS: dict[str, tuple[Callable[..., object] | type, ...]] = {
     "corpus": (gather,),
     "setup": (setting_up.setup,),
     "annotate": (annotating.annotate,),
+    "serve": (serving.serve, serving.Listening),
     "batch sketch": (batches.sketch,),
     "batch cluster": (batches.cluster, batches.rule_for),
     "batch filter": (batches.filter,),
@@ -70,6 +72,10 @@ RENAMED = {
     ("evaluate", "schemes"): "rules",
     ("evaluate", "picture"): "path",
     ("schemes", "remove"): "name",
+    ("serve", "allow_host"): "hosts",
+    ("serve", "token_file"): "token",
+    ("serve", "tls_certificate"): "certificate",
+    ("serve", "tls_key"): "key",
 }
 
 
