@@ -244,7 +244,7 @@ class Similar:
         plan: What the rule looks up; null unless asked for with --explain
         total: How many documents are near, before --limit
         not_comparable: How many documents lack the sketch that the rule compares
-        unread: The documents that could not be read again to verify them, and so were left out
+        unread: The documents that could not be read again: to verify them, and so were left out, or for --passages
         matches: The documents that are near, the most similar first
         part: If nothing is near, a document that holds a part of it, or is a part of it; null for none, or if not asked
         part_rule: The rule of parts by which that was found; null for none

@@ -70,13 +70,13 @@ class Rows(Sequence[Row], Generic[Row]):
             "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(),
             "tuple[str, ...]": pa.list_(pa.string()), "tuple[float, ...]": pa.list_(pa.float64()),
         }  # fmt: skip
-        arrays = {
-            name: pa.array(
-                [_plain(getattr(row, name)) for row in self._rows],
-                kinds.get(kind.removesuffix(" | None"), pa.string()),
-            )
-            for name, kind in self._types.items()
-        }
+        arrays = {}
+        for name, kind in self._types.items():
+            values = [getattr(row, name) for row in self._rows]
+            made = kinds.get(kind.removesuffix(" | None"))
+            if made is None and kind.startswith("tuple["):
+                values = [json.dumps(as_json(value), default=str) for value in values]
+            arrays[name] = pa.array(list(map(_plain, values)), made or pa.string())
         return pa.table(arrays)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -74,6 +74,16 @@ def test_passages_are_shown_where_they_stand(neardup: Neardup) -> None:
     assert "--passages does nothing with --hash" in neardup("similar", "--hash", "x", "--passages", code=2).err
 
 
+def test_what_can_t_be_read_again_is_shown_without_passages(neardup: Neardup) -> None:
+    (neardup.folder / "book.txt").write_text(" ".join(CHAPTERS))
+    neardup("index", "book.txt", "--scheme", "passages")
+    (neardup.folder / "book.txt").unlink()
+    shown = neardup("similar", "--text", "-", "--match", RULE, "--passages", stdin=CHAPTERS[5])
+    assert "book.txt" in shown.out
+    assert "passages not shown, since not read again: 1 document" in shown.err
+    assert "left out" not in shown.err
+
+
 def test_a_chapter_and_its_book_beside_each_other(neardup: Neardup) -> None:
     (neardup.folder / "book.txt").write_text(" ".join(CHAPTERS))
     (neardup.folder / "chapter.txt").write_text(CHAPTERS[5])

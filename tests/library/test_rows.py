@@ -19,6 +19,7 @@ PAIRS = Rows(Pair, [Pair("a", "b", 0.75), Pair("a", "c", 1.0)])
 MATCH = Match(
     "a\x1b[31m", "", None, None, None, 0, False, "", "", "<script>alert(1)</script>", "text", "", 9, "", "", "", "",
     {"year": 2024}, 0.99999, True, False, None, "near", None, None,
+    None, None, (), "", "", (),
 )  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def test_tables() -> None:
     assert Rows(Pair).to_arrow().schema == PAIRS.to_arrow().schema
     assert pa.table(PAIRS) == PAIRS.to_arrow()
     [row] = Rows(Match, [MATCH]).to_arrow().to_pylist()
-    assert (row["bits"], row["metadata"]) == (None, '{"year": 2024}')
+    assert (row["bits"], row["metadata"], row["passages"]) == (None, '{"year": 2024}', "[]")
     [row] = Rows(Cluster, [Cluster("i", 2, "a", ("a", "\udcff"), (1.0, 0.5))]).to_arrow().to_pylist()
     assert (row["members"], row["similarities"]) == (["a", "\\udcff"], [1.0, 0.5])
 

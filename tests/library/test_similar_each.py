@@ -54,6 +54,17 @@ def test_passages_are_the_same_for_one_as_for_many(collection: indexer.Collectio
     assert sum(map(len, alone)) == 6
 
 
+def test_passages_are_a_column_of_json_in_arrow(collection: indexer.Collection, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "one.txt").write_text(prose(200), "utf-8")
+    collection.index(tmp_path / "one.txt", jobs=1)
+    found = collection.similar(prose(200), passages=True)
+    [passages] = json.loads(found.to_arrow().column("passages")[0].as_py())
+    assert passages["query"]["start"] == 0
+    assert found.column("longest")[0] == passages["words"]
+    assert len(collection.similar(prose(1), passages=True).to_arrow()) == 2
+
+
 def test_files_and_what_can_t_be_asked_about(collection: indexer.Collection, tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

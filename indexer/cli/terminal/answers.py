@@ -103,7 +103,10 @@ class Answers:
             self._show_table(similar)
         with self._aside():
             if similar.unread:
-                tell_unread(similar.unread)
+                named = {match.id for match in similar.matches}
+                tell_unread([each for each in similar.unread if each.id not in named])
+                shown = [each for each in similar.unread if each.id in named]
+                tell_unread(shown, "passages not shown, since not read again")
             if similar.set_aside:
                 say(_set_aside(similar.set_aside), set_aside=similar.set_aside)
 
@@ -201,13 +204,13 @@ def _row(match: Match, rule: MatchRule) -> tuple[str, ...]:
     return (match.id, share_shown(match.similarity), "" if bits is None else str(bits), label, title, path)
 
 
-def tell_unread(unread: Sequence[Unread]) -> None:
-    """Say which documents could not be verified, so that what they match was left out."""
+def tell_unread(unread: Sequence[Unread], what: str = "left out, since not verified") -> None:
+    """Say which documents could not be verified, so that what they match was left out, or `what` else follows."""
     if not unread:
         return
     shown = "; ".join(f"{each.id} ({each.reason})" for each in unread[:_SHOWN])
     more = f"; and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
-    text = f"left out, since not verified: {counted(len(unread), 'document')}: {shown}{more}"
+    text = f"{what}: {counted(len(unread), 'document')}: {shown}{more}"
     say(text, level="warning", unread=len(unread))
 
 
