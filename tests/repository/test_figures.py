@@ -26,7 +26,6 @@ DEFINED = {
     "README.md": ["70%"],
     "docs/coming-from.md": ["68%"],
     "docs/explanation/how-it-works.md": ["95%", "85%"],
-    "docs/explanation/removed-wrongly.md": ["2%"],
     "docs/how-to/batches.md": ["80 bytes", "16 bytes", "8 bytes"],
     "docs/how-to/dashboards.md": ["100%"],
     "docs/how-to/evaluation.md": ["5%", "25%", "50%"],
