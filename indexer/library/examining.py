@@ -20,11 +20,11 @@ from indexer.library.outcomes import Examination
 from indexer.matching.rule import DEFAULT_SHARE, PREFERRED, default_rule, verified_rule
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
+from indexer.model.findings import Finding
 from indexer.model.release import VERSION
 from indexer.model.times import to_the_second
 from indexer.schemes import simhash
 from indexer.stores import Store
-from indexer.stores.findings import Finding
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from indexer.errors import UsageError
+from indexer.model.findings import Finding
 from indexer.model.paths import store_file
 from indexer.stores.base import Store, StoreInfo
-from indexer.stores.findings import Finding
 from indexer.stores.schemes import with_schemes
 from indexer.text.hiding import may_be_credential, shown_name
 from indexer.text.remarks import Level

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from indexer.errors import NeardupError
 from indexer.library.records import Stored
 from indexer.library.rows import Rows, Shown
-from indexer.stores.findings import Finding
+from indexer.model.findings import Finding
 
 __all__ = [
     "AnnotatedDocuments",

@@ -13,10 +13,10 @@ from typing import Any, Self
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC, ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
+from indexer.model.findings import Finding
 from indexer.model.paths import MovableFolder
 from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
-from indexer.stores.findings import Finding
 from indexer.stores.sketches import SketchStore
 from indexer.stores.texts import StoredText, TextFields
 from indexer.text.counts import counted

@@ -16,7 +16,7 @@ from indexer.engine.setup.pipelines import Pipelines
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.lookup import StorePart
 from indexer.errors import StoreError, UsageError
-from indexer.stores.findings import Finding
+from indexer.model.findings import Finding
 from indexer.text.counts import counted
 
 _CLIENTS = {"elasticsearch": "elasticsearch", "opensearch": "opensearch-py"}
