@@ -64,7 +64,7 @@ def test_similar_by_every_way_of_asking(stored: Neardup) -> None:
     for arguments in (("--text", "-"), ("--hash", value), ("--hash", value[4:].upper()), ("-",)):
         found = stored("similar", *arguments, "-k", "7", "--json", stdin=text).json
         # A hash says nothing of the text itself.
-        unknown = {"identical": False} if "--hash" in arguments else {}
+        unknown = {"identical": False, "relation": ""} if "--hash" in arguments else {}
         labels = [{**match, **unknown, "label": ""} for match in by_text["matches"]]
         assert [{**match, "label": ""} for match in found["matches"]] == labels
     by_id = stored("similar", "--id", "docs/a.html", "-k", "7", "--json").json
@@ -247,7 +247,8 @@ def test_show(stored: Neardup) -> None:
 
 
 def test_delete(stored: Neardup) -> None:
-    assert stored("delete", "docs/a.html", "--json").json == {"deleted": 1, "stripped": 0, "missing": 0, "contended": 0}
+    done = stored("delete", "docs/a.html", "--json")
+    assert done.json == {"deleted": 1, "stripped": 0, "missing": 0, "contended": 0, "listed": []}
     assert (stored.folder / "docs/a.html").exists()
     stored("show", "docs/a.html", code=5)
     done = stored("delete", "docs/near.txt", "nowhere", code=5)

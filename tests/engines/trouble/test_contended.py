@@ -102,7 +102,7 @@ def test_pruning_and_deleting(
         assert answer == {**NOTHING, "marked": 37, "contended": 1}
         assert hot in said
         answer, _ = ran(capsys, "delete", hot, "--store", url)
-        assert answer == {"deleted": 0, "stripped": 0, "missing": 0, "contended": 1}
+        assert answer == {"deleted": 0, "stripped": 0, "missing": 0, "contended": 1, "listed": []}
         answer, _ = ran(capsys, "prune", "--unverified", "--delete", "--yes", "--store", url)
         assert answer == {**NOTHING, "stripped": 37, "contended": 1}
     with open_store(documents, read_only=True) as store:
