@@ -95,7 +95,7 @@ class SimilarityStep:
     """Redundant documents that are so similar to what they repeat.
 
     Attributes:
-        label: The similarity in the unit of the rule, as "3" bits or "85 to 89%"
+        label: The similarity in the unit of the rule, as "3" for bits, or a range of shares
         least: The least similarity (0 to 1), up to that of the step before
         documents: The documents
     """

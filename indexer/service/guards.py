@@ -12,6 +12,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from indexer.text.counts import counted
+
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -87,7 +89,7 @@ class _Limited:
 
 def too_large(most: int) -> str:
     """The sentence about a body that is too large."""
-    return f"a request has {most:,} bytes at most: see --max-request"
+    return f"a request has at most {counted(most, 'byte')}: see --max-request"
 
 
 def refused(status: int, error: str, headers: dict[str, str] | None = None) -> JSONResponse:
