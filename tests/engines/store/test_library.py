@@ -32,13 +32,13 @@ def test_a_collection_in_an_index(server: Server, index_name: str) -> None:
         assert {pair.left, pair.right} == {"a", "b"}
         assert collection.cluster().clusters == 1
         assert collection.clusters()[0].size == 2
-        assert collection.prune().marked == 1
+        assert collection.prune(verify="sketch").marked == 1
         with ThreadPoolExecutor(4) as pool:
             found = list(pool.map(lambda number: collection.add(f"t{number}", prose(10 + number)), range(8)))
         assert found == ["indexed"] * 8
         assert {each.id for each in collection} == {"a", "b", "c", *(f"t{number}" for number in range(8))}
         assert collection["a"].metadata == {"lang": "en"}
-        assert collection.delete([f"t{number}" for number in range(8)]) == 8
+        assert collection.delete([f"t{number}" for number in range(8)]).deleted == 8
     with indexer.open(url, filter="neardup.format:text AND neardup.title:One", read_only=True) as narrowed:
         assert [match.id for match in narrowed.similar(prose(1))] == ["a"]
 
