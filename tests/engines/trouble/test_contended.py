@@ -46,10 +46,10 @@ def changing(server: Server, index_name: str) -> Changing:
 
 @pytest.fixture
 def documents(server: Server, index_name: str) -> str:
-    """A store with two clusters to be found, whose documents have something of their owner's too; its URL."""
+    """A store with two clusters of equal texts, whose documents have something of their owner's too; its URL."""
     url = f"{server.url}/{index_name}"
     with open_store(url, create=INFO) as store:
-        put(store, *[record(name, FAR[name[0]]) for name in NAMES])
+        put(store, *[record(name, FAR[name[0]], text_digest=f"{ord(name[0]):032x}") for name in NAMES])
     for name in NAMES:
         server.request("POST", f"/{index_name}/_update/{name}", {"doc": {"counter": 0}})
     return url
