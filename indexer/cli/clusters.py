@@ -260,12 +260,11 @@ prune_options = Group(
     click.option(
         "--unverified",
         cls=Related,
-        goes_with=["delete"],
         not_with=["identical", "verify"],
         is_flag=True,
         allow_from_autoenv=False,
-        help="With --delete: go by the clusters' rule alone, without texts, also where it is a simhash. Some of the "
-        "deleted documents may be unrelated to the ones kept.",
+        help="Go by the clusters' rule alone, without texts, also where it is a simhash. Some of the documents may be "
+        "unrelated to the ones kept.",
     ),
     click.option(
         "--forms",

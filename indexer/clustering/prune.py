@@ -170,7 +170,8 @@ class Pruning:
 
     def remark(self) -> str:
         """A sentence where texts were to be aligned and none could be read; empty else, and before they were."""
-        instead = "nothing near is removed but what is identical; --verify sketch goes by the sketches alone"
+        way = "--unverified goes by the simhash" if self.rule.by_hash_alone else "--verify sketch goes by the sketches"
+        instead = f"nothing near is removed but what is identical; {way} alone"
         return self._relations.remark(instead) if self._relations else ""
 
     def _checked(self) -> Iterator[list[RedundantDocument]]:
