@@ -52,16 +52,16 @@ class Permitted:
         """The reason to keep a document in spite of what it repeats; None where that can stand for it."""
         says = f"{relation}, beside {repeats}"
         if relation.word == "form":
-            return None if self.forms else Reason("which are forms: the facts differ", says)
+            return None if self.forms else Reason("in which facts differ (forms)", says)
         if relation.word not in COPIES:
-            return Reason("which hold much more or much less than what they repeat", says)
+            return Reason("much longer or shorter than what is repeated", says)
         if relation.lost > LOST and not self.edited:
             said = f"{relation.lost:.0%} of its words stand in no kept one; {says}"
             return Reason(f"of which more than {LOST:.0%} of the words stand in no kept one", said)
         if relation.lost_facts and not self.edited:
             return Reason("of which facts stand in no kept one", f"{', '.join(relation.lost_facts[:3])}; {says}")
         if relation.word == "noise" and relation.cleaner == "left":
-            return Reason("which have fewer misread words than what they repeat", says)
+            return Reason("with fewer misread words than what is repeated", says)
         return None
 
 
