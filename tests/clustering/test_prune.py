@@ -328,7 +328,7 @@ def test_verification_by_the_texts_keeps_what_it_can_not_read(tmp_path: Path) ->
         pruning = Pruning(store, permitted=Permitted())
         assert all(each.kept or each.identical for each in pruning.surplus())
         assert "could be read: " in pruning.remark()
-        assert "--verify sketch" in pruning.remark()
+        assert "--unverified" in pruning.remark()
         with pytest.raises(UsageError, match="--scheme minhash"):
             sketch_verification(store)
 
