@@ -82,7 +82,8 @@ static int add_keys(const nd_passages_form *form, const nd_hashes *shingles, uin
                     nd_text_features *found) {
     size_t count = 0, distinct = 0;
     int status = nd_winnow_into(shingles->values, shingles->count, form->window, kept, &count);
-    if (status != ND_OK) return status;
+    found->passages = 0;
+    if (status != ND_OK || count == 0) return status;
     for (size_t i = 0; i < count; i++) kept[i] &= KEY_MASK;
     if (!nd_list_reserve(keys, count)) return ND_NO_MEMORY;
     uint64_t *room = keys->hashes.values + keys->hashes.count;

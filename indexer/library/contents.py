@@ -55,17 +55,17 @@ class Contents(Erasing):
         skip_duplicates: bool | Literal["sketch"] = False,
         progress: Progress | None = None,
     ) -> Indexed:
-        """Add many documents: texts, pairs of id and text, dicts, a DataFrame, an Arrow table, a relation of DuckDB.
+        """Add many documents: texts, bytes of files, pairs of id and text, dicts, or tables.
 
-        DataFrames are those of pandas and Polars, lazy ones too; of Arrow also batches, readers, data sets, and what
-        has its stream interface and named columns. A dict or row has `text` (or `html`) and optionally `id`, `title`,
-        and `source` or `url`; `fields` maps other names, as in {"text": "body"}, in which dots select fields of
-        objects. All other fields are metadata. A document without an id is named by its content, so that equal ones
-        become one document. Documents that can't be read are counted as failed and listed by `failures`. With `cluster`
-        each is put into its cluster; with `skip_duplicates` those are left out that say what a stored document says, by
-        their texts, which have to be in files or in the index, or are near one by their sketches ("sketch"). Documents
-        of fewer than `min_tokens` words are left out of answers. Raises UsageError if there are no documents in what is
-        given.
+        Tables are DataFrames of pandas and Polars, lazy ones too, relations of DuckDB, and Arrow tables, batches,
+        readers, data sets, and what has its stream interface and named columns. A dict or row has `text` (or `html`)
+        and optionally `id`, `title`, and `source` or `url`; `fields` maps other names, as in {"text": "body"}, in which
+        dots select fields of objects. All other fields are metadata. A document without an id is named by its content,
+        so that equal ones become one document. Documents that can't be read are counted as failed and listed by
+        `failures`. With `cluster` each is put into its cluster; with `skip_duplicates` those are left out that say what
+        a stored document says, by their texts, which have to be in files or in the index, or are near one by their
+        sketches ("sketch"). Documents of fewer than `min_tokens` words are left out of answers. Raises UsageError if
+        there are no documents in what is given.
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
         given = documents(documents_, columns_of(fields))
