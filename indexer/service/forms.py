@@ -117,7 +117,7 @@ class FingerprintRequest:
 
 @dataclass(frozen=True, slots=True)
 class SimilarAnswer:
-    """What is near each of some documents, in their order.
+    """The documents near each of some documents, in their order.
 
     Attributes:
         answers: What is near each document
@@ -128,7 +128,7 @@ class SimilarAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Whether a document repeats a stored one.
+    """An answer whether a document repeats a stored one.
 
     Attributes:
         name: The id of the document, or "the text"
@@ -145,7 +145,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class SeenAnswer:
-    """Whether each of some documents repeats a stored one, in their order.
+    """Answers whether some documents repeat a stored one, in their order.
 
     Attributes:
         answers: Whether each document repeats a stored one
@@ -167,7 +167,7 @@ class FingerprintAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """Why a request was not answered.
+    """The reason why a request was not answered.
 
     Attributes:
         error: The reason, in a sentence that says what to do
@@ -212,7 +212,7 @@ def _one(kind: type, given: Any, place: str) -> Any:
 
 
 def _taken(hint: Any) -> tuple[bool, type, bool]:
-    """Whether a member is a list, the type of it or of what is in it, and whether it may be null."""
+    """(is a list, type of it or of its items, may be null) of a member."""
     if typing.get_origin(hint) is tuple:
         return True, typing.get_args(hint)[0], False
     if isinstance(hint, types.UnionType):

@@ -1,4 +1,4 @@
-"""What stands before every request: whom the service answers, and how large a request may be."""
+"""The checks before every request: whom the service answers, and how large a request may be."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _BACKLOG = 2048
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where a service listens: a host and a port, with TLS where there are a certificate and its key.
+    """The place where a service listens: a host and a port, with TLS where there are a certificate and its key.
 
     `hosts` are further names by which it may be called. On an address that other machines reach it demands a `token`
     and TLS, unless `trust_network` is true.

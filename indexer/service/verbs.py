@@ -1,4 +1,4 @@
-"""What the service answers: each verb takes a request in its declared form and gives the answer in its own."""
+"""The answers of the service: each verb takes a request in its declared form and gives the answer in its own."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ class DistinctAnswer:
 
 
 def similar(collection: Collection, request: SimilarRequest) -> SimilarAnswer:
-    """What is near each of some documents."""
+    """The documents near each of some documents."""
     return SimilarAnswer(Rows(Similar, _similar(collection, request)))
 
 
 def similar_file(collection: Collection, data: bytes) -> SimilarAnswer:
-    """What is near a file, of any format, which worker processes read."""
+    """The documents near a file, of any format, which worker processes read."""
     return SimilarAnswer(Rows(Similar, collection.similar_each([data])))
 
 
 def seen(collection: Collection, request: SeenRequest) -> SeenAnswer:
-    """Whether each of some documents would repeat a stored one, and which."""
+    """Answers whether some documents would repeat a stored one, and which."""
     return SeenAnswer(Rows(Seen, map(_seen, _similar(collection, SimilarRequest(request.documents, request.match, 1)))))
 
 
 def seen_file(collection: Collection, data: bytes) -> SeenAnswer:
-    """Whether a file would repeat a stored document, and which."""
+    """An answer whether a file would repeat a stored document, and which."""
     return SeenAnswer(Rows(Seen, map(_seen, collection.similar_each([data], limit=1))))
 
 
