@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 import urllib.parse
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -41,6 +45,10 @@ FLOW: list[list[str]] = [
     ["report", "-o", "report.html"],
     ["report", "--format", "json", "-o", "report.json"],
     ["show", "a.txt"],
+    ["history", "a.txt"],
+    ["index", "docs", "--scheme", "passages", "--jobs", "1", "--id-from", "name"],
+    ["passages"],
+    ["serve"],
     ["prune", "--dry-run"],
     ["prune"],
     ["prune", "--delete", "--yes"],
@@ -52,6 +60,24 @@ FLOW: list[list[str]] = [
 
 def test_the_flow_has_every_command() -> None:
     assert {words[0] for words in FLOW} | {"annotate"} | STORELESS == set(COMMANDS)
+
+
+def served(url: str) -> str:
+    """All that a service says from its start, by way of a question, to its end."""
+    command = [sys.executable, "-m", "indexer", "--debug", "serve", "--store", url, "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        said = ""
+        while not (ready := re.search(r"answers at (https?://\S+)", said)):
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+        body = json.dumps({"documents": [{"text": prose(1)}]}).encode()
+        asked = urllib.request.Request(f"{ready[1]}/similar", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            said += answer.read().decode()
+        process.terminate()
+        return said + process.stderr.read()
 
 
 @pytest.mark.parametrize("way", ["url", "environment", "file"])
@@ -75,6 +101,9 @@ def test_a_whole_day(server: Server, index_name: str, leaks: Leaks, monkeypatch:
     Path("docs/bad.pdf").write_bytes(b"%PDF-1.4\nnothing\n%%EOF")
     url = f"http://{host}/{index_name}"
     for words in FLOW:
+        if words == ["serve"]:
+            leaks.search(served(url), "service")
+            continue
         code, said = leaks.run("--debug", *words, "--store", url)
         assert code in {"delete": (5,), "doctor": (0, 7)}.get(words[0], (0,)), (words, said)
     fill(server, f"{index_name}-owned", {"1": {"body": prose(3)}, "2": {"body": prose(4)}})
