@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from indexer.errors import ExtractionError
 from indexer.ingest.rereading import StoredTexts
-from indexer.model import Record, Ref, name_of
+from indexer.matching.relating import RelatedTexts, stored_texts
+from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
-from indexer.relations.alignment import MOST_WORDS
-from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import COPIES, Relation, relate
 from indexer.relations.wording import Wording
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
-from indexer.text.counts import counted
 
 LOST = 0.02
 """Of an edited document that goes, at most this share of words may stand in no kept one."""
 
-# Characters of texts that are kept for what comes later, and of those of one cluster that stay.
-_KEPT_AT_ONCE, _STAYING = 16_000_000, 64_000_000
+# Characters of the texts of one cluster that stay.
+_STAYING = 64_000_000
 # A document that would stay is compared with so many others of its cluster, by words that its stand-in lacks.
 _TRIED, _LOOKED_AT = 5, 200
 _SETTLED_AT_ONCE = 2000
@@ -112,49 +109,17 @@ class Relations(Generic[Document]):
     """The relations of documents to those that stand for them, and of those that stay to each other.
 
     Documents are to be given cluster by cluster. One that can't go in favour of its stand-in, since the facts differ,
-    may still be the copy of another one of its cluster that stays for the same reason. `read` gives the texts of
-    documents, or why there is none, `key` tells documents apart, `name` names them, and `digest` is equal for identical
-    texts, empty where it is unknown. Memory: some 100 million characters of texts.
+    may still be the copy of another one of its cluster that stays for the same reason. Memory: that of `texts`, and
+    some 64 million characters of a cluster.
     """
 
-    def __init__(
-        self,
-        permitted: Permitted,
-        read: Callable[[Sequence[Document]], Iterable[tuple[Document, str | ExtractionError]]],
-        key: Callable[[Document], Hashable],
-        name: Callable[[Document], str],
-        digest: Callable[[Document], str],
-    ) -> None:
-        self.permitted, self._read, self._key, self._name, self._digest = permitted, read, key, name, digest
-        self._lexicon = Lexicon()
-        self._known: OrderedDict[Hashable, Wording | str] = OrderedDict()
-        self._characters = 0
+    def __init__(self, permitted: Permitted, texts: RelatedTexts[Document]) -> None:
+        self.permitted, self.texts = permitted, texts
         self._staying: _Staying[Document] = _Staying()
-        self._unread = ""
-        self._counts = Counter[bool]()
 
     def prepare(self, clusters: Mapping[str, Sequence[Document]]) -> None:
         """Read the texts of documents that are to be compared, by their clusters, in place of those of long ago."""
-        while self._characters > _KEPT_AT_ONCE:
-            _, old = self._known.popitem(last=False)
-            self._characters -= 0 if isinstance(old, str) else len(old.text)
-        wanted = {self._key(each): each for documents in clusters.values() for each in documents}
-        for document, text in self._read([each for key, each in wanted.items() if key not in self._known]):
-            self._note(document, text)
-        for documents in clusters.values():
-            known = [self._known[self._key(each)] for each in documents]
-            self._lexicon.add([wording.hashes for wording in known if isinstance(wording, Wording)])
-
-    def _note(self, document: Document, text: str | ExtractionError) -> None:
-        said: Wording | str = Wording(text) if isinstance(text, str) else (text.detail or text.reason)
-        if isinstance(said, Wording):
-            self._characters += len(said.text)
-            if len(said) > MOST_WORDS:
-                said = f"it has more than {counted(MOST_WORDS, 'word')}"
-        if isinstance(said, str):
-            self._unread = self._unread or f"{self._name(document)}: {said}"
-        self._counts[isinstance(said, Wording)] += 1
-        self._known[self._key(document)] = said
+        self.texts.prepare(clusters.values())
 
     def judge(
         self, cluster: str, document: Document, stand_in: Document, near: Callable[[Document], bool]
@@ -165,13 +130,13 @@ class Relations(Generic[Document]):
         """
         if self._staying.cluster != cluster:
             self._staying = _Staying(cluster)
-        if (key := self._key(stand_in)) not in self._staying.stand_ins:
+        if (key := self.texts.key(stand_in)) not in self._staying.stand_ins:
             self._staying.stand_ins.add(key)
             self._stay(stand_in, None)
-        relation = self._between(document, stand_in)
+        relation = self.texts.between(document, stand_in)
         if isinstance(relation, str):
             return Verdict(stand_in, None, Reason("which were not verified", f"not verified: {relation}"))
-        reason = self.permitted.reason_to_keep(relation, self._name(stand_in))
+        reason = self.permitted.reason_to_keep(relation, self.texts.name(stand_in))
         if reason is None:
             return Verdict(stand_in, relation, None)
         for other, found in self._others(document, stand_in):
@@ -182,48 +147,28 @@ class Relations(Generic[Document]):
 
     def _stay(self, document: Document, stand_in: Document | None) -> None:
         """Note that a document stays, to be found by the words that the one that it was compared with lacks."""
-        if isinstance(wording := self._known.get(self._key(document)), Wording):
-            self._staying.add(document, wording.text, self._digest(document), self._own(document, stand_in))
-
-    def _between(self, document: Document, stand_in: Document) -> Relation | str:
-        """The relation of a document to another one; why there is none where a text can't be read."""
-        if self._identical(document, stand_in):
-            return Relation("identical")
-        for one in (document, stand_in):
-            if isinstance(said := self._known[self._key(one)], str):
-                return f"{self._name(one)}: {said}"
-        left, right = self._known[self._key(document)], self._known[self._key(stand_in)]
-        assert isinstance(left, Wording)  # noqa: S101 - they were looked at just now
-        assert isinstance(right, Wording)  # noqa: S101
-        return relate(left, right, self._lexicon)
-
-    def _identical(self, one: Document, other: Document) -> bool:
-        return bool(digest := self._digest(one)) and digest == self._digest(other)
+        if (wording := self.texts.wording(document)) is not None:
+            self._staying.add(document, wording.text, self.texts.digest(document), self._own(document, stand_in))
 
     def _others(self, document: Document, stand_in: Document) -> Iterator[tuple[Document, Relation]]:
         """The documents of the cluster that stay and that this one may be a copy of, with its relation to each."""
-        wording = self._known[self._key(document)]
-        for number in self._staying.like(self._digest(document), self._own(document, stand_in)):
+        wording = self.texts.wording(document)
+        for number in self._staying.like(self.texts.digest(document), self._own(document, stand_in)):
             other = self._staying.documents[number]
-            if self._identical(document, other):
+            if self.texts.identical(document, other):
                 yield other, Relation("identical")
-            elif isinstance(wording, Wording):
-                yield other, relate(wording, Wording(self._staying.texts[number]), self._lexicon)
+            elif wording is not None:
+                yield other, relate(wording, Wording(self._staying.texts[number]), self.texts.lexicon)
 
     def _own(self, document: Document, stand_in: Document | None) -> list[int]:
         """The words of a document that another one lacks; all where there is none."""
-        one = self._known.get(self._key(document))
-        other = None if stand_in is None else self._known.get(self._key(stand_in))
-        lacking = {*other.hashes.tolist()} if isinstance(other, Wording) else set[int]()
-        return list({*one.hashes.tolist()} - lacking) if isinstance(one, Wording) else []
+        one, other = self.texts.wording(document), None if stand_in is None else self.texts.wording(stand_in)
+        lacking = set[int]() if other is None else {*other.hashes.tolist()}
+        return [] if one is None else list({*one.hashes.tolist()} - lacking)
 
     def remark(self, instead: str) -> str:
         """A sentence where texts were needed and none could be read, which names what to do `instead`; else empty."""
-        if not self._unread or self._counts[True] > 1:
-            return ""
-        return (
-            f"none of the texts of {counted(self._counts[False], 'document')} could be read: {self._unread}; {instead}"
-        )
+        return self.texts.remark(instead)
 
 
 class StandIns:
@@ -259,13 +204,7 @@ class StandIns:
 
 def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
     """The relations of a store's documents, by their texts as they are read again."""
-    return Relations(
-        permitted,
-        StoredTexts(store).read,
-        key=lambda record: record.ref,
-        name=lambda record: name_of(record.ref),
-        digest=lambda record: record.text_digest,
-    )
+    return Relations(permitted, stored_texts(store))
 
 
 def settled(

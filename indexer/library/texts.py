@@ -21,6 +21,7 @@ from indexer.library.rows import Rows, html_table
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, keyed, nodes_of
 from indexer.matching.pairing import document_pairs
+from indexer.matching.relating import RelatedTexts
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC, Ref
 from indexer.model.ragged import Ragged
@@ -339,7 +340,8 @@ def _relations(texts: Iterable[Any], place_of: Positions, of: Positions, permitt
             text = held[number]
             yield number, text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
-    return Relations(permitted, read, key=int, name=lambda number: f"text {place_of[number]}", digest=lambda _: "")
+    texts_read = RelatedTexts(read, key=int, name=lambda number: f"text {place_of[number]}", digest=lambda _: "")
+    return Relations(permitted, texts_read)
 
 
 def given_texts(texts: Iterable[Any]) -> Iterable[Any]:
