@@ -7,7 +7,7 @@ from contextlib import closing
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
-from indexer.engine.index.relaxed import repairs
+from indexer.engine.index.bulk_load import repairs
 from indexer.engine.index.side_index import clusters_index, failures_index
 from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
 from indexer.engine.setup.pipelines import Pipelines

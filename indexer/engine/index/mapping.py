@@ -20,7 +20,7 @@ from indexer.stores.texts import TextFields
 FIELDS_SETTING = "index.mapping.total_fields.limit"
 _DEFAULT_FIELDS = 1000
 # The field, below `neardup`, that notes an owner's settings while a bulk load has turned them down.
-NOTE = "relaxed"
+NOTE = "bulk_load"
 # The entry of the text fields in neardup's part of `_meta`.
 TEXTS = "texts"
 

@@ -9,7 +9,7 @@ from typing import Any
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import is_stream, reading_path
-from indexer.engine.index import relaxed
+from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import Bodies
 from indexer.engine.index.files import new_index
 from indexer.engine.index.mapping import IndexMapping, Mappings, named, read_mappings
@@ -152,7 +152,7 @@ class Context:
         """Restore settings that a load has reduced and not restored; looked for once."""
         if not self._put_back:
             self._put_back = True
-            relaxed.restore_left(self.client, self.mappings)
+            bulk_load.restore_left(self.client, self.mappings)
 
     # What searches show
 

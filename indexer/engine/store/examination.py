@@ -8,7 +8,7 @@ from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.index import relaxed
+from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import MAPPING_VERSION, is_record
 from indexer.engine.index.mapping import named
 from indexer.engine.index.side_index import side_name
@@ -93,7 +93,7 @@ class ExaminePart(StorePart):
             yield Finding("documents", "warning", says, "run neardup annotate")
         else:
             yield Finding("documents", "ok", "all have been fingerprinted")
-        left = relaxed.left(context.mappings)
+        left = bulk_load.left(context.mappings)
         if left:
             says = f"{', '.join(left)} without refreshes and replicas: a bulk load is under way, or was killed"
             yield Finding("settings", "error", says, "unless one is under way, run neardup setup --repair")

@@ -7,7 +7,7 @@ from typing import Any
 
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import version_of
-from indexer.engine.index import relaxed
+from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import (
     ANNOTATIONS,
     CLUSTER_ID,
@@ -169,7 +169,7 @@ class ReadPart(StorePart):
     def notices(self) -> list[str]:
         """See Store.notices."""
         context = self.context
-        return [*relaxed.notices(context.mappings, context.shown), *self._unread()]
+        return [*bulk_load.notices(context.mappings, context.shown), *self._unread()]
 
     def _unread(self) -> list[str]:
         """The notice that documents lie in indices without neardup's fields; empty if none do."""

@@ -11,7 +11,7 @@ from types import TracebackType
 from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
 from indexer.engine.client.retries import RetryPolicy
-from indexer.engine.index import relaxed
+from indexer.engine.index import bulk_load
 from indexer.engine.store.beside import SidePart
 from indexer.engine.store.context import Context
 from indexer.engine.store.examination import ExaminePart
@@ -70,7 +70,7 @@ class SearchStore(ReadPart, TextPart, FindPart, ProbePart, WritePart, SidePart, 
     def bulk_load(self) -> AbstractContextManager[None]:
         """Turn refreshes and replicas down while a load is under way; StoreError where the cluster refuses."""
         self.context.require_writable()
-        return relaxed.bulk_load(self.client, self.context.mappings)
+        return bulk_load.reduced_settings(self.client, self.context.mappings)
 
     # Closing
 

@@ -13,7 +13,7 @@ import pytest
 from indexer.cli import main
 from indexer.engine.client.connection import connect
 from indexer.engine.index import files
-from indexer.engine.index.relaxed import relax
+from indexer.engine.index.bulk_load import reduce_settings
 from indexer.engine.store.store import open_search_store
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
@@ -100,7 +100,7 @@ def test_a_scheme_and_a_load(server: Server, proxy: Proxy, index: str) -> None:
     client = connect(f"{server.url}/{index}")
     try:
         with open_store(f"{proxy.url}/{index}") as store:
-            before(proxy, "PUT", "/_mapping", lambda: relax(client, index))
+            before(proxy, "PUT", "/_mapping", lambda: reduce_settings(client, index))
             store.add_scheme(MINHASH)
     finally:
         client.close()
@@ -120,7 +120,7 @@ def test_a_set_up_and_a_load(server: Server, proxy: Proxy, index: str) -> None:
     server.request("PUT", f"/{index}/_mapping", {"_meta": OWNERS})
     client = connect(f"{server.url}/{index}")
     try:
-        before(proxy, "PUT", "/_mapping", lambda: relax(client, index))
+        before(proxy, "PUT", "/_mapping", lambda: reduce_settings(client, index))
         assert main(["setup", "--store", f"{proxy.url}/{index}"]) == 0
     finally:
         client.close()
@@ -136,7 +136,7 @@ def test_a_load_that_begins_while_another_ends(server: Server, proxy: Proxy, ind
     client = connect(f"{proxy.url}/{index}")
     try:
         before(proxy, "PUT", "/_settings", lambda: load.__exit__(None, None, None), after=1)
-        relax(client, index)
+        reduce_settings(client, index)
     finally:
         client.close()
         earlier.close()
@@ -147,7 +147,7 @@ def test_a_load_that_ends_while_another_begins(server: Server, proxy: Proxy, ind
     client = connect(f"{server.url}/{index}")
     try:
         with open_search_store(f"{proxy.url}/{index}") as ending, ending.bulk_load():
-            before(proxy, "PUT", "/_mapping", lambda: relax(client, index))
+            before(proxy, "PUT", "/_mapping", lambda: reduce_settings(client, index))
     finally:
         client.close()
     repaired(server, index)

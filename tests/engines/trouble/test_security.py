@@ -16,7 +16,7 @@ from indexer.cli import main
 from indexer.engine.client.access import SETTINGS
 from indexer.engine.client.connection import connect
 from indexer.engine.client.retries import RetryPolicy
-from indexer.engine.index.relaxed import RELAXED
+from indexer.engine.index.bulk_load import REDUCED
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError, UsageError
@@ -162,7 +162,7 @@ class TestOnARealServer:
             client = connect(url)
             found = client.request("GET", "/docs", flat_settings="true")["docs"]
             client.close()
-            settings = {name: value for name, value in found["settings"].items() if name in RELAXED}
+            settings = {name: value for name, value in found["settings"].items() if name in REDUCED}
             return settings, found["mappings"]["_meta"]
 
         before = described()
@@ -180,7 +180,7 @@ class TestOnARealServer:
         be("maker")
         with open_search_store(url) as store:
             with store.bulk_load():
-                assert described()[0] == RELAXED
+                assert described()[0] == REDUCED
             assert described() == before
 
     def test_no_credentials(self, secured: Server, authority: Authority, monkeypatch) -> None:  # type: ignore[no-untyped-def]

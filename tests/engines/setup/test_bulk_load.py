@@ -11,7 +11,7 @@ import pytest
 
 from indexer.cli import main
 from indexer.engine.index import files
-from indexer.engine.index.relaxed import write_index
+from indexer.engine.index.bulk_load import write_index
 from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
@@ -25,7 +25,7 @@ def put_note(server: Server, name: str, values: dict[str, str | None]) -> None:
     """Record values of settings, as a bulk load does."""
     meta = {setting: json.dumps(value) for setting, value in values.items()}
     field = {"type": "boolean", "index": False, "doc_values": False, "meta": meta}
-    server.request("PUT", f"/{name}/_mapping", {"properties": {"neardup": {"properties": {"relaxed": field}}}})
+    server.request("PUT", f"/{name}/_mapping", {"properties": {"neardup": {"properties": {"bulk_load": field}}}})
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def meta(server: Server, name: str) -> dict[str, Any]:
 def note(server: Server, name: str) -> dict[str, Any]:
     """What is recorded of the owner's settings."""
     fields = server.request("GET", f"/{name}/_mapping")[name]["mappings"]["properties"]["neardup"]["properties"]
-    return dict(fields["relaxed"].get("meta", {}))
+    return dict(fields["bulk_load"].get("meta", {}))
 
 
 def test_a_load_that_ends_well(server: Server, index: str, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from indexer.errors import StoreError
 from indexer.text.remarks import remark
 
 # What is recorded while a load is under way: each setting with the owner's value as JSON, null for one that is not set.
-RELAXED: Mapping[str, str] = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}
+REDUCED: Mapping[str, str] = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}
 _NOTE_TYPE = {"type": "boolean", "index": False, "doc_values": False}
 _ROUNDS = 8
 _EXPANDED = "index.auto_expand_replicas"
@@ -37,7 +37,7 @@ class SettingsRequest(NamedTuple):
 
 
 @contextmanager
-def bulk_load(client: Client, mappings: Mappings) -> Iterator[None]:
+def reduced_settings(client: Client, mappings: Mappings) -> Iterator[None]:
     """Turn down the index that new documents go to, of those behind a client's name with these mappings.
 
     It is restored at the end, however that comes; what a kill leaves behind is restored by restore_left() and
@@ -47,7 +47,7 @@ def bulk_load(client: Client, mappings: Mappings) -> Iterator[None]:
     former: Mapping[str, str | None] = {}
     try:
         # Also what stops this halfway is undone: the note comes first.
-        former = relax(client, index)
+        former = reduce_settings(client, index)
         yield
     except BaseException:
         try:
@@ -59,22 +59,22 @@ def bulk_load(client: Client, mappings: Mappings) -> Iterator[None]:
     _surely_restored(client, index, former)
 
 
-def relax(client: Client, index: str) -> dict[str, str | None]:
+def reduce_settings(client: Client, index: str) -> dict[str, str | None]:
     """Record an index's settings in its mapping, then reduce them; what was recorded."""
     mapping, settings = _described(client, index)
     former = _note_in(mapping)
     if not former:
-        former = {name: settings.get(name) for name in RELAXED}
+        former = {name: settings.get(name) for name in REDUCED}
         if settings.get(_EXPANDED, "false") != "false":
             # The cluster itself decides how many replicas there are.
             del former["index.number_of_replicas"]
     try:
         # Changes nothing, and asks whether the settings may be changed before anything is recorded.
-        same = {"index.number_of_replicas": RELAXED["index.number_of_replicas"]}
+        same = {"index.number_of_replicas": REDUCED["index.number_of_replicas"]}
         client.request("PUT", f"{path_of(index)}/_settings", same, preserve_existing="true")
         mapping.require_room(client, _noting(former)["properties"], index)
         client.request("PUT", f"{path_of(index)}/_mapping", _noting(former))
-        client.request("PUT", f"{path_of(index)}/_settings", {name: RELAXED[name] for name in former})
+        client.request("PUT", f"{path_of(index)}/_settings", {name: REDUCED[name] for name in former})
         _keep_note(client, index, former)
     except StoreError as error:
         if isinstance(error.__cause__, AnswerError) and error.__cause__.status == _FORBIDDEN:
@@ -102,7 +102,7 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
     back = {
         name: value
         for name, value in (note or former or {}).items()
-        if settings.get(name) == RELAXED[name] and value != RELAXED[name]
+        if settings.get(name) == REDUCED[name] and value != REDUCED[name]
     }
     found_requests = []
     if back:
@@ -173,7 +173,7 @@ def _restored(client: Client, index: str, former: Mapping[str, str | None] | Non
 
 def _keep_note(client: Client, index: str, former: Mapping[str, str | None]) -> None:
     """Record settings again where they are reduced without a note: another load has ended, or begun, meanwhile."""
-    turned = [name for name, value in former.items() if value != RELAXED[name]]
+    turned = [name for name, value in former.items() if value != REDUCED[name]]
     if not turned:
         return
     for _ in range(_ROUNDS):
@@ -183,7 +183,7 @@ def _keep_note(client: Client, index: str, former: Mapping[str, str | None]) -> 
             if error.status == 404:
                 return
             raise
-        if _note_in(mapping) or any(settings.get(name) != RELAXED[name] for name in turned):
+        if _note_in(mapping) or any(settings.get(name) != REDUCED[name] for name in turned):
             return
         client.request("PUT", f"{path_of(index)}/_mapping", _noting(former))
 
@@ -208,7 +208,7 @@ def _described(client: Client, index: str) -> tuple[IndexMapping, dict[str, Any]
 def _note_in(mapping: IndexMapping) -> dict[str, str | None] | None:
     """The note in a mapping, of it only what a load ever changes; None where there is none."""
     meta = mapping.fields.get(NOTE, {}).get("meta") or {}
-    note = {name: json.loads(meta[_short(name)]) for name in RELAXED if _short(name) in meta}
+    note = {name: json.loads(meta[_short(name)]) for name in REDUCED if _short(name) in meta}
     return {name: None if value is None else str(value) for name, value in note.items()} or None
 
 
