@@ -238,7 +238,7 @@ def test_tasks_that_fail_are_run_again_and_an_older_batch_is_as_in_one_process(
     assert same_files(new, out)
     failed = sorted(path.name.partition("-")[0] for path in marks.glob("*.failed"))
     several = ["unite"] * 2 + ["read_labelled"] * 4
-    once = ["connect", "group", "read_files", "read_ids", "same", "scatter", "share", "verify", "write_files"]
+    once = ["block_values", "connect", "group", "read_files", "read_ids", "same", "share", "verify", "write_files"]
     assert failed == sorted(several + once)
     assert not list(out.rglob(".*.part"))
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from indexer.batch.clusters import grouping
+from indexer.batch.clusters.blocking import contracted, finder_key_blocks
 from indexer.batch.clusters.grouping import compared, nodes_in, sketches_of, whole_runs
-from indexer.batch.clusters.scattering import contracted, scattered_keys
 from indexer.batch.clusters.verifying import shared, verified
 from indexer.batch.reading import rule_of
 from indexer.clustering.grouping import group, meets_by_keys
@@ -52,7 +52,7 @@ def in_buckets(documents: pa.RecordBatch, owners: Positions, rule: MatchRule, bl
     places, labels = [], []
     for number, finder in enumerate(rule.finders):
         held: dict[int, list[tuple[Positions, Positions]]] = {}
-        for block, keys, holders in scattered_keys(finder, found[finder.name], np.arange(owners.size), blocks):
+        for block, keys, holders in finder_key_blocks(finder, found[finder.name], np.arange(owners.size), blocks):
             held.setdefault(block, []).append((keys, holders))
         for parts in held.values():
             keys, holders = (np.concatenate(each) for each in zip(*parts, strict=True))

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, column_of
+from indexer.batch.clusters.blocking import connected, finder_blocks, finder_key_blocks
 from indexer.batch.clusters.grouping import compared, found_by, partitions, sketches_of, whole_runs
-from indexer.batch.clusters.scattering import connected, scattered, scattered_keys
 from indexer.batch.clusters.spilling import SpillFiles, numbers_in, table_of
 from indexer.batch.clusters.verifying import shared, verified, verified_by
 from indexer.batch.clusters.writing import ClusteringFigures
@@ -90,7 +90,7 @@ class Parts:
     def _may_be_near(self) -> tuple[Positions, Positions]:
         """The component of each document by what may be near, verified or not; and which ones the rule compares."""
         components = Components(len(self._sketched))
-        inside, blocks = self._blocks(self._sketched.without, scattered)
+        inside, blocks = self._blocks(self._sketched.without, finder_blocks)
         for finder, values, owners in blocks:
             for left, right in connected(self._rule.finders[finder], values, owners, self._threads):
                 components.join(left, right)
@@ -112,7 +112,7 @@ class Parts:
         sketched, columns = self._sketched, verified_by(self._rule)
         last = len(sketched.files)
         by_file, rows = SpillFiles(self._spill, "shared"), 0
-        for finder, keys, owners in self._blocks(without, scattered_keys)[1]:
+        for finder, keys, owners in self._blocks(without, finder_key_blocks)[1]:
             owner, label = shared(finder, keys, owners)
             files = np.searchsorted(sketched.offsets, owner, side="right") - 1
             rows += owner.size
@@ -132,7 +132,7 @@ class Parts:
             yield from whole_runs(table.sort_by("label").to_batches())
 
     def _blocks(
-        self, without: npt.NDArray[np.bool_], way: Callable[..., Any]
+        self, without: npt.NDArray[np.bool_], blocking: Callable[..., Any]
     ) -> tuple[Positions, Iterator[tuple[int, Positions, Positions]]]:
         """The documents that the rule compares; and (finder, values, owners) of each block of all of these."""
         blocks, places = SpillFiles(self._spill, "blocks"), [np.empty(0, dtype=np.int64)]
@@ -141,7 +141,7 @@ class Parts:
             found = sketches_of(batch.take(column_of(inside)), self._rule)
             places.append(place + inside)
             for number, finder in enumerate(self._rule.finders):
-                for block, values, owners in way(finder, found[finder.name], place + inside, self._count):
+                for block, values, owners in blocking(finder, found[finder.name], place + inside, self._count):
                     blocks.add(number * self._count + block, table_of(value=values, owner=owners))
 
         def read() -> Iterator[tuple[int, Positions, Positions]]:

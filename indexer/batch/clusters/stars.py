@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from indexer.batch.clusters.blocking import contracted
 from indexer.batch.clusters.grouping import key_blocks
-from indexer.batch.clusters.scattering import contracted
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions
 

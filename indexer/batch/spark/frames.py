@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from indexer.batch.clusters.blocking import finder_key_blocks
 from indexer.batch.clusters.grouping import columns_of
-from indexer.batch.clusters.scattering import scattered_keys
 from indexer.batch.clusters.verifying import verified_by
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import BLOCKS, Kept, labelled, sorted_blocks
@@ -64,8 +64,8 @@ def found(documents: Documents, run: Run, kept: Kept) -> Any:
     Which documents may be near is computed at once, and kept; the rest when the result is.
     """
     count = run.partitions
-    scattered = documents.mapped(tasks.scatter, tasks.SCATTERED, run.rule, count * BLOCKS)
-    pairs = mapped(sorted_blocks(scattered, count, "finder"), tasks.connect, tasks.PAIRS, run.rule)
+    blocked = documents.mapped(tasks.block_values, tasks.BLOCKED, run.rule, count * BLOCKS)
+    pairs = mapped(sorted_blocks(blocked, count, "finder"), tasks.connect, tasks.PAIRS, run.rule)
     labels = labelled(pairs, count, run.most_joined, kept)
     too_large = labels.groupBy("label").count().where(functions.col("count") > run.most_grouped).select("label")
     too_large = kept.keep(too_large)
@@ -82,8 +82,8 @@ def _verified(documents: Documents, labels: Any, run: Run) -> Any:
     """The pairs that are near among documents, in VERIFIED, by the buckets that these share with others."""
     count, columns = run.partitions, verified_by(run.rule)
     own = documents.labelled(labels, columns)
-    scattered = mapped(own, tasks.scatter, tasks.SCATTERED, run.rule, count * BLOCKS, scattered_keys)
-    shared = mapped(sorted_blocks(scattered, count, "finder"), tasks.share, tasks.LABELS)
+    blocked = mapped(own, tasks.block_values, tasks.BLOCKED, run.rule, count * BLOCKS, finder_key_blocks)
+    shared = mapped(sorted_blocks(blocked, count, "finder"), tasks.share, tasks.LABELS)
     return mapped(_by_label(documents.labelled(shared, columns), count), tasks.verify, tasks.VERIFIED, run.rule)
 
 

@@ -27,8 +27,8 @@ from indexer.batch.arrow import (
     replaced,
     scalar,
 )
+from indexer.batch.clusters.blocking import Forest, connected, finder_blocks
 from indexer.batch.clusters.grouping import clusters_of, compared, sketches_of, whole_runs
-from indexer.batch.clusters.scattering import Forest, connected, scattered
 from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
 from indexer.batch.clusters.verifying import shared, verified
 from indexer.batch.clusters.writing import ClusteringFigures
@@ -44,7 +44,7 @@ from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions
 
 Step = Callable[..., Iterator[Any]]
-Scattering = Callable[..., Iterator[tuple[int, Positions, Positions]]]
+Blocking = Callable[..., Iterator[tuple[int, Positions, Positions]]]
 
 # Spark hands ten thousand rows at once to a task, however large: as many of these still fit a column of Arrow.
 _PACKED = 1024
@@ -53,7 +53,7 @@ _LEAST, _MOST = 1 << 18, 1 << 23
 # Rows of numbers that are handed over at once.
 _TOGETHER = 1 << 16
 
-SCATTERED = arrow.schema(
+BLOCKED = arrow.schema(
     [("finder", arrow.int32()), ("block", arrow.int32()), ("held", arrow.binary()), ("owners", arrow.binary())]
 )
 PAIRS = arrow.schema([("one", arrow.binary()), ("other", arrow.binary()), ("changed", arrow.int64())])
@@ -150,10 +150,12 @@ def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
         yield arrow.RecordBatch.from_arrays(columns, names=names)
 
 
-def scatter(batches: Iterable[Any], rule: MatchRule, blocks: int, way: Scattering = scattered) -> Iterator[Any]:
-    """The values that a rule's finders find documents by, in SCATTERED; the number of each document is its `owner`.
+def block_values(
+    batches: Iterable[Any], rule: MatchRule, blocks: int, blocking: Blocking = finder_blocks
+) -> Iterator[Any]:
+    """The values that a rule's finders find documents by, in BLOCKED; the number of each document is its `owner`.
 
-    `way` is `scattered` or `scattered_keys` of `indexer.batch.clusters.scattering`.
+    `blocking` is `finder_blocks` or `finder_key_blocks` of `indexer.batch.clusters.blocking`.
     """
     enough = min(max(_LEAST, blocks * _PACKED), _MOST)
     waiting: dict[tuple[int, int], list[tuple[Positions, Positions]]] = {}
@@ -163,7 +165,7 @@ def scatter(batches: Iterable[Any], rule: MatchRule, blocks: int, way: Scatterin
         kept = batch.filter(column_of(inside))
         owners, found = numbers_of(kept["owner"]), sketches_of(kept, rule)
         for place, finder in enumerate(rule.finders):
-            for block, held, holders in way(finder, found[finder.name], owners, blocks):
+            for block, held, holders in blocking(finder, found[finder.name], owners, blocks):
                 waiting.setdefault((place, block), []).append((held, holders))
                 count += held.size
         if count > enough:
@@ -177,7 +179,7 @@ def _sent(waiting: dict[tuple[int, int], list[tuple[Positions, Positions]]]) -> 
         held, owners = (_packed(np.concatenate(each)) for each in zip(*parts, strict=True))
         count = len(held)
         numbers = [arrow.array([value] * count, arrow.int32()) for value in (finder, block)]
-        yield arrow.RecordBatch.from_arrays([*numbers, held, owners], schema=SCATTERED)
+        yield arrow.RecordBatch.from_arrays([*numbers, held, owners], schema=BLOCKED)
 
 
 def _packed(values: Positions) -> Any:
@@ -191,7 +193,7 @@ def _unpacked(rows: Iterable[Any]) -> Positions:
 
 
 def connect(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
-    """As few pairs as join what blocks let meet, in PAIRS; rows of SCATTERED come sorted by finder and block."""
+    """As few pairs as join what blocks let meet, in PAIRS; rows of BLOCKED come sorted by finder and block."""
     forest = Forest()
     for (finder, _), rows in runs(batches, ("finder", "block")):
         held, owners = _unpacked(rows["held"]), _unpacked(rows["owners"])
@@ -273,7 +275,7 @@ def _labels(owners: Positions, labels: Positions) -> Iterator[Any]:
 
 
 def share(batches: Iterable[Any]) -> Iterator[Any]:
-    """The documents that share keys with others, in LABELS by bucket; rows of SCATTERED come sorted as for connect."""
+    """The documents that share keys with others, in LABELS by bucket; rows of BLOCKED come sorted as for connect."""
     for (finder, _), rows in runs(batches, ("finder", "block")):
         yield from _labels(*shared(finder, _unpacked(rows["held"]), _unpacked(rows["owners"])))
 

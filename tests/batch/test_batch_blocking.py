@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexer.batch.clusters.blocking import Forest, connected, contracted, finder_blocks
 from indexer.batch.clusters.grouping import compared, sketches_of
-from indexer.batch.clusters.scattering import Forest, connected, contracted, scattered
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.hamming.components import Components
@@ -29,7 +29,7 @@ from tests.planted import collection, named
 
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory: pytest.TempPathFactory) -> pa.RecordBatch:
-    folder = tmp_path_factory.mktemp("scattered")
+    folder = tmp_path_factory.mktemp("blocks")
     texts = {**named(collection(1, 200)), **chain(40), **hot(60), **spotted(40)}
     sketched(write_files(folder / "in", Case(texts).rows(), 1), folder / "out", FORM)
     [path] = (folder / "out" / "sketches").iterdir()
@@ -48,7 +48,7 @@ def labels_by_blocks(finder: Finder, sketches: Sketches, owners: Positions, bloc
     """The component of each document by blocks, of documents that come in so many batches."""
     held: dict[int, list[tuple[Positions, Positions]]] = {}
     for part in np.array_split(np.arange(owners.size), cuts):
-        for block, values, holders in scattered(finder, sketches.take(part), owners[part], blocks):
+        for block, values, holders in finder_blocks(finder, sketches.take(part), owners[part], blocks):
             assert 0 <= block < blocks
             held.setdefault(block, []).append((values, holders))
     forest = Forest(at_once=50)
@@ -115,7 +115,7 @@ def test_pieces_of_simhashes_are_dealt_to_many_blocks(tmp_path: Path) -> None:
     [finder] = rule_of(form, "simhash-doc@3bits").finders
     table = {"short": pa.array([False] * values.size), "simhash_doc": pa.array(values)}
     sketches = sketches_of(pa.RecordBatch.from_pydict(table), rule_of(form, "simhash-doc@3bits"))[SIMHASH_DOC]
-    sizes = [owners.size for _, _, owners in scattered(finder, sketches, np.arange(values.size), 16)]
+    sizes = [owners.size for _, _, owners in finder_blocks(finder, sketches, np.arange(values.size), 16)]
     assert len(sizes) == 16
     assert sum(sizes) == 4 * values.size
     assert max(sizes) < 2 * 4 * values.size / 16

@@ -1,4 +1,4 @@
-"""From sketches to components in parts: what may be near meets in a block, whatever runs the blocks, and where.
+"""Blocking: what may be near meets in a block, so that components are found in parts, whatever runs the blocks.
 
 Documents are numbers that tell them apart. Whatever the blocks, their order and how often one is run, the components
 are the same, and whatever the rule calls near is in one of them.
@@ -25,7 +25,7 @@ from indexer.schemes.simhash import bits_allowed, values_of
 _PIECE_BITS = 58
 
 
-def scattered(
+def finder_blocks(
     finder: Finder, sketches: Sketches, positions: Positions, blocks: int
 ) -> Iterator[tuple[int, Positions, Positions]]:
     """The values that a finder finds some documents by, in blocks: (number of the block, int64 values, their holders).
@@ -33,7 +33,7 @@ def scattered(
     The values are keys; of simhash-doc they are the simhashes themselves, which are in several blocks.
     """
     if finder.name != SIMHASH_DOC:
-        yield from scattered_keys(finder, sketches, positions, blocks)
+        yield from finder_key_blocks(finder, sketches, positions, blocks)
         return
     there = np.flatnonzero(sketches.payloads.sizes)
     given, holders = sketches.take(there), positions[there]
@@ -42,7 +42,7 @@ def scattered(
         yield number, values[places].view(np.int64), holders[places]
 
 
-def scattered_keys(
+def finder_key_blocks(
     finder: Finder, sketches: Sketches, positions: Positions, blocks: int
 ) -> Iterator[tuple[int, Positions, Positions]]:
     """The same with what documents have in common where the finder finds them: keys, or pieces of simhashes."""
