@@ -84,7 +84,7 @@ def cut_file(out: str) -> str:
 
 
 class WordsRead(NamedTuple):
-    """What is read of a row for its passages: the number of its part, its id and time, and its words' hashes."""
+    """A row as it is read for its passages: the number of its part, its id and time, and its words' hashes."""
 
     part: int
     id: str
@@ -93,7 +93,7 @@ class WordsRead(NamedTuple):
 
 
 class PartCuts(NamedTuple):
-    """What to cut of a part of `documents` rows, by their numbers from 0 on.
+    """The cuts of a part of `documents` rows, by their numbers from 0 on.
 
     `spans` are the words `begin` to `end - 1`, each with the id of the document where the first of them stand; rows in
     `dropped` are left out.
@@ -188,7 +188,7 @@ class _Plan:
         return arrow.chunked_array(self._ids, arrow.large_string())
 
     def cuts(self) -> Iterator[PartCuts]:
-        """What to cut of each part."""
+        """The cuts of each part."""
         done = 0
         for size in self._sizes:
             inside = range(size)
@@ -358,7 +358,7 @@ class _Written:
             raise StoreError(f"{self.part.path}: has changed while it was read; run the command again")
 
     def listed(self) -> Any:
-        """What was cut, a batch of CUT."""
+        """The passages that were cut, a batch of CUT."""
         columns = zip(*self._noted, strict=True) if self._noted else [()] * len(CUT)
         return arrow.RecordBatch.from_arrays(
             [arrow.array(values, each.type) for values, each in zip(columns, CUT, strict=True)], schema=CUT

@@ -71,7 +71,7 @@ Exit codes:
 """
 
 
-class Given(NamedTuple):
+class MainOptions(NamedTuple):
     """The options before the name of a command; `config` is the settings file that was read, None for none."""
 
     debug: bool
@@ -115,7 +115,7 @@ def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """
     note(command=ctx.invoked_subcommand)
     settings, path = load_settings(config)
-    ctx.obj = Given(debug, path)
+    ctx.obj = MainOptions(debug, path)
     ctx.default_map = command_defaults(settings, _known(cli), path)
 
 
@@ -253,7 +253,7 @@ def _explain_usage(error: click.ClickException, words: Sequence[str]) -> int:
     if ctx:
         name = error.param.name if isinstance(error, click.BadParameter) and error.param else None
         if name and ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT_MAP:
-            given: Given = ctx.find_root().obj
+            given: MainOptions = ctx.find_root().obj
             message = f"{given.config}: {message}"
         if in_json():
             more["usage"] = without_credentials(ctx.get_usage(), _parts(words))

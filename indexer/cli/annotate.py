@@ -10,7 +10,7 @@ import click
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.schemes import fingerprint_options
-from indexer.cli.options.shared import CONTENTS, Talk, index_option, limit_options, refresh_option, talk_options
+from indexer.cli.options.shared import CONTENTS, RunOutput, index_option, limit_options, refresh_option, talk_options
 from indexer.cli.terminal.output import answer_json, say
 from indexer.library.options import Annotating, Fingerprinting, WorkerLimits
 
@@ -116,7 +116,7 @@ def annotate_command(
     making: Fingerprinting,
     worker: WorkerLimits,
     refresh: Refresh,
-    talk: Talk,
+    talk: RunOutput,
 ) -> int:
     """Fingerprint the documents of an index from their own fields."""
     from indexer.library.annotating import annotate

@@ -20,7 +20,7 @@ from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_FILE, A_PATH
 from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import (
-    Talk,
+    RunOutput,
     extraction_options,
     json_option,
     opened_collection,
@@ -156,7 +156,7 @@ def index(
     extraction: Extraction,
     arriving: Arriving,
     loading: Loading,
-    talk: Talk,
+    talk: RunOutput,
 ) -> int:
     """Add documents to the store, or update them: extract their text, fingerprint it, keep the fingerprint."""
     from indexer.library.indexing import Indexing

@@ -24,7 +24,7 @@ from indexer.clustering.clusters import put_groups
 from indexer.clustering.grouping import group, radius_of
 from indexer.clustering.memory import arriving, note_of, remembered
 from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
-from indexer.clustering.recent import BulkJudge, Held, Recent, held_of
+from indexer.clustering.recent import BulkJudge, Recent, SketchIdentity, held_of
 from indexer.clustering.relations import Permitted, StandIns
 from indexer.errors import StoreError, UsageError
 from indexer.matching.lookups import Asking, plans
@@ -261,10 +261,10 @@ class Arrivals:
         return self.rule.said(near.similarity, near.ref.id)
 
     def _stored_near(
-        self, asked: Mapping[Held, tuple[int, Asking]], rows: Mapping[str, Ragged], without: Collection[Ref]
-    ) -> dict[Held, list[Neighbour]]:
+        self, asked: Mapping[SketchIdentity, tuple[int, Asking]], rows: Mapping[str, Ragged], without: Collection[Ref]
+    ) -> dict[SketchIdentity, list[Neighbour]]:
         """The near documents in the store, except `without`, of each that is asked, given with its place in `rows`."""
-        answers: dict[Held, list[Neighbour]] = {}
+        answers: dict[SketchIdentity, list[Neighbour]] = {}
         judging = BulkJudge(self.rule, rows)
         results = self.store.probe_many([one.probes for _, one in asked.values()], list(self.rule.schemes))
         for (held, (place, _)), batches in zip(asked.items(), results, strict=True):
@@ -363,7 +363,7 @@ class Arrivals:
             records = list(read_records(self.store, refs))
             askings = [(record, asking) for record in records if (asking := asking_of(self.store, self.rule, record))]
             rows = found_of([record for record, _ in askings], self.rule, keys=False).payloads
-            first: dict[Held, tuple[int, Asking]] = {}
+            first: dict[SketchIdentity, tuple[int, Asking]] = {}
             for place, (_, asking) in enumerate(askings):
                 first.setdefault(held_of(asking), (place, asking))
             stored = self._stored_near(first, rows, ())

@@ -30,7 +30,7 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 
 
 @dataclass(frozen=True, slots=True)
-class Costly:
+class CostlyKey:
     """The numbers of different documents that share a key of a scheme with this one, and of their comparisons."""
 
     example: Ref
@@ -58,7 +58,7 @@ class ClusteringOutcome:
     largest: int
     split: int
     comparisons: int
-    costliest: tuple[Costly, ...]
+    costliest: tuple[CostlyKey, ...]
     changes: Changes
 
 
@@ -123,9 +123,9 @@ def cluster(
     )
 
 
-def _costly(nodes: Nodes, bucket: Bucket) -> Costly:
+def _costly(nodes: Nodes, bucket: Bucket) -> CostlyKey:
     [example] = nodes.refs.take(np.flatnonzero(nodes.node_of == bucket.example)[:1])
-    return Costly(example, bucket.scheme, bucket.nodes, bucket.comparisons)
+    return CostlyKey(example, bucket.scheme, bucket.nodes, bucket.comparisons)
 
 
 def document_groups(nodes: Nodes, grouped: Groups) -> list[Positions]:

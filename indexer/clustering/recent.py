@@ -17,7 +17,7 @@ from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.sketches import Probe
 
 Slot = tuple[str, int]
-Held = tuple[object, ...]
+SketchIdentity = tuple[object, ...]
 
 _JUDGED_AT_ONCE = 10_000
 
@@ -27,7 +27,7 @@ class Recent:
 
     def __init__(self, rule: MatchRule) -> None:
         self._rule = rule
-        self._first: dict[Held, Ref] = {}
+        self._first: dict[SketchIdentity, Ref] = {}
         self._holders: dict[Slot, list[Ref]] = {}
 
     def add(self, record: Record) -> None:
@@ -52,7 +52,7 @@ class Recent:
         )
         return list(met)
 
-    def _sketches(self, record: Record) -> Held:
+    def _sketches(self, record: Record) -> SketchIdentity:
         """All that a rule needs of a document."""
         sketches = (record.sketches.get(name) for name in self._rule.schemes)
         return tuple((sketch.payload, sketch.keys) if sketch else None for sketch in sketches)
@@ -100,7 +100,7 @@ class BulkJudge:
             take(own)
 
 
-def held_of(asking: Asking) -> Held:
+def held_of(asking: Asking) -> SketchIdentity:
     """The sketches and keys that a question is asked by: equal for documents with equal sketches."""
     return tuple(asking.sketches[name].payload for name in sorted(asking.sketches)) + tuple(
         np.array(probe.keys, dtype=np.int64).tobytes() for probe in asking.probes

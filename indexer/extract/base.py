@@ -26,7 +26,7 @@ _CHOICES = (
 )
 
 LEAST_MEMORY = 64 << 20
-"""What the extractors themselves take, in bytes, with room for a small document."""
+"""The bytes that the extractors themselves take, with room for a small document."""
 
 # Raised whenever the same bytes may give another text: fingerprints made under different versions don't mix.
 EXTRACTOR_VERSION = "2"

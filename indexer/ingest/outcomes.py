@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Made, Options
-from indexer.ingest.direct import Direct
+from indexer.ingest.short_texts import ShortTexts
 from indexer.ingest.sketching import Sketched, fingerprint_of, sketch_document
 from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
 from indexer.model import CANONICAL_URL, SIMHASH_DOC, Document, Fingerprint, Record, Ref
@@ -119,7 +119,7 @@ class ExtractionWorkers(Generic[Made]):
         task: str | None = None,
         given: tuple[Any, ...] = (),
         keep_text: bool = False,
-        direct: Direct | None = None,
+        direct: ShortTexts | None = None,
     ) -> None:
         from indexer.extract import WorkerPool
 
@@ -159,7 +159,7 @@ class ExtractionWorkers(Generic[Made]):
             pool.abandon()
 
 
-class AtHand:
+class InlineSketching:
     """The same as sketching(), without processes of its own, for texts that this process has already.
 
     What is no plain text is read by the one worker of `indexer.extract`, with its limits.
@@ -206,7 +206,7 @@ def sketching(jobs: int, options: Options, limits: Limits, schemes: Sequence[Sch
 
     Short plain texts at hand are fingerprinted in this process, by as many threads, where the C core alone does it.
     """
-    direct = Direct(jobs, options, limits, schemes) if Direct.serves(schemes) else None
+    direct = ShortTexts(jobs, options, limits, schemes) if ShortTexts.serves(schemes) else None
     task = "indexer.ingest.sketching:sketch_document"
     return ExtractionWorkers(jobs, options, limits, task=task, given=(schemes,), direct=direct)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from indexer.errors import STOPPED, StoreError
 from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Options
-from indexer.ingest.outcomes import AtHand, sketching
+from indexer.ingest.outcomes import InlineSketching, sketching
 from indexer.model import Failure, Record
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class IngestRun(Generic[Key, Result]):
         self.failures: list[Failure] = []
         self._destination, self._stop = destination, stop or threading.Event()
         given = options, limits, schemes
-        self._workers = sketching(jobs, *given) if jobs else AtHand(*given)
+        self._workers = sketching(jobs, *given) if jobs else InlineSketching(*given)
         self._writing: WriteInProgress[Key, Result] | None = None
         self._written_at, self._took = time.monotonic(), 0.0
 

@@ -9,6 +9,7 @@ from indexer.model import SIMHASH_DOC, Document, Fingerprint, Sketch
 from indexer.model.joined import Texts
 from indexer.schemes.base import Scheme, SketchedTexts, sketch_texts
 from indexer.schemes.simhash import SimhashDoc
+from indexer.text.features import Recipe
 
 Sketched = tuple[dict[str, Sketch], str]
 """The sketches of a text by their families, that of simhash-doc among them, and its digest in hexadecimal digits."""
@@ -52,3 +53,8 @@ def sketch_document(schemes: Sequence[Scheme], document: Document) -> Sketched:
     """The sketches of a document's text; what the workers do after extraction."""
     [sketched] = sketched_texts(schemes, [document.text])
     return sketched
+
+
+def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:
+    """The distinct features of a document's text by each recipe, as bytes; what the workers do of it."""
+    return [recipe.features(document.text).hashes.astype("<u8").tobytes() for recipe in recipes]

@@ -69,25 +69,7 @@ def annotate(
         stack.enter_context(following(summary))
         run(client, wanted, aside=aside, summary=summary)
         shown, to = client.target.shown, aside.target.shown if aside else None
-    return AnnotatedDocuments(
-        store=shown,
-        to=to,
-        dry_run=wanted.dry_run,
-        total=summary.total,
-        annotated=summary.annotated,
-        missing=summary.missing,
-        stale=summary.stale,
-        unchanged=summary.unchanged,
-        without=summary.without,
-        empty=summary.empty,
-        short=summary.short,
-        changed=summary.changed,
-        gone=summary.gone,
-        removed=summary.removed,
-        failed=dict(summary.failed),
-        forgotten=summary.forgotten,
-        seconds=round(summary.seconds, 3),
-    )
+    return AnnotatedDocuments.of(summary, store=shown, to=to, dry_run=wanted.dry_run, seconds=round(summary.seconds, 3))
 
 
 def _beside(store: str, name: str) -> str:

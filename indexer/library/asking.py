@@ -20,7 +20,7 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.options import Extraction
-    from indexer.matching.asking import Given, Unanswered
+    from indexer.matching.asking import QuestionSource, Unanswered
     from indexer.matching.question import Question
     from indexer.stores.base import Store
 
@@ -97,7 +97,7 @@ class QuestionReader:
 
         return self._read(read(inputs(documents, self.columns), self.extraction.max_size))
 
-    def _read(self, items: Iterable[Given]) -> Iterator[Question | Unanswered]:
+    def _read(self, items: Iterable[QuestionSource]) -> Iterator[Question | Unanswered]:
         from indexer.ingest.indexing import default_jobs
         from indexer.matching.asking import ReadingSettings, questions_of
 
@@ -116,7 +116,7 @@ class QuestionReader:
             known=KnownColumns(self.store),
         )  # fmt: skip
 
-    def _items(self, names: Iterable[str]) -> Iterator[Given]:
+    def _items(self, names: Iterable[str]) -> Iterator[QuestionSource]:
         from indexer.ingest.outcomes import read
 
         limit, chosen = self.extraction.max_size, self._selection()
@@ -148,7 +148,7 @@ def _is_special(name: str) -> bool:
     return own_files.is_own(name) or not (os.path.isdir(name) or os.path.isfile(name))
 
 
-def _one(name: str, limit: int) -> Given:
+def _one(name: str, limit: int) -> QuestionSource:
     """Standard input, and what is named and is no plain file: a pipe is read, the rest is refused with the reason."""
     from indexer.extract.base import Failed, Item
 

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.batch.clusters.clustering import ClusteringOptions
@@ -93,17 +93,11 @@ def sketch(
     share = {} if running.on_spark else {"task": task}
     with _steps(running) as steps:
         steps.sketch(sources, parts, out, made, summary=summary, **share)
-    return BatchSketched(
+    return BatchSketched.of(
+        summary,
         out=shown_name(out),
         files=summary.parts,
-        done_before=summary.done_before,
-        documents=summary.documents,
-        empty=summary.empty,
-        short=summary.short,
-        failed=dict(summary.failed),
         unreadable=tuple(f"{each.source}: {each.reason}: {each.detail}" for each in rejected),
-        forgotten=tuple(summary.forgotten),
-        left_out=summary.left_out,
         bytes=summary.bytes_read,
         seconds=round(time.monotonic() - begin, 3),
     )
@@ -182,17 +176,10 @@ def filter(  # noqa: A001 - as the command
         os.rename(output.out, whole)
         repeated = cut_passages([whole], cutting, output.out, running=running)
         shutil.rmtree(whole)
-    return BatchFiltered(
+    return BatchFiltered.of(
+        done,
         out=shown_name(output.out),
         removed_list=shown_name(removed_file(output.out)),
-        files=done.files,
-        documents=done.documents,
-        kept=done.kept,
-        removed=done.removed,
-        replaced=done.replaced,
-        few_origins=done.few_origins,
-        singletons=done.singletons,
-        left_out=done.left_out,
         repeated=repeated,
         seconds=round(time.monotonic() - begin, 3),
     )
@@ -214,10 +201,11 @@ def cut_passages(
     asked = Cutting(cutting.words, cutting.least_left, cutting.time_field or "", columns)
     with _cutting_steps(running) as steps:
         done = run_cutting(paths, asked, out, steps=steps)
-    return BatchPassagesCut(
+    return BatchPassagesCut.of(
+        done,
         out=out and shown_name(out),
         passages_list=out and shown_name(cut_file(out)),
-        **{**asdict(done), "seconds": round(done.seconds, 3)},
+        seconds=round(done.seconds, 3),
     )
 
 
@@ -267,22 +255,16 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
             unverified=unverified,
             steps=steps,
         )
-    sketched, filtered = done.sketched, done.filtered
-    return BatchDeduped(
+    sketched = done.sketched
+    return BatchDeduped.of(
+        done.filtered,
         out=shown_name(output.out),
         batch=shown_name(done.batch),
         removed_list=shown_name(removed_file(output.out)),
         rule=done.clustered["rule"],
-        files=filtered.files,
-        documents=filtered.documents,
         empty=sketched.empty,
         short=sketched.short,
         failed=dict(sketched.failed),
-        kept=filtered.kept,
-        removed=filtered.removed,
-        replaced=filtered.replaced,
-        few_origins=filtered.few_origins,
-        singletons=filtered.singletons,
         left_out=sketched.left_out,
         bytes=sketched.bytes_read,
         seconds=done.seconds,
@@ -330,19 +312,11 @@ def load(
         with following(counts):
             run_load(batch, target.destination, places=places, dry_run=loading.dry_run, summary=counts)
         contended = tell_contended(into, tell) if into is not None else 0
-    return BatchLoaded(
+    return BatchLoaded.of(
+        counts,
         store=shown_name(store),
         dry_run=loading.dry_run,
         documents=counts.total,
-        created=counts.created,
-        replaced=counts.replaced,
-        unchanged=counts.unchanged,
-        missing=counts.missing,
-        first_missing=tuple(counts.first_missing),
-        failed=dict(counts.failed),
-        empty=counts.empty,
-        short=counts.short,
-        others=counts.others,
         rule=batch.rule,
         written=Written(counts.changes.documents, counts.changes.clusters, counts.changes.removed),
         contended=contended,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.errors import UsageError
 from indexer.library.forms import relation_members, stored_members, unread_of
-from indexer.library.held import Held
 from indexer.library.records import Cluster, Clustering, SharedKey, Written
 from indexer.library.resting import resting_rows
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
+from indexer.library.stores import OpenStore
 from indexer.library.surplus import Pruned, Surplus
 from indexer.model import name_of
 
@@ -51,7 +51,7 @@ class SurplusStream(Iterator[Surplus]):
         )  # fmt: skip
 
 
-class Clusters(Held):
+class Clusters(OpenStore):
     """The clusters of a collection."""
 
     def cluster(

@@ -15,12 +15,12 @@ from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
 from indexer.library.erasing import Erasing
 from indexer.library.given import columns_of, document, documents
-from indexer.library.held import AT_ONCE, Progress
 from indexer.library.indexing import arrivals, indexed, with_added
 from indexer.library.options import Arriving, content_of
 from indexer.library.outcomes import Indexed, KeptScheme, StoreStats
 from indexer.library.records import Described, FailedDocument
 from indexer.library.rows import Rows
+from indexer.library.stores import AT_ONCE, Progress
 from indexer.model import DEFAULT_MIN_TOKENS, name_of
 from indexer.model.chunking import chunks
 from indexer.stores import Store

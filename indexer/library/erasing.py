@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.library import asking
 from indexer.library.forms import stored_members
-from indexer.library.held import Held
 from indexer.library.outcomes import Copy, Deleted, Erased
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
+from indexer.library.stores import OpenStore
 from indexer.model import Ref, name_of
 from indexer.model.chunking import chunks
 
@@ -23,7 +23,7 @@ Unknown = Callable[[NeardupError], object]
 """Called with the error for an id that no document has, or that several have."""
 
 
-class Erasing(Held):
+class Erasing(OpenStore):
     """Deletion of documents."""
 
     def delete(self, ids: str | Iterable[str], *, dry_run: bool = False, unknown: Unknown | None = None) -> Deleted:

@@ -8,11 +8,11 @@ from typing import Any
 
 from indexer.errors import NeardupError
 from indexer.library import asking
-from indexer.library.held import Held
 from indexer.library.making import many_sketches
 from indexer.library.memory import rule_without_store
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
+from indexer.library.stores import OpenStore
 from indexer.library.texts import dedupe_sketches
 from indexer.model import Ref
 
@@ -49,7 +49,7 @@ class DistinctHit:
     error: NeardupError | None = None
 
 
-class Folding(Held):
+class Folding(OpenStore):
     """Hits of searches, folded."""
 
     def distinct(

@@ -215,22 +215,13 @@ def indexed(
 ) -> Indexed:
     """The outcome of a run."""
     refused = letters.count if letters else 0
-    return Indexed(
+    return Indexed.of(
+        summary,
         store=shown_name(store),
-        indexed=summary.indexed,
-        replaced=summary.replaced,
-        unchanged=summary.unchanged,
-        failed=dict(summary.failed),
-        failed_before=summary.failed_before,
-        duplicates=summary.duplicates,
-        reused=summary.reused,
-        empty=summary.empty,
-        short=summary.short,
         new=coming.counts.new if coming else None,
         near=coming.counts.near if coming else None,
         refused=refused,
         dead_letters=os.fspath(letters.path) if letters and refused else None,
-        first_failure=summary.first_failure,
         left_out=left_out,
         bytes=summary.bytes_read,
         seconds=round(summary.seconds, 3),

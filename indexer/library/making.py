@@ -20,7 +20,7 @@ from indexer.model.tokens import Tokens
 from indexer.schemes.base import Hashes, Scheme, Weights, sketch_texts
 
 Token = str | bytes | int
-Given = str | bytes | Sequence[Token] | AbstractSet[Token] | Mapping[Token, int]
+TextInput = str | bytes | Sequence[Token] | AbstractSet[Token] | Mapping[Token, int]
 """A text; or features in its place: tokens or numbers, in a mapping with how much each counts."""
 
 _AT_ONCE, _SIZE_AT_ONCE = 64, 1 << 20

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError, shown
-from indexer.library.making import Given, all_sketches, is_many, sketches_of
+from indexer.library.making import TextInput, all_sketches, is_many, sketches_of
 from indexer.library.postings import Postings
 from indexer.library.rows import Rows
 from indexer.matching.lookups import plans
@@ -53,17 +53,17 @@ class MemoryIndex:
         # Two calls may sketch at once; what they look at and change is looked at and changed by one.
         self._lock = threading.RLock()
 
-    def insert(self, id: str | int, text: Given) -> None:  # noqa: A002 - what users call it
+    def insert(self, id: str | int, text: TextInput) -> None:  # noqa: A002 - what users call it
         """Insert a document; it replaces one with the same id."""
         self.insert_sketches(id, sketches_of(text, self.rule.schemes))
 
-    def insert_many(self, documents: Iterable[tuple[str | int, Given]], *, threads: int | None = None) -> int:
+    def insert_many(self, documents: Iterable[tuple[str | int, TextInput]], *, threads: int | None = None) -> int:
         """Insert pairs of id and text, and return their number. `threads` defaults to the number of processors."""
         ids: list[str | int] = []
         if not is_many(documents):
             raise UsageError(f"documents are pairs of id and text, not {shown(documents)}")
 
-        def texts() -> Iterator[Given]:
+        def texts() -> Iterator[TextInput]:
             for document in documents:
                 if not isinstance(document, tuple | list) or len(document) != 2:
                     raise UsageError(f"document {len(ids) + 1}: is a pair of id and text, not {shown(document)}")
@@ -74,7 +74,7 @@ class MemoryIndex:
             self.insert_sketches(ids[count], sketches)
         return len(ids)
 
-    def query(self, text: Given, *, limit: int | None = 10, at_least: float | None = None) -> Rows[Near]:
+    def query(self, text: TextInput, *, limit: int | None = 10, at_least: float | None = None) -> Rows[Near]:
         """The documents that the rule calls near a text, the most similar first, ties in order of insertion.
 
         `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces every threshold, but lookups use the
@@ -83,7 +83,7 @@ class MemoryIndex:
         return self.query_sketches(sketches_of(text, self.rule.schemes), limit, at_least)
 
     def query_many(
-        self, texts: Iterable[Given], *, limit: int | None = 10, at_least: float | None = None,
+        self, texts: Iterable[TextInput], *, limit: int | None = 10, at_least: float | None = None,
         threads: int | None = None,
     ) -> Iterator[Rows[Near]]:  # fmt: skip
         """The answer for each text, in order. `threads` defaults to the number of processors."""

@@ -11,12 +11,12 @@ from indexer.library import asking, comparing
 from indexer.library.asking import AnyPath
 from indexer.library.forms import match_of, plan_of, similar_of
 from indexer.library.given import columns_of
-from indexer.library.held import Held
 from indexer.library.options import Extraction, NamedColumns
 from indexer.library.pairing import PairStream, is_list, other_nodes
 from indexer.library.records import Comparison, Match, Pair, RulePlan, Similar
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
+from indexer.library.stores import OpenStore
 
 if TYPE_CHECKING:
     from indexer.matching.asking import Unanswered
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from indexer.text.differences import Difference
 
 
-class Nearness(Held):
+class Nearness(OpenStore):
     """The near documents of a collection."""
 
     def plan(self, match: AnyRule = None) -> RulePlan:

@@ -124,7 +124,7 @@ class Tell(Protocol):
         """Tell it."""
 
 
-class Underway(Protocol):
+class RunProgress(Protocol):
     """The counts of a run that is under way: of `total` documents (0 if unknown), so many are `done`."""
 
     total: int
@@ -138,7 +138,7 @@ class Underway(Protocol):
         """The number of those that failed."""
 
 
-Follow = Callable[[Underway], AbstractContextManager[object]]
+Follow = Callable[[RunProgress], AbstractContextManager[object]]
 """Called with the counts of a run; what it gives is entered while they change."""
 
 

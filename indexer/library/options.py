@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
-from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Limits, Options
-from indexer.ingest.path_lists import list_of_paths
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.readers.named_columns import KnownColumns
-from indexer.ingest.sources import LEFT_OUT, IdFrom, Selection
-from indexer.model import DEFAULT_MIN_TOKENS
+from indexer.ingest.sources import LEFT_OUT, STDIN, IdFrom, Selection
+from indexer.model import DEFAULT_MIN_TOKENS, own_files
+from indexer.model.paths import printable_path
 from indexer.model.times import Refresh
 
 if TYPE_CHECKING:
@@ -321,3 +323,23 @@ class BatchLoading:
 def content_of(store: Store) -> Content:
     """The content mode that a store's fingerprints were made in."""
     return cast(Content, store.info.content)
+
+
+def list_of_paths(name: str) -> Iterator[str]:
+    """The paths in a file ("-": standard input), one a line, or ended by NUL where the first block holds one."""
+    try:
+        file = sys.stdin.buffer if name == STDIN else open(name, "rb", opener=own_files.reader)  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise NotFoundError(f"{printable_path(name)}: the list of paths can't be read: {error.strerror}") from None
+    with file:
+        block = file.read(1 << 16)
+        end = b"\0" if b"\0" in block else b"\n"
+        rest = b""
+        while block:
+            *whole, rest = (rest + block).split(end)
+            yield from (os.fsdecode(path) for path in whole if path)
+            if len(rest) > 1 << 20:
+                raise UsageError(f"{printable_path(name)}: a path of more than a million bytes; is it a list of paths?")
+            block = file.read(1 << 16)
+        if rest:
+            yield os.fsdecode(rest)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from indexer.library.forms import unread_of
-from indexer.library.held import Held, Progress
 from indexer.library.repetition import CopiedWords, PartlyCopied, Passage, Repetition
 from indexer.library.resting import RestingCluster, resting_rows
 from indexer.library.rows import Rows
+from indexer.library.stores import OpenStore, Progress
 from indexer.model import Ref, name_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ WORDS = 50
 """The words that a passage has at least, where nothing else is asked."""
 
 
-class Repeated(Held):
+class Repeated(OpenStore):
     """Passages that stand in several documents of a collection."""
 
     def passages(self, *, words: int = WORDS, held_by: bool = False, progress: Progress | None = None) -> Repetition:

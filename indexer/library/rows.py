@@ -6,7 +6,7 @@ import html
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from indexer.errors import UsageError
 from indexer.model.declared import as_json
@@ -140,6 +140,13 @@ class Shown:
 
     __slots__ = ()
 
+    @classmethod
+    def of(cls, counts: object, **members: Any) -> Self:
+        """The record with these members; those that are not given are as `counts` has them under the same name."""
+        declared = {field.name for field in fields(cls) if field.init}  # type: ignore[arg-type]
+        counted = {name: _frozen(getattr(counts, name)) for name in declared - set(members)}
+        return cls(**counted, **members)
+
     def __repr__(self) -> str:
         cells = self._cells()
         width = max(map(len, (name for name, _ in cells)))
@@ -159,6 +166,10 @@ def html_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in cells)
     return f"<table>{f'<thead><tr>{head}</tr></thead>' if columns else ''}<tbody>{body}</tbody></table>"
+
+
+def _frozen(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else tuple(value) if isinstance(value, list) else value
 
 
 def _cell(value: Any) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from indexer.errors import NeardupError, StoreError, UsageError
+from indexer.extract.base import Failed, Limits, Options
 from indexer.ingest.from_store import explained, stored_inputs
-from indexer.ingest.gathering import GatheredCorpora, gather_corpora, require_unused
 from indexer.ingest.indexing import default_jobs, store_info
-from indexer.ingest.sources import Selection, Sources
+from indexer.ingest.outcomes import ExtractionWorkers, RunCounts, read
+from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.library.indexing import begun
 from indexer.library.opening import Tell, open_store, opened, warned
 from indexer.library.options import USUAL_CONTENT, Content, Extraction, NamedFields, content_of
@@ -17,6 +21,9 @@ from indexer.library.outcomes import CorpusKept, GatheredStatistics
 from indexer.library.scheme_figures import recipe_of
 from indexer.model.paths import store_file
 from indexer.schemes import registry
+from indexer.stores.base import Store
+from indexer.text.corpus import Corpus, CorpusBuilder, read_corpus
+from indexer.text.features import Features, Recipe
 
 
 def gather(
@@ -51,9 +58,9 @@ def gather(
         raise UsageError("no document was found, so there is nothing to count")
     with opened(name, tell, create=None if from_store else store_info(content)) as target:
         for each in names:
-            require_unused(target, each)
+            _require_unused(target, each)
         inputs = named or stored_inputs(target, target.scan(sketches=False), selection, named_fields)
-        gathered = gather_corpora(
+        gathered = _gather_corpora(
             inputs, list(map(recipe_of, names)), extraction.options(content), extraction.limits, jobs or default_jobs()
         )
         reasons = _reasons(gathered)
@@ -68,6 +75,52 @@ def gather(
             target.put_resource(each, data)
             kept.append(CorpusKept(each, corpus.digest, corpus.documents, int(corpus.hashes.size), len(data)))
     return GatheredStatistics(tuple(kept), gathered.documents, gathered.failures, reasons)
+
+
+@dataclass(slots=True)
+class GatheredCorpora(RunCounts):
+    """The corpora, in the order of their recipes, how many documents were counted, and how many gave no text."""
+
+    corpora: list[Corpus] = field(default_factory=list)
+    documents: int = 0
+
+
+def _gather_corpora(
+    inputs: Iterable[Input | Rejected], recipes: Sequence[Recipe], options: Options, limits: Limits, jobs: int = 1
+) -> GatheredCorpora:
+    """Count the features of documents by each recipe; a document that can't be read is counted as failed.
+
+    Memory: what the counting needs (see `indexer.text.corpus.CorpusBuilder`), and a few documents.
+    """
+    builders = [CorpusBuilder(recipe) for recipe in recipes]
+    gathered = GatheredCorpora()
+    task, made = "indexer.ingest.sketching:features_of", (tuple(recipes),)
+    extraction: ExtractionWorkers[list[bytes]] = ExtractionWorkers(jobs, options, limits, task=task, given=made)
+    with extraction as workers:
+        for outcome in workers.outcomes(read(inputs, limits.input_bytes)):
+            if isinstance(outcome, Failed):
+                gathered.failed[outcome.reason] += 1
+                continue
+            gathered.documents += 1
+            for builder, hashed in zip(builders, outcome.made, strict=True):
+                hashes = np.frombuffer(hashed, dtype="<u8").astype(np.uint64)
+                builder.add_features(Features(hashes, np.ones(hashes.size, dtype=np.int64)))
+    gathered.corpora = [builder.corpus() for builder in builders]
+    return gathered
+
+
+def _require_unused(store: Store, name: str) -> None:
+    """UsageError where sketches of a store rest on the statistics under this name, which are to be replaced."""
+    old = store.get_resource(name)
+    if old is None:
+        return
+    digest = read_corpus(old, name).digest
+    for scheme in store.info.schemes:
+        if digest in scheme.id:
+            raise UsageError(
+                f"the sketches of {scheme.name} were made with the statistics that are there: "
+                f"neardup schemes --remove {scheme.name} first"
+            )
 
 
 def _reasons(gathered: GatheredCorpora) -> str:

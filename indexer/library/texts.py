@@ -15,7 +15,7 @@ from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.grouping import group
 from indexer.clustering.relations import Permitted, Relations, settled
 from indexer.errors import ExtractionError, UsageError, shown
-from indexer.library.making import Given, all_sketches, is_many
+from indexer.library.making import TextInput, all_sketches, is_many
 from indexer.library.memory import rule_without_store
 from indexer.library.rows import Rows, html_table
 from indexer.matching.measures.tables import Comparer
@@ -151,7 +151,7 @@ class Deduped:
         return f"{self.kept.size:,} of {counted(self.of.size, 'text')} kept"
 
 
-def fingerprints(texts: Iterable[Given], *, threads: int | None = None) -> Fingerprints:
+def fingerprints(texts: Iterable[TextInput], *, threads: int | None = None) -> Fingerprints:
     """The simhash-doc fingerprints of texts, or of features instead of texts (see `sketches`).
 
     `threads` defaults to the number of processors. Raises UsageError.
@@ -162,7 +162,9 @@ def fingerprints(texts: Iterable[Given], *, threads: int | None = None) -> Finge
     return Fingerprints(values, np.array([bool(payload) for payload in payloads], dtype=np.bool_))
 
 
-def sketches(texts: Iterable[Given], scheme: str | Scheme = "minhash", *, threads: int | None = None) -> TextSketches:
+def sketches(
+    texts: Iterable[TextInput], scheme: str | Scheme = "minhash", *, threads: int | None = None
+) -> TextSketches:
     """The sketches of texts by a scheme, named as in `neardup schemes` (`minhash:values=256`).
 
     Instead of a text you may pass your own features: an iterable of tokens (strings or bytes) or integers, each of
@@ -185,7 +187,11 @@ def sketches(texts: Iterable[Given], scheme: str | Scheme = "minhash", *, thread
 
 
 def pairs_of(
-    texts: Iterable[Given], match: str | MatchRule | None = None, *, collapse: bool = False, threads: int | None = None
+    texts: Iterable[TextInput],
+    match: str | MatchRule | None = None,
+    *,
+    collapse: bool = False,
+    threads: int | None = None,
 ) -> Rows[TextPair]:
     """Every pair of texts, or of features (see `sketches`), that a match rule calls near, sorted by left, then right.
 
@@ -203,7 +209,7 @@ def pairs_of(
 
 
 def dedupe(
-    texts: Iterable[Given],
+    texts: Iterable[TextInput],
     match: str | MatchRule | None = None,
     *,
     keep: Keep = "first",
@@ -294,7 +300,7 @@ class _Distinct:
         self._same: list[int] = []
         self._lengths: list[int] = []
 
-    def of(self, texts: Iterable[Given]) -> Iterator[Given]:
+    def of(self, texts: Iterable[TextInput]) -> Iterator[TextInput]:
         """The distinct texts in order; what is not hashed is distinct."""
         seen: dict[bytes, int] = {}
         count = itertools.count()

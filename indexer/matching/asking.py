@@ -138,7 +138,7 @@ def stored_questions(
                 yield Unanswered(name, NotFoundError(f"{name}: no document with this id is stored"))
 
 
-Given = Item[Input] | Failed[Input | Rejected]
+QuestionSource = Item[Input] | Failed[Input | Rejected]
 """The bytes of a document, or why there are none."""
 
 
@@ -151,7 +151,7 @@ class ReadingSettings(NamedTuple):
 
 
 def questions_of(
-    store: Store, items: Iterable[Given], how: ReadingSettings, folder: str = ""
+    store: Store, items: Iterable[QuestionSource], how: ReadingSettings, folder: str = ""
 ) -> Iterator[Question | Unanswered]:
     """Documents as questions, in order, each with the identity under which it is stored itself.
 
@@ -181,7 +181,7 @@ def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
 
 
 def _documents(
-    group: Sequence[Given], workers: ExtractionWorkers[None], how: ReadingSettings
+    group: Sequence[QuestionSource], workers: ExtractionWorkers[None], how: ReadingSettings
 ) -> list[Document | Unanswered]:
     """The result of each document of a group, in order."""
     documents: dict[int, Document | Unanswered] = {}

@@ -28,7 +28,7 @@ NEGATING_BEGINNINGS = (
     "miss",
     "nicht",
 )
-"""What turns a word into its opposite in front of it."""
+"""Prefixes that turn a word into its opposite."""
 
 _NUMERALS = """
 zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
@@ -59,4 +59,4 @@ GRAMMATICAL = frozenset(_GRAMMATICAL.split())
 """Words of grammar, that say nothing alone, in folded case."""
 
 ENDINGS = ("s", "es", "d", "ed", "ing", "ly", "n", "en", "e", "er", "em", "t")
-"""What a word has in front of it without becoming another word."""
+"""Endings that a word takes without becoming another word."""

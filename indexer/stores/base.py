@@ -87,7 +87,7 @@ class Capabilities:
     filters: bool
     """Candidates can be narrowed by a query of the engine's own language."""
     visible_at_once: bool
-    """What put() reported is found by probe() at once, without waiting for a refresh."""
+    """A record that put() has reported is found by probe() at once, without waiting for a refresh."""
     atomic_batches: bool
     """A batch given to put() is kept whole or not at all when the process is killed."""
     verifies: bool = False
@@ -178,9 +178,9 @@ class Store(SketchStore, ABC):
     folder: MovableFolder = MovableFolder()
     """The folder that can be moved together with the store; of an engine's none."""
     created: bool = False
-    """Whether opening it has made it."""
+    """True if opening it has made it."""
     refresh: Refresh = "wait"
-    """When others find what was written, where that is not at once.
+    """The moment from which others find what was written, where that is not at once.
 
     "wait": when close() has come back; "true": also when each put(), annotate() and delete() has; "none": when the
     engine gets to it. This object's own searches always see what it wrote.

@@ -67,7 +67,7 @@ class Found:
     set_aside: int = 0
 
 
-class Few(Sequence[Record]):
+class LazyRecords(Sequence[Record]):
     """Records that are made from what a store answered when they are asked for, each time anew."""
 
     def __init__(self, rows: Sequence[T], make: Callable[[T], Record]) -> None:
@@ -162,7 +162,7 @@ class SketchStore(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Rarest:
+class RareKeys:
     """Probes without their common keys: those that are asked for as they are, and those of common keys alone.
 
     Of the latter about BOUND documents are read. `set_aside` keys are not asked for, or only of these.
@@ -173,7 +173,7 @@ class Rarest:
     set_aside: int
 
     @classmethod
-    def of(cls, probes: Sequence[Probe], held: Callable[[Probe, int], Sequence[int]]) -> Rarest:
+    def of(cls, probes: Sequence[Probe], held: Callable[[Probe, int], Sequence[int]]) -> RareKeys:
         """`held(probe, most)` gives the number of documents that hold each key of a probe, counted up to `most`."""
         whole: list[Probe] = []
         bounded: list[Probe] = []

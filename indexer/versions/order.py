@@ -14,7 +14,7 @@ from indexer.versions.numbers import Number
 from indexer.versions.signs import TRUST, Channel, Signs
 
 Word = Literal["newer", "older", "unknown"]
-"""How one document stands in time to another one."""
+"""The place of one document in time beside another one."""
 
 SURE = 0.75
 """The least confidence with which documents are called versions of each other."""

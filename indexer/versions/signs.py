@@ -29,7 +29,7 @@ _MANY = re.compile(
 )
 
 Channel = tuple[str, ...]
-"""What can be compared: signs of the same channel only. Its first part is the kind of sign."""
+"""The channel of a sign, whose first part is its kind; only signs of the same one can be compared."""
 # How far the signs of a kind are to be trusted, from 0 to 1.
 TRUST: Mapping[str, float] = {
     "replaces": 0.98,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from indexer.extract.base import Extracted, Failed, Item, Limits, Options
 from indexer.extract.document import read_document
-from indexer.ingest.direct import BATCH_TEXTS, LONGEST, Direct
 from indexer.ingest.outcomes import read, sketching, texts
+from indexer.ingest.short_texts import BATCH_TEXTS, LONGEST, ShortTexts
 from indexer.ingest.sketching import sketch_document
 from indexer.ingest.sources import Input, Rejected
 from indexer.schemes.registry import scheme
@@ -77,7 +77,7 @@ words = st.lists(st.sampled_from(["tea", "Tee", "茶", "2024", "ﬁne", "\x07", 
 def test_texts_that_need_no_worker_come_out_as_from_one(texts: list[str], lean: bool) -> None:
     schemes = [] if lean else [scheme("minhash")]
     items = [Item(place, text.encode("utf-8", "replace"), format="text") for place, text in enumerate(texts)]
-    direct = Direct(1, Options(), Limits(), schemes)
+    direct = ShortTexts(1, Options(), Limits(), schemes)
     taken = [item.key for item in items if direct.take(item)]
     found = {done.key: done for done in direct.ready(all_of_them=True)}
     direct.close()
@@ -93,12 +93,12 @@ def test_texts_that_need_no_worker_come_out_as_from_one(texts: list[str], lean: 
 
 
 def test_long_and_other_texts_are_left_to_the_workers() -> None:
-    direct = Direct(1, Options(), Limits(), [])
+    direct = ShortTexts(1, Options(), Limits(), [])
     assert direct.take(Item("", b"words", format="text"))
     for data, kind in ((b"x" * (LONGEST + 1), "text"), (b"words", None), (b"<p>", "html"), (b"caf\xe9", "text")):
         assert not direct.take(Item("", data, format=kind))  # type: ignore[arg-type]
     direct.close()
-    assert not Direct.serves([scheme("spotsigs")])
+    assert not ShortTexts.serves([scheme("spotsigs")])
 
 
 def test_texts_are_taken_a_few_batches_ahead() -> None:

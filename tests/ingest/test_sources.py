@@ -21,7 +21,6 @@ from indexer.ingest import naming, sources
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings as Indexing
 from indexer.ingest.indexing import index, store_info
-from indexer.ingest.path_lists import list_of_paths
 from indexer.ingest.readers import JSON_LINES, BadEntry, FileEntry, ReaderOptions
 from indexer.ingest.sources import (
     Input,
@@ -32,6 +31,7 @@ from indexer.ingest.sources import (
     read_file,
 )
 from indexer.library.opening import open_store
+from indexer.library.options import list_of_paths
 from indexer.model import REASON_KEY, own_files
 from indexer.model.paths import path_of_printable, printable_path
 

@@ -40,7 +40,7 @@ STORE_LAYERS = [
 ENGINE_LAYERS = [
     {"client"},
     {"index"},
-    {"setup", "store.landings"},
+    {"setup"},
     {"store.context"},
     {"store.lookup"},
     {

@@ -24,7 +24,7 @@ DOCUMENTS: Any = arrow.schema(
         ("metadata", arrow.string()),
     ]
 )
-"""What `indexer.batch.sketches.kernels.sketched` takes."""
+"""The columns that `indexer.batch.sketches.kernels.sketched` takes."""
 
 
 @dataclass(frozen=True, slots=True)

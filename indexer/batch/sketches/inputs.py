@@ -20,7 +20,7 @@ from indexer.text.counts import counted
 
 SKETCHES = "sketches"
 Stale = Literal["refuse", "forget", "keep"]
-"""What becomes of sketches whose input is gone or another one."""
+"""The fate of sketches whose input is gone or another one."""
 Standing = Literal["same", "changed", "gone", "unseen"]
 _LISTED = 50
 

@@ -32,8 +32,8 @@ from indexer.extract.base import Extracted, Failed, Item
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line
 from indexer.ingest.digests import digest_rules, source_digest
-from indexer.ingest.direct import ENGINE, LONGEST, Direct, is_blank
-from indexer.ingest.outcomes import AtHand, record_of
+from indexer.ingest.outcomes import InlineSketching, record_of
+from indexer.ingest.short_texts import ENGINE, LONGEST, ShortTexts, is_blank
 from indexer.ingest.sketching import sketch_columns
 from indexer.ingest.sources import Input
 from indexer.model import Record, Ref
@@ -56,7 +56,7 @@ class SketchedRow(NamedTuple):
 
 def serves(form: Form) -> bool:
     """True if sketches of a form are the C core's work alone, many texts in one call."""
-    return Direct.serves(form.made) and form.kind in ("", "text")
+    return ShortTexts.serves(form.made) and form.kind in ("", "text")
 
 
 def sketched(documents: Any, making: Making) -> Any:
@@ -182,7 +182,7 @@ def _alone(documents: Any, making: Making) -> list[SketchedRow]:
         )
         for each in documents.to_pylist()
     ]  # fmt: skip
-    with AtHand(making.form.options, making.limits, making.form.made) as reading:
+    with InlineSketching(making.form.options, making.limits, making.form.made) as reading:
         return [
             sketched_one(outcome, making.form, items[place].data)
             for place, outcome in enumerate(reading.outcomes(items))

@@ -271,7 +271,7 @@ def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
     """The sketches of documents that workers extract, in the order of the input."""
     rows: list[SketchedRow] = []
     form = workers.making.form
-    for number, outcome, data in InOrder(
+    for number, outcome, data in OrderedOutcomes(
         sources, part, workers.making.limits.input_bytes, workers.outcomes, _MOST_AHEAD
     ).outcomes():
         rows.append(_row(number, outcome, data, form))
@@ -291,7 +291,7 @@ def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> SketchedR
     return one if one.row else one._replace(row=number)
 
 
-class InOrder:
+class OrderedOutcomes:
     """The documents of a part in their order, although what makes their `outcomes` ends with one sooner than another.
 
     One waits for those before it. Where `ahead` wait for one, no further document is begun until it has ended.

@@ -9,7 +9,7 @@ import click
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import Talk, refresh_option, store_option, talk_options
+from indexer.cli.options.shared import RunOutput, refresh_option, store_option, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say
 from indexer.library.options import BatchLoading
 from indexer.text.counts import counted
@@ -97,7 +97,7 @@ these were not compared with the new ones; neardup cluster does that.
 @loading_options
 @refresh_option
 @talk_options
-def load(folder: str, store: str, loading: BatchLoading, refresh: Refresh, talk: Talk) -> int:
+def load(folder: str, store: str, loading: BatchLoading, refresh: Refresh, talk: RunOutput) -> int:
     """Put what a batch has made into a store: documents with their sketches, their clusters, and the rule."""
     from indexer.library import batches
 

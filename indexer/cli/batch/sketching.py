@@ -15,7 +15,7 @@ from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group
 from indexer.cli.options.paths import A_FOLDER
 from indexer.cli.options.schemes import fingerprint_options
-from indexer.cli.options.shared import Talk, extraction_options, talk_options
+from indexer.cli.options.shared import RunOutput, extraction_options, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say, size
 from indexer.errors import ExtractionError
 from indexer.library.options import LEFT_OUT, BatchRun, Extraction, Fingerprinting, Walk
@@ -104,7 +104,7 @@ def sketch(
     making: Fingerprinting,
     extraction: Extraction,
     running: BatchRun,
-    talk: Talk,
+    talk: RunOutput,
 ) -> int:
     """Write the sketches of documents to files of Parquet."""
     from indexer.library import batches

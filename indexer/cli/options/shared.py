@@ -216,7 +216,7 @@ class _Outcome(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class RunOutput:
     """The output of a long run: its progress and its summary in words, nothing but what failed if it is to be `quiet`.
 
     `json` is its summary as JSON, quiet or not.
@@ -249,7 +249,7 @@ class Talk:
 
 
 talk_options = Group(
-    Talk,
+    RunOutput,
     click.option("-q", "--quiet", is_flag=True, help="Print no progress and no summary, only failures."),
     json_option,
 )

@@ -23,7 +23,7 @@ GROUPS = {
 _JOINING = "\N{NON-BREAKING HYPHEN}"
 
 
-class Unbroken(click.HelpFormatter):
+class UnbrokenFormatter(click.HelpFormatter):
     """Writes lines that end between words: `simhash-doc` and `--run-on` stay whole."""
 
     def write_text(self, text: str) -> None:
@@ -46,7 +46,7 @@ def _joined(text: str) -> str:
 class HelpContext(click.Context):
     """The context of a command whose help breaks no word."""
 
-    formatter_class = Unbroken
+    formatter_class = UnbrokenFormatter
 
 
 def let_help_break_no_word(command: click.Command) -> None:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 
 from indexer.errors import NeardupError
 from indexer.library.indexing import Indexing
-from indexer.library.opening import Underway
+from indexer.library.opening import RunProgress
 
 
 class _Line(Progress):
@@ -84,7 +84,7 @@ class Bar(_Line):
 class Following(_Line):
     """A line that follows a summary which knows its total, and says what is `doing`."""
 
-    def __init__(self, summary: Underway, doing: str) -> None:
+    def __init__(self, summary: RunProgress, doing: str) -> None:
         super().__init__(doing)
         self._summary = summary
         self.add_task(doing, total=None, failed=0)

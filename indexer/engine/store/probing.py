@@ -12,15 +12,15 @@ from indexer.engine.client.base import NDJSON
 from indexer.engine.client.errors import AnswerError, require_whole
 from indexer.engine.client.lines import encoded
 from indexer.engine.index.bodies import ROOT, TOKENS, Hit, both, own_part
+from indexer.engine.index.probe_batch import ProbeBatch
 from indexer.engine.index.sketches import FEATURES, KEYS, unpacked_payload
-from indexer.engine.index.together import Together
 from indexer.engine.store.context import Context
 from indexer.engine.store.lookup import PAGE, Lookup, StorePart
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
-from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
+from indexer.stores.sketches import Check, Found, LazyRecords, Probe, require_schemes
 
 # This many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
 FEW = 200
@@ -93,7 +93,7 @@ class ProbePart(StorePart):
     ) -> list[Found] | None:
         """The documents that one search for all these questions' keys finds for each; None if it can't tell."""
         context = self.context
-        one = Together(context.bodies, questions)
+        one = ProbeBatch(context.bodies, questions)
         if len(questions) < 2 or any(len(terms) > _TERMS for terms in one.terms.values()):
             return None
         bodies = []
@@ -222,13 +222,13 @@ class ProbePart(StorePart):
         return self.context.bodies.placed(own, schemes)
 
     def _found(self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int]) -> Found:
-        """Few documents, whole."""
+        """A few documents, whole."""
         refs = list(map(self.context.ref, hits))
         for hit in hits:
             for name in self.context.bodies.schemes:
                 # A record comes without sketches.
                 hit["_source"][ROOT].pop(name, None)
-        records = Few(hits, lambda hit: next(self.lookup.records([hit])))
+        records = LazyRecords(hits, lambda hit: next(self.lookup.records([hit])))
         return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking)
 
     @staticmethod

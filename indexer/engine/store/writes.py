@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +38,6 @@ from indexer.engine.index.source_fields import differing_fields, source_paths
 from indexer.engine.index.stripping import Stripper, foreign_names, lost
 from indexer.engine.index.texts import OWN
 from indexer.engine.store.context import Context
-from indexer.engine.store.landings import Landings
 from indexer.engine.store.lookup import Lookup, StorePart
 from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref
@@ -55,6 +55,38 @@ class _StoredRecord:
     ref: Ref
     fields: Mapping[str, Any]
     document: bytes
+
+
+class Landings:
+    """Behind an alias or in a data stream: where documents were created since the last refresh; used by many threads.
+
+    A document's earlier copy is found by a search, or, in the index that it is written to, by the engine itself. In
+    another index, after a rollover, it is found only once a refresh has shown it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ticks: dict[str, int] = {}
+        self._tick = 0
+
+    def indices(self) -> frozenset[str]:
+        """The indices that hold such documents."""
+        with self._lock:
+            return frozenset(self._ticks)
+
+    def note(self, indices: Iterable[str]) -> None:
+        """Documents were created in these."""
+        with self._lock:
+            self._tick += 1
+            self._ticks.update(dict.fromkeys(indices, self._tick))
+
+    def refreshed(self, refresh: Callable[[], object]) -> None:
+        """Call `refresh`, and forget what it shows; not what is created meanwhile."""
+        with self._lock:
+            before = self._tick
+        refresh()
+        with self._lock:
+            self._ticks = {index: tick for index, tick in self._ticks.items() if tick > before}
 
 
 class WritePart(StorePart):

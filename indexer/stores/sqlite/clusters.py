@@ -12,7 +12,7 @@ from typing import Any
 from indexer.model import ClusteringNote, ClusterRecord, Ref
 from indexer.model.chunking import chunks
 from indexer.stores.sqlite import cells
-from indexer.stores.sqlite.parts import OnFile
+from indexer.stores.sqlite.parts import SqlitePart
 from indexer.stores.sqlite.rows import pack_text
 
 _BATCH = 2000
@@ -23,7 +23,7 @@ _NOTE = "clustering"
 _NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str, "arrived": list}
 
 
-class ClusterTable(OnFile):
+class ClusterTable(SqlitePart):
     """Clusters in one table, and their members by the annotations of documents."""
 
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:

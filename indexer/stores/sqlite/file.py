@@ -188,16 +188,16 @@ class StoreFile:
                     "latest documents may be lost. Put it back, and run the same command again"
                 )
 
-    def explained(self) -> Explained[None]:
+    def explained(self) -> StoreErrors[None]:
         """Turn SQLite's errors into StoreError, StoreBusyError or IncompatibleStoreError that say what to do."""
-        return Explained(self.path, None)
+        return StoreErrors(self.path, None)
 
     def _has_log(self) -> bool:
         log = Path(f"{self.real}-wal")
         return log.exists() and log.stat().st_size > 0
 
 
-class Explained(AbstractContextManager[T]):
+class StoreErrors(AbstractContextManager[T]):
     """Gives a value, such as a connection, and turns SQLite's errors in its use into those of a store.
 
     A class, because a generator would take each lookup some microseconds.

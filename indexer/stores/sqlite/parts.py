@@ -27,7 +27,7 @@ _PARAMETERS = 30_000
 _MIN_MERGE_BITS = 12
 
 
-class OnFile(Store):
+class SqlitePart(Store):
     """A part of a store in one file: how it comes to the file's connections."""
 
     @abstractmethod

@@ -16,9 +16,9 @@ from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
-from indexer.stores.sketches import BOUND, Check, Few, Found, Probe, Rarest, require_schemes
+from indexer.stores.sketches import BOUND, Check, Found, LazyRecords, Probe, RareKeys, require_schemes
 from indexer.stores.sqlite import cells
-from indexer.stores.sqlite.parts import OnFile
+from indexer.stores.sqlite.parts import SqlitePart
 from indexer.stores.sqlite.rows import RECORD_COLUMNS, Packer
 from indexer.stores.sqlite.tables import FIRST, KEY_TABLES, StoredScheme, joined
 
@@ -32,7 +32,7 @@ _ASKED_AT_ONCE, _KEYS_AT_ONCE = 500, 100_000
 _RECORD_WIDTH = len(RECORD_COLUMNS)
 
 
-class SketchLookups(OnFile):
+class SketchLookups(SqlitePart):
     """Lookups by keys, scans and counts of sketches."""
 
     path: Path
@@ -57,9 +57,9 @@ class SketchLookups(OnFile):
         rows: list[Any] = []
         with self._reading() as connection:
             lacking: Mapping[str, int] | None = _lacking(connection, concerned)
-            rarest = Rarest(asked, (), 0)
+            rarest = RareKeys(asked, (), 0)
             if any(one.common for one in asked):
-                rarest = Rarest.of(asked, lambda one, most: self._held(connection, one, most))
+                rarest = RareKeys.of(asked, lambda one, most: self._held(connection, one, most))
             set_aside = rarest.set_aside
             if asked:
                 shapes, values = self._shapes(rarest)
@@ -71,7 +71,7 @@ class SketchLookups(OnFile):
                 answer = Found(
                     refs,
                     _payloads(rows, names, _RECORD_WIDTH),
-                    records=Few(rows, self._record),
+                    records=LazyRecords(rows, self._record),
                     lacking=lacking,
                     set_aside=set_aside,
                 )
@@ -132,7 +132,7 @@ class SketchLookups(OnFile):
         asked = (json.dumps(scheme.stored(probe.keys)), most)
         return [cells.count(count) for (count,) in connection.execute(_holding(scheme.number), asked)]
 
-    def _shapes(self, rarest: Rarest) -> tuple[tuple[_Shape, ...], list[Any]]:
+    def _shapes(self, rarest: RareKeys) -> tuple[tuple[_Shape, ...], list[Any]]:
         """The shapes of these probes, and the values of their parameters in order."""
         shapes: list[_Shape] = []
         values: list[Any] = []

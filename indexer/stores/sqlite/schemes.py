@@ -14,11 +14,11 @@ from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import check_resource, is_new
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.file import read_info
-from indexer.stores.sqlite.parts import OnFile
+from indexer.stores.sqlite.parts import SqlitePart
 from indexer.stores.sqlite.tables import StoredScheme, add_scheme, read_schemes, remove_scheme
 
 
-class SchemeTables(OnFile):
+class SchemeTables(SqlitePart):
     """The list of schemes, and a table of resources."""
 
     path: Path

@@ -22,7 +22,7 @@ from indexer.model.times import in_order
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
 from indexer.stores.sqlite import cells, file, parts
 from indexer.stores.sqlite.clusters import ClusterTable, cluster_name
-from indexer.stores.sqlite.file import Explained, StoreFile, fit_log, transaction
+from indexer.stores.sqlite.file import StoreErrors, StoreFile, fit_log, transaction
 from indexer.stores.sqlite.parts import (
     READ_ROWS,
     document_numbers,
@@ -118,12 +118,12 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         self._file.require_one_name()
         self._lock.take()
 
-    def _reading(self) -> Explained[sqlite3.Connection]:
+    def _reading(self) -> StoreErrors[sqlite3.Connection]:
         if self._connection is None:
             raise StoreError(f"{self.path}: the store is closed")
         if os.getpid() != self._process:
             raise StoreError(f"{self.path}: a store object is used by the process that opened it; open another one")
-        return Explained(self.path, self._behind.connection or self._connection)
+        return StoreErrors(self.path, self._behind.connection or self._connection)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -11,7 +11,7 @@ from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.sketches import Probe
 
 
-class Together:
+class ProbeBatch:
     """Some questions, each of several probes; `terms` are the terms of each field that one search asks for.
 
     That finds every document that shares a key with one of them; `answered` then gives it to those that it satisfies.

@@ -39,7 +39,7 @@ Done = Extracted[Any, Any]
 _Batch = list[tuple[Item[Any], str, bytes]]
 
 
-class Direct:
+class ShortTexts:
     """Takes items that are short texts, and gives them back fingerprinted, in their order, some batches later.
 
     A context manager, which ends its threads. `schemes` are such that `serves` is true of them.

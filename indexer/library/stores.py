@@ -27,7 +27,7 @@ Progress = Callable[[int, int | None], None]
 AT_ONCE = 500
 
 
-class Held:
+class OpenStore:
     """A store that is open, under the `name` that its user gave; `tell` is called with what its user should know."""
 
     def __init__(self, store: Store, name: str, schemes: Sequence[str] = (), tell: Tell = warned) -> None:
