@@ -24,6 +24,7 @@ from indexer.text.counts import counted, share_shown
 from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
+    from indexer.clustering.removal import Tally
     from indexer.library.clusters import SurplusStream
     from indexer.library.collection import Collection
     from indexer.library.options import ClusterOptions
@@ -220,11 +221,12 @@ class PruneOptions:
     edited: bool
     with_documents: bool
     ignore_field: tuple[str, ...]
+    parts: bool
 
     @property
     def choice(self) -> dict[str, Any]:
         """The choice, and the demands before it."""
-        names = ("identical", "verify", "unverified", "forms", "edited", "with_documents", "ignore_field")
+        names = ("identical", "verify", "unverified", "forms", "edited", "with_documents", "ignore_field", "parts")
         return {name: getattr(self, name) for name in names}
 
 
@@ -301,6 +303,16 @@ prune_options = Group(
         allow_from_autoenv=False,
         help="With --with-documents: a field that may differ.",
     ),
+    click.option(
+        "--parts",
+        cls=Related,
+        goes_with=["delete", "dry_run"],
+        not_with=["identical", "verify", "unverified", "forms", "edited"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --delete or --dry-run, in place of duplicates: documents whose text stands whole in a longer one "
+        "that stays. The store needs the scheme passages, and no clusters.",
+    ),
 )
 
 
@@ -316,6 +328,7 @@ Examples:
   neardup prune             mark it: annotation duplicate_of
   neardup prune --delete    delete it, after asking
   neardup prune --identical --delete
+  neardup prune --parts --dry-run   what stands whole in a longer document
 
 Run "neardup cluster" first. It chooses what to keep in the order of --canonical: no two documents that stay are near,
 and each that could be removed repeats one that stays, maybe of another cluster. A document is selected only if it is,
@@ -325,6 +338,9 @@ differ, stay, and so does what could not be read. --dry-run says why. The files 
 document with fields other than neardup's belongs to its owner: --delete leaves it in place and removes neardup's
 fields. --with-documents deletes it, if it is as it was when compared, its text is identical, and all its other fields
 are equal to those of the document that it repeats; look at --dry-run first, which names those that differ.
+
+--parts deletes what stands whole in a longer document: all its text, but for case and white space, between white space
+there. What it stands in stays, and so does what can't be read.
 """,
 )
 @store_option
@@ -337,7 +353,7 @@ def prune(store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> No
 
     with opened_collection(store, read_only=pruning.dry_run, refresh=refresh) as collection:
         if pruning.dry_run:
-            _list_surplus(collection.surplus(**pruning.choice), as_json=json)
+            _list_surplus(collection.surplus(**pruning.choice), as_json=json, parts=pruning.parts)
             return
         named = None
         if pruning.delete:
@@ -360,7 +376,7 @@ def _confirmed(collection: Collection, listed: SurplusStream, shown: str, prunin
     tally = listed.tally
     if listed.remark:
         say(listed.remark)
-    if losses := tally.losses():
+    if not pruning.parts and (losses := tally.losses()):
         say(losses)
     count, total = tally.named, len(collection)
     more = f"; {counted(tally.kept, 'other')} will be kept all the same, --dry-run says why" if tally.kept else ""
@@ -369,7 +385,8 @@ def _confirmed(collection: Collection, listed: SurplusStream, shown: str, prunin
         owners = ", and so do documents that have changed; the others are deleted as a whole"
     elif collection.store.capabilities.embedded:
         owners = ""
-    say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; what they repeat stays{owners}{more}")
+    stays = "what they stand in" if pruning.parts else "what they repeat"
+    say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; {stays} stays{owners}{more}")
     if count and not pruning.yes:
         if not can_ask():
             raise UsageError("--delete asks for confirmation on a terminal; give --yes to delete without it")
@@ -377,12 +394,14 @@ def _confirmed(collection: Collection, listed: SurplusStream, shown: str, prunin
     return count
 
 
-def _list_surplus(listed: SurplusStream, *, as_json: bool) -> None:
+def _list_surplus(listed: SurplusStream, *, as_json: bool, parts: bool) -> None:
     for one in listed:
         if as_json:
             answer_json(one)
         elif one.kept:
             continue
+        elif parts:
+            answer(f"{one.id}  stands whole in {one.repeats}")
         elif one.identical:
             answer(f"{one.id}  is identical with {one.repeats}")
         else:
@@ -393,15 +412,25 @@ def _list_surplus(listed: SurplusStream, *, as_json: bool) -> None:
         say(listed.remark)
     for line in tally.reasons():
         say(line)
+    say(f"a dry run: {_parts_summary(tally) if parts else _summary(listed)}; nothing was changed")
+    if tally.kept:
+        say(f"{counted(tally.kept, 'document')} will be kept all the same")
+
+
+def _summary(listed: SurplusStream) -> str:
+    tally = listed.tally
     count, same = tally.named, tally.identical
-    summary = f"{counted(count, 'document')} with another in place ({size(tally.total_bytes)})"
     kinds = [f"{same:,} identical"] * bool(same)
     kinds += [f"{count - same:,} near, the least similar {listed.rule.shown(tally.least)}"] * (count > same)
     if losses := tally.losses():
         say(losses)
-    say(f"a dry run: {summary}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")
-    if tally.kept:
-        say(f"{counted(tally.kept, 'document')} will be kept all the same")
+    said = f"{counted(count, 'document')} with another in place ({size(tally.total_bytes)})"
+    return said + f": {' and '.join(kinds)}" * bool(kinds)
+
+
+def _parts_summary(tally: Tally) -> str:
+    named = counted(tally.named, "document stands", "documents stand")
+    return f"{named} whole in another one ({size(tally.total_bytes)})"
 
 
 COMMANDS = (pairs, cluster, prune)

@@ -7,15 +7,15 @@ document wrongly called a near-duplicate would be lost.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of, repeated_by
+from indexer.clustering.assign import READ_AT_ONCE, Changes, repeated_by
 from indexer.clustering.memory import Remembered, require_remembered
 from indexer.clustering.relations import Permitted, Reason, Relations, stored_relations
+from indexer.clustering.removal import MARK, RedundantDocument, Removal
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, ShingleReader, preferred, reader_of
@@ -27,13 +27,7 @@ from indexer.model.refs import RefSet, RefTable
 from indexer.relations.relation import Relation
 from indexer.schemes.base import SLACK, Similarities
 from indexer.stores.base import Store, Versioned
-from indexer.text.counts import counted
 
-# The annotation of a marked document: the id of the document that stands for it.
-MARK = "duplicate_of"
-# Of the fields in which two documents differ.
-_MOST_NAMED = 10
-_EXAMPLES = 3
 _GONE = "the document that it repeats is gone, or is to be removed itself; run neardup cluster again"
 
 Measure = Finder | TextVerification
@@ -43,85 +37,7 @@ _ALONE = Reason("which repeat what is gone or is to be removed itself", _GONE)
 _SHORT = Reason("with too few words", "it has too few words to be compared")
 
 
-@dataclass(frozen=True, slots=True)
-class RedundantDocument:
-    """A document that `repeats` a kept one; `kept` says why it is kept all the same, empty where it is not.
-
-    `similarity` (0 to 1) is that to the one that it repeats, found anew; below 0 where it is unknown. `identical` is
-    whether their texts are known to be equal but for case and white space. `version` is the document's at that moment,
-    and `kind` says what is kept for a like reason. `differs` names the fields of their owner's in which they differ,
-    where documents would go as a whole. `relation` is that to the one that it repeats, None where texts were not
-    compared.
-    """
-
-    record: Record
-    cluster: str
-    repeats: Ref
-    similarity: float
-    kept: str = ""
-    identical: bool = False
-    version: Hashable = None
-    kind: str = ""
-    differs: tuple[str, ...] = ()
-    relation: Relation | None = None
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts of surplus documents: `named` would go, of them `identical` ones, `total_bytes` in all; others are `kept`.
-
-    `least` is the smallest similarity (0 to 1) of those that would go, `relations` counts them by their relation to
-    what they repeat, `lost` the words of edited ones that stand in no kept document. `kinds` counts the reasons for
-    which others are kept, with a few `examples` of each, and `differing` the fields of their owner's among them.
-    """
-
-    named: int = 0
-    identical: int = 0
-    total_bytes: int = 0
-    kept: int = 0
-    least: float = 1.0
-    lost: int = 0
-    relations: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=dict)
-    differing: Counter[str] = field(default_factory=Counter)
-
-    def add(self, surplus: RedundantDocument) -> None:
-        """Count one more."""
-        if surplus.kept:
-            self.kept += 1
-            self.kinds[surplus.kind] += 1
-            self.differing.update(surplus.differs)
-            if self.kinds[surplus.kind] <= _EXAMPLES:
-                self.examples.setdefault(surplus.kind, []).append(f"{surplus.record.ref.id}: {surplus.kept}")
-            return
-        self.named += 1
-        self.total_bytes += surplus.record.size
-        self.identical += surplus.identical
-        # Texts that are equal are wholly similar, whatever their sketches say.
-        self.least = min(self.least, 1.0 if surplus.identical else surplus.similarity)
-        if surplus.relation:
-            self.relations[surplus.relation.word] += 1
-            self.lost += surplus.relation.removed
-
-    def losses(self) -> str:
-        """The relations of those that would go, with what they lose, in a line; empty where these are unknown."""
-        said = ", ".join(f"{count:,} {word}" for word, count in self.relations.most_common())
-        lost = f"; {counted(self.lost, 'word')} of edited ones stand in no kept document" if self.lost else ""
-        return f"would go: {said}{lost}" if said else ""
-
-    def reasons(self) -> Iterator[str]:
-        """The reasons why documents are kept, in a few lines."""
-        for kind, count in self.kinds.most_common():
-            yield f"kept: {counted(count, 'document')} {kind}" + ", such as" * (count > _EXAMPLES)
-            yield from (f"  {example}" for example in self.examples[kind])
-        if self.differing:
-            named = [f"{name} ({count:,})" for name, count in self.differing.most_common(2 * _MOST_NAMED)]
-            more = f" and {counted(len(self.differing) - len(named), 'other')}" * (len(self.differing) > len(named))
-            yield f"fields that differ: {', '.join(named)}{more}"
-
-
-class Pruning:
+class Pruning(Removal):
     """The documents of a store that repeat another one, which is kept.
 
     `verify` demands another measure beside the remembered rule; of shares it demands no less than the rule does. A
@@ -146,11 +62,9 @@ class Pruning:
         ignored: Sequence[str] = (),
         permitted: Permitted | None = None,
     ) -> None:
-        self.store = store
+        super().__init__(store, with_documents=with_documents, ignored=ignored)
         if with_documents:
-            store.differing(())
             identical = identical or (verify is None and permitted is None)
-        self.with_documents, self._ignored = with_documents, tuple(ignored)
         self.remembered: Remembered = require_remembered(store)
         self.rule.require_copies()
         self.unverified, self.identical, self._permitted = unverified, identical, permitted
@@ -162,11 +76,6 @@ class Pruning:
     def rule(self) -> MatchRule:
         """The rule by which the clusters were made."""
         return self.remembered.rule
-
-    def surplus(self) -> Iterator[RedundantDocument]:
-        """The documents that repeat a kept one, by their clusters."""
-        for page in self._checked():
-            yield from page
 
     def remark(self) -> str:
         """A sentence where texts were to be aligned and none could be read; empty else, and before they were."""
@@ -219,7 +128,7 @@ class Pruning:
             )  # fmt: skip
         if self._relations:
             surplus = list(self._related(self._relations, surplus, members))
-        return self._with_documents(surplus) if self.with_documents else surplus
+        return self._without_differing(surplus)
 
     def _related(
         self, relations: Relations[Record], surplus: Sequence[RedundantDocument], members: Sequence[_Member]
@@ -254,21 +163,6 @@ class Pruning:
             document, repeats=other.ref, similarity=float(values[other.ref]), kept=says, kind=kind, relation=relation,
             identical=relation is not None and relation.word == "identical",
         )  # fmt: skip
-
-    def _with_documents(self, surplus: list[RedundantDocument]) -> list[RedundantDocument]:
-        """The same documents, of which those that differ in a field of their owner's are kept."""
-        named = [place for place, document in enumerate(surplus) if not document.kept]
-        found = self.store.differing([(surplus[place].record.ref, surplus[place].repeats) for place in named])
-        for place, fields in zip(named, found, strict=True):
-            document = surplus[place]
-            if differs := tuple(field for field in fields if not self._is_ignored(field)):
-                more = f" and {counted(len(differs) - _MOST_NAMED, 'other')}" * (len(differs) > _MOST_NAMED)
-                says = f"it differs from {document.repeats.id} in {', '.join(differs[:_MOST_NAMED])}{more}"
-                surplus[place] = replace(document, kept=says, kind="with other fields that differ", differs=differs)
-        return surplus
-
-    def _is_ignored(self, field: str) -> bool:
-        return any(field == name or field.startswith(f"{name}.") for name in self._ignored)
 
     def _compared(
         self, canonical: Sequence[Record], records: Sequence[Record]
@@ -380,41 +274,6 @@ class Pruning:
                 "their language; verify what is deleted (--verify text or --verify sketch), take what is identical "
                 "(--identical), cluster again by a verified rule, or say --unverified"
             )
-
-    def delete(self) -> int:
-        """Delete each surplus document that is still as it was checked; how many were.
-
-        A document that is left alone in its cluster is then in none. Raises UsageError where that needs a verification;
-        see `require_verified`.
-        """
-        self.require_verified()
-        store, count = self.store, 0
-        # A store whose marks can't be written keeps its documents.
-        store.annotate(())
-        touched: set[str] = set()
-        for page in self._checked():
-            named = {document.record.ref: document for document in page if not document.kept}
-            versions = {ref: document.version for ref, document in named.items()}
-            count += store.delete(list(named), versions=versions, owners=self.with_documents)
-            touched |= {document.cluster for document in named.values()}
-            # The members of one cluster come one after the other.
-            going_on = touched & {document.cluster for document in page[-1:]}
-            self._leave(sorted(touched - going_on))
-            touched = going_on
-        self._leave(sorted(touched))
-        return count
-
-    def _leave(self, clusters: Sequence[str]) -> None:
-        """Forget those of some clusters that have lost all members but one."""
-        store = self.store
-        left: dict[str, list[Ref]] = {name: [] for name in clusters}
-        for page in chunks(store.cluster_members(clusters), READ_AT_ONCE):
-            # An engine may still find what was deleted just now.
-            for (name, ref), said in zip(page, store.annotations([ref for _, ref in page]), strict=True):
-                if said and cluster_of(said) == name:
-                    left[name].append(ref)
-        store.annotate([(refs[0], {"cluster": alone(refs[0])}) for refs in left.values() if len(refs) == 1])
-        store.delete_clusters([name for name, refs in left.items() if len(refs) < 2])
 
 
 @dataclass(frozen=True, slots=True)

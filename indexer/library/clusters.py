@@ -18,7 +18,7 @@ from indexer.model import name_of
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
-    from indexer.clustering.prune import Pruning
+    from indexer.clustering.removal import Removal
     from indexer.library.evaluating import Evaluated, Named
     from indexer.library.histories import History
     from indexer.library.options import Extraction, NamedFields
@@ -31,8 +31,8 @@ class SurplusStream(Iterator[Surplus]):
     They were near by `rule`.
     """
 
-    def __init__(self, pruning: Pruning, surplus: Iterator[Any]) -> None:
-        from indexer.clustering.prune import Tally
+    def __init__(self, pruning: Removal, surplus: Iterator[Any]) -> None:
+        from indexer.clustering.removal import Tally
 
         self.rule, self.tally, self._pruning, self._surplus = pruning.rule, Tally(), pruning, surplus
 
@@ -139,6 +139,7 @@ class Clusters(OpenStore):
         edited: bool = False,
         with_documents: bool = False,
         ignore_field: Sequence[str] = (),
+        parts: bool = False,
     ) -> Pruned:
         """Mark the documents that repeat a kept one, or delete them, as `neardup prune` does.
 
@@ -147,14 +148,15 @@ class Clusters(OpenStore):
         with the same text as the one that they repeat. With verify="sketch" the stored sketches have to agree instead,
         with `unverified` nothing has to. `dry_run` lists the documents and changes nothing.
         `with_documents` deletes an owner's documents as a whole: identical ones, unless `verify` is given, without
-        another field that differs, except for those in `ignore_field`. Raises UsageError where documents can't be
+        another field that differs, except for those in `ignore_field`. `parts` names instead what stands whole in a
+        longer document that stays, whether or not there are clusters. Raises UsageError where documents can't be
         deleted so.
         """
-        if with_documents and not (delete or dry_run):
-            raise UsageError("with_documents goes with delete or dry_run")
+        if (with_documents or parts) and not (delete or dry_run):
+            raise UsageError(f"{'parts' if parts else 'with_documents'} goes with delete or dry_run")
         with self._lock, self.store.turn(wanted=not dry_run):
             before = self.store.contended.count
-            pruning = self._pruning(identical, verify, unverified, forms, edited, with_documents, ignore_field)
+            pruning = self._removal(identical, verify, unverified, forms, edited, with_documents, ignore_field, parts)
             if dry_run:
                 rows = list(SurplusStream(pruning, pruning.surplus()))
                 return Pruned(Rows(Surplus, rows, pruning.remark()))
@@ -169,7 +171,7 @@ class Clusters(OpenStore):
             self._tell_unread(pruning)
             return Pruned(marked=done.documents, unmarked=done.removed, contended=self.tell_contended(before))
 
-    def surplus(
+    def surplus(  # noqa: PLR0913 - those of prune
         self,
         *,
         delete: bool = False,
@@ -180,18 +182,19 @@ class Clusters(OpenStore):
         edited: bool = False,
         with_documents: bool = False,
         ignore_field: Sequence[str] = (),
+        parts: bool = False,
     ) -> SurplusStream:
         """The documents that `prune` would mark, one by one as they are compared, or would delete with `delete`.
 
         Raises UsageError as `prune` does.
         """
         with self._lock:
-            pruning = self._pruning(identical, verify, unverified, forms, edited, with_documents, ignore_field)
+            pruning = self._removal(identical, verify, unverified, forms, edited, with_documents, ignore_field, parts)
             if delete:
                 pruning.require_verified()
         return SurplusStream(pruning, self._turns(pruning.surplus))
 
-    def _pruning(
+    def _removal(
         self,
         identical: bool,
         verify: str | None,
@@ -200,7 +203,9 @@ class Clusters(OpenStore):
         edited: bool,
         with_documents: bool,
         ignored: Sequence[str],
-    ) -> Pruning:
+        parts: bool,
+    ) -> Removal:
+        from indexer.clustering.parts import PartPruning
         from indexer.clustering.prune import Pruning, sketch_verification
         from indexer.clustering.relations import Permitted
 
@@ -208,6 +213,10 @@ class Clusters(OpenStore):
             raise UsageError("ignore_field goes with with_documents")
         if isinstance(ignored, str):
             raise UsageError(f"ignore_field {ignored!r}: give a list of names")
+        if parts:
+            if identical or verify or unverified or forms or edited:
+                raise UsageError("parts stand whole in another text: nothing else is demanded of them, or permitted")
+            return PartPruning(self.store, with_documents=with_documents, ignored=ignored)
         # Documents of an owner go as a whole, so that it takes a word to remove more than what is identical.
         by_text = not (identical or unverified or verify == "sketch" or (with_documents and verify is None))
         if (forms or edited) and not by_text:
@@ -218,7 +227,7 @@ class Clusters(OpenStore):
             permitted=Permitted(forms, edited) if by_text else None,
         )  # fmt: skip
 
-    def _tell_unread(self, pruning: Pruning) -> None:
+    def _tell_unread(self, pruning: Removal) -> None:
         if remark := pruning.remark():
             self.tell(remark, level="warning")
 

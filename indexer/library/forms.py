@@ -61,7 +61,7 @@ def stored_members(record: Record) -> dict[str, Any]:
 def described(record: Record, annotations: Mapping[str, Any]) -> Described:
     """A stored document with its annotations."""
     from indexer.clustering.assign import cluster_of, repeated_by
-    from indexer.clustering.prune import MARK
+    from indexer.clustering.removal import MARK
     from indexer.clustering.succession import version_of
 
     place = None

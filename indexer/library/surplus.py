@@ -11,12 +11,12 @@ from indexer.library.rows import Rows, Shown
 
 @dataclass(frozen=True, slots=True)
 class Surplus(Stored):
-    """A document that repeats a kept one.
+    """A document that repeats a kept one, or with --parts stands whole in it.
 
     Attributes:
-        cluster: The id of its cluster
-        repeats: The kept document that it repeats
-        similarity: The similarity (0 to 1) to that one, computed anew; below 0 if unknown
+        cluster: The id of its cluster; empty if it is in none
+        repeats: The kept document that it repeats, or stands whole in
+        similarity: The similarity (0 to 1) to that one, computed anew; below 0 if unknown. Of parts 1
         identical: True if the texts are equal except for case and white space
         kept: Why it stays; empty for a document that would be marked or deleted
         differs: With --with-documents, the other fields for which it stays

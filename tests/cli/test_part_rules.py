@@ -106,6 +106,32 @@ def test_a_chapter_and_its_book_beside_each_other(neardup: Neardup) -> None:
     assert "the passages are not known" in gone.err
 
 
+def test_what_stands_whole_in_another_is_deleted_after_a_dry_run(neardup: Neardup) -> None:
+    (neardup.folder / "docs").mkdir()
+    (neardup.folder / "docs/book.txt").write_text("\n\n".join(CHAPTERS))
+    (neardup.folder / "docs/chapter.txt").write_text(CHAPTERS[5])
+    (neardup.folder / "docs/edited.txt").write_text(f"{CHAPTERS[6]} and more")
+    neardup("index", "docs")
+    assert "--scheme passages" in neardup("prune", "--parts", "--dry-run", code=2).err
+    neardup("index", "docs", "--scheme", "passages")
+    assert "--parts goes with --delete or --dry-run" in neardup("prune", "--parts", code=2).err
+    assert "does nothing with" in neardup("prune", "--parts", "--dry-run", "--identical", code=2).err
+    listed = neardup("prune", "--parts", "--dry-run")
+    assert listed.out == "docs/chapter.txt  stands whole in docs/book.txt\n"
+    assert "docs/edited.txt: its text does not stand whole in docs/book.txt" in listed.err
+    assert "a dry run: 1 document stands whole in another one" in listed.err
+    rows = neardup("prune", "--parts", "--dry-run", "--json").lines
+    assert {row["id"]: (row["repeats"], row["relation"], bool(row["kept"])) for row in rows} == {
+        "docs/chapter.txt": ("docs/book.txt", "part", False),
+        "docs/edited.txt": ("docs/book.txt", "", True),
+    }
+    assert "--yes" in neardup("prune", "--parts", "--delete", code=2).err
+    done = neardup("prune", "--parts", "--delete", "--yes")
+    assert "deletes 1 of 3 documents" in done.err
+    assert "what they stand in stays" in done.err
+    assert neardup("stats", "--json").json["documents"] == 2
+
+
 def test_a_batch_is_not_clustered_by_a_rule_of_parts(neardup: Neardup) -> None:
     (neardup.folder / "in.jsonl").write_text(json.dumps({"id": "book", "text": " ".join(CHAPTERS)}) + "\n")
     neardup("batch", "sketch", "in.jsonl", "--out", "batch", "--scheme", "passages")

@@ -14,8 +14,9 @@ from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import agreed, note_of, remembered
-from indexer.clustering.prune import MARK, Pruning, RedundantDocument, Tally, sketch_verification
+from indexer.clustering.prune import Pruning, sketch_verification
 from indexer.clustering.relations import Permitted
+from indexer.clustering.removal import MARK, RedundantDocument, Tally
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError, UsageError
 from indexer.library.opening import open_store

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from indexer import core_sketch
 from indexer.clustering import clusters
 from indexer.clustering.assign import repeated_by
 from indexer.clustering.memory import remembered
+from indexer.clustering.parts import PartPruning
 from indexer.clustering.prune import Pruning
 from indexer.clustering.succession import version_of
 from indexer.errors import StoreError
@@ -19,6 +22,8 @@ from indexer.matching.pairing import pairs_of
 from indexer.matching.rule import parse_rule
 from indexer.model import ClusteringNote, Record, Ref
 from indexer.report.counting import figures
+from indexer.schemes.passages import Passages
+from indexer.schemes.testing import document
 from indexer.stores import Store
 from tests import planted
 from tests.clustered import cluster_store
@@ -223,3 +228,34 @@ class ClusterContract:
             store.put_clustering_note(None)
             assert store.clustering_notes() == {}
             assert list(store.clusters()) == [cluster("c")]
+
+    def test_what_stands_whole_in_another_goes_for_one_that_stays(self, store: Store, tmp_path: Path) -> None:
+        scheme = Passages()
+        store.add_scheme(scheme.info)
+        chapters = [document(seed, 200) for seed in range(4)]
+        texts = {
+            "book": " ".join(chapters),
+            "half": " ".join(chapters[:2]),
+            "chapter": chapters[1].upper(),
+            "edited": f"{chapters[1]} and more",
+            "unread": chapters[2],
+        }
+        for name, text in texts.items():
+            (tmp_path / name).write_text(text)
+        made = [
+            planted.record(
+                name, text, [scheme], source=str(tmp_path / name), text_digest=core_sketch.text_digest(text).hex()
+            )
+            for name, text in texts.items()
+        ]
+        put(store, *made)
+        (tmp_path / "unread").unlink()
+        found = list(PartPruning(store).surplus())
+        assert {one.record.ref.id: one.repeats.id for one in found if not one.kept} == {
+            "half": "book",
+            "chapter": "book",
+        }
+        assert {one.record.ref.id for one in found if one.kept} == {"edited", "unread"}
+        assert PartPruning(store).delete() == 2
+        assert {each.ref.id for each in store.scan()} == {"book", "edited", "unread"}
+        assert PartPruning(store).delete() == 0

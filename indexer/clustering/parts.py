@@ -1,0 +1,360 @@
+"""The deletion of documents that stand whole in a longer one, which stays."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from indexer.clustering.assign import READ_AT_ONCE, Changes, cluster_of, repeated_by
+from indexer.clustering.relations import Reason
+from indexer.clustering.removal import MARK, RedundantDocument, Removal
+from indexer.core_sketch import digest_of_folded, folded_text
+from indexer.errors import ExtractionError, UsageError
+from indexer.ingest.rereading import StoredTexts
+from indexer.matching.nodes import Nodes, read_nodes
+from indexer.matching.rule import Finder, MatchRule
+from indexer.model import Record, Ref, name_of
+from indexer.model.chunking import chunks
+from indexer.model.refs import ref_order
+from indexer.relations.relation import Relation
+from indexer.schemes.base import SLACK, Positions, Scheme
+from indexer.stores.base import Store, Versioned
+from indexer.stores.schemes import scheme_of
+
+# Texts that are looked through for one, and those, the longest first, among which these are.
+_TRIED, _OTHERS = 20, 200
+_READ = 64
+_HELD = 64_000_000
+
+_GOING = Reason(
+    "whose text stands, if at all, in what is to be removed itself",
+    "what may hold it repeats another document, and is to be removed itself; prune that first",
+)
+_GONE = Reason("which stand in what has changed meanwhile", "the document that holds it is gone, or was changed")
+
+
+class _PartOrWhole(NamedTuple):
+    """A document that is a part, or may hold one, as it was read; `leaving` is whether it is to be removed itself."""
+
+    ref: Ref
+    digest: str
+    tokens: int
+    leaving: bool
+
+
+@dataclass(slots=True, eq=False)
+class _Text:
+    """A text, the documents that have it, those that stay before others, and where it stands in the file of texts.
+
+    `read` is the document that it was read of; where there is none, `unread` says why.
+    """
+
+    node: int
+    documents: list[_PartOrWhole] = field(default_factory=list)
+    start: int = 0
+    length: int = 0
+    unread: str = ""
+    read: _PartOrWhole | None = None
+
+    @property
+    def stand_in(self) -> _PartOrWhole | None:
+        """The document that was read, None where it is to be removed itself."""
+        return self.read if self.read and not self.read.leaving else None
+
+
+class _Judged(NamedTuple):
+    """A document whose keys all stand in another one, and what became of it."""
+
+    held: _PartOrWhole
+    by: _PartOrWhole
+    reason: Reason | None
+
+
+class PartPruning(Removal):
+    """The documents of a store whose text stands whole in that of another one, which is longer and stays.
+
+    They are found by the keys of the store's scheme of parts, all of which the longer one has, and verified by the
+    texts, which are read again: that of the shorter one, in lower case and with white space collapsed, stands in that
+    of the longer one between white space or at its ends. What is to be removed itself, as a part or as the copy of
+    another document, stands for nothing. What can't be read stays. Memory: the store's sketches of that scheme, a few
+    hundred bytes for each document that may be a part or hold one, and some texts; all texts of these lie in a
+    temporary folder meanwhile. Raises UsageError where the store has no scheme of parts.
+    """
+
+    def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
+        super().__init__(store, with_documents=with_documents, ignored=ignored)
+        self._rule = MatchRule((Finder(_scheme_of_parts(store), 1.0),))
+        self._unread = ""
+        self._read = 0
+
+    @property
+    def rule(self) -> MatchRule:
+        """The rule that finds what may be a part: all keys of the shorter document are in the longer one."""
+        return self._rule
+
+    def require_verified(self) -> None:
+        """Raise nothing: what is named is always verified by the texts."""
+
+    def mark(self, *, dry_run: bool = False) -> Changes:  # noqa: ARG002 - nothing is marked
+        """Raise UsageError: a part repeats no document, so it is not marked as a duplicate."""
+        raise UsageError("a part is no duplicate, and is not marked as one: list it (dry_run), or delete it")
+
+    def remark(self) -> str:
+        """A sentence where texts were to be compared and none could be read; empty else, and before they were."""
+        if self._unread and not self._read:
+            return (
+                f"none of the texts that have to be compared could be read, and so nothing is removed: {self._unread}"
+            )
+        return ""
+
+    def _checked(self) -> Iterator[list[RedundantDocument]]:
+        nodes = read_nodes(self.store, self.rule)
+        smaller, larger = _held_whole(nodes, self.rule.finders[0].scheme)
+        texts = self._texts(nodes, smaller, larger)
+        del nodes
+        with TemporaryDirectory(prefix="neardup-texts-") as folder, closing(_TextFile(Path(folder, "texts"))) as file:
+            self._read_texts(texts, file)
+            for page in chunks(_judged(texts, smaller, larger, file), READ_AT_ONCE):
+                yield self._without_differing(self._as_they_are(page))
+
+    def _texts(self, nodes: Nodes, smaller: Positions, larger: Positions) -> list[_Text]:
+        """The texts of all documents that may be a part, or hold one, each once as far as digests tell."""
+        documents, offsets = nodes.holders()
+        asked = np.unique(np.concatenate((smaller, larger))).tolist()
+        texts: dict[tuple[int, str, Ref | None], _Text] = {}
+        places = (int(place) for node in asked for place in documents[offsets[node] : offsets[node + 1]])
+        for page in chunks(places, READ_AT_ONCE):
+            refs = nodes.refs.take(page)
+            for place, ref, known in zip(page, refs, self.store.described(refs), strict=True):
+                if known is not None:
+                    record, said = known
+                    node, digest = int(nodes.node_of[place]), record.text_digest
+                    text = texts.setdefault((node, digest, None if digest else ref), _Text(node))
+                    text.documents.append(_PartOrWhole(ref, _digest(record), record.tokens, _is_leaving(ref, said)))
+        for text in texts.values():
+            text.documents.sort(key=lambda one: (one.leaving, ref_order(one.ref)))
+        # Documents that all have one text, and that no other one holds, need not be read.
+        with_others = {*smaller[smaller != larger].tolist(), *larger[smaller != larger].tolist()}
+        counts = Counter(text.node for text in texts.values())
+        return [text for text in texts.values() if counts[text.node] > 1 or text.node in with_others]
+
+    def _read_texts(self, texts: Sequence[_Text], file: _TextFile) -> None:
+        """Write each text, folded, into a file, from the first of its documents that can be read."""
+        reader, waiting, turn = StoredTexts(self.store), texts, 0
+        while waiting:
+            failed = []
+            for page in chunks(waiting, _READ):
+                owners = {text.documents[turn].ref: text for text in page}
+                records = self.store.get(list(owners), sketches=False)
+                for ref, record in zip(owners, records, strict=True):
+                    if record is None:
+                        owners[ref].unread = "it is gone"
+                for record, read in reader.read(filter(None, records)):
+                    owner = owners[record.ref]
+                    folded = read if isinstance(read, ExtractionError) else _folded(read, record)
+                    if isinstance(folded, ExtractionError):
+                        owner.unread = folded.detail or folded.reason
+                    else:
+                        owner.start, owner.length, owner.unread = file.add(folded), len(folded), ""
+                        owner.read = owner.documents[turn]
+                for text in page:
+                    if text.read is not None:
+                        self._read += 1
+                    elif turn + 1 < min(len(text.documents), _TRIED):
+                        failed.append(text)
+                    else:
+                        self._unread = self._unread or f"{name_of(text.documents[turn].ref)}: {text.unread}"
+            waiting, turn = failed, turn + 1
+
+    def _as_they_are(self, page: Sequence[_Judged]) -> list[RedundantDocument]:
+        """The documents of a page as they are now, with what stands for each; what has changed meanwhile is kept."""
+        stand_ins = list(dict.fromkeys(one.by.ref for one in page))
+        versions = self.store.versioned([*stand_ins, *(one.held.ref for one in page)])
+        known = dict(zip(stand_ins, versions, strict=False))
+        surplus = []
+        for one, stored in zip(page, versions[len(stand_ins) :], strict=True):
+            if stored is None or stored.record is None or not _is_same(one.held, stored):
+                # Gone, or another one: it stays without a word, as any that came meanwhile.
+                continue
+            other, reason = known[one.by.ref], one.reason
+            if reason is None and (
+                other is None or not _is_same(one.by, other) or _is_leaving(one.by.ref, other.annotations)
+            ):
+                reason = _GONE
+            kind, says = reason or ("", "")
+            beside = max(0, one.by.tokens - one.held.tokens)
+            surplus.append(
+                RedundantDocument(
+                    stored.record, cluster_of(stored.annotations) or "", one.by.ref, 1.0 if reason is None else -1.0,
+                    says, False, stored.version, kind, (), None if reason else Relation("part", added=beside),
+                )
+            )  # fmt: skip
+        return surplus
+
+
+class _TextFile:
+    """Texts in a file, a space before and behind each, of which those that were asked for last are held in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w+b")
+        self._end = 0
+        self._held: OrderedDict[int, bytes] = OrderedDict()
+        self._bytes = 0
+
+    def add(self, folded: bytes) -> int:
+        """Append a text; where it begins."""
+        start = self._end
+        self._end += self._file.write(b" " + folded + b" ")
+        return start
+
+    def of(self, text: _Text) -> bytes:
+        """A text with the spaces around it."""
+        if text.start not in self._held:
+            self._file.seek(text.start)
+            self._held[text.start] = self._file.read(text.length + 2)
+            self._bytes += text.length
+        self._held.move_to_end(text.start)
+        while self._bytes > _HELD and len(self._held) > 1:
+            _, old = self._held.popitem(last=False)
+            self._bytes -= len(old) - 2
+        return self._held[text.start]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _scheme_of_parts(store: Store) -> Scheme:
+    for known in store.info.schemes:
+        scheme = scheme_of(store, known.name)
+        if scheme.of_parts:
+            return scheme
+    raise UsageError(
+        "the store keeps nothing by which parts are found; index the documents with --scheme passages (neardup "
+        "annotate has it too)"
+    )
+
+
+def _held_whole(nodes: Nodes, scheme: Scheme) -> tuple[Positions, Positions]:
+    """Pairs of nodes of which the second has all keys of the first, sorted by the first, then the longest before.
+
+    Of those with all its keys each has the longest few. A node of several documents is such a pair with itself.
+    """
+    sketches = nodes.sketches[scheme.family]
+    sizes, present = sketches.payloads.sizes, nodes.present(scheme.family)
+    several = np.flatnonzero(nodes.weights > 1)
+    found = [(several, several)]
+    for one, other in scheme.join(sketches.take(present), 1.0):
+        left, right = present[one], present[other]
+        swapped = sizes[left] > sizes[right]
+        left, right = np.where(swapped, right, left), np.where(swapped, left, right)
+        # A single key is what both were found by; for the measure it is a phrase that many texts may have.
+        whole = sketches.keys.sizes[left] == 1
+        rest = np.flatnonzero(~whole)
+        whole[rest] = scheme.shares(sketches.payloads, left[rest], right[rest])[:, 0] >= 1 - SLACK
+        found.append(_longest(left[whole], right[whole], sizes))
+    smaller, larger = (np.concatenate(column) for column in zip(*found, strict=True))
+    return _longest(smaller, larger, sizes)
+
+
+def _longest(smaller: Positions, larger: Positions, sizes: Positions) -> tuple[Positions, Positions]:
+    """Pairs sorted by the first, of which each has no more than the longest few seconds."""
+    order = np.lexsort((larger, -sizes[larger], smaller))
+    smaller, larger = smaller[order], larger[order]
+    place = np.arange(smaller.size) - np.searchsorted(smaller, smaller, side="left")
+    return smaller[place < _OTHERS], larger[place < _OTHERS]
+
+
+def _judged(texts: Sequence[_Text], smaller: Positions, larger: Positions, file: _TextFile) -> Iterator[_Judged]:
+    """What becomes of each document that may be a part, the longest texts first, so that what stays is known."""
+    staying: dict[int, list[_Text]] = {}
+    never: dict[int, _Text] = {}
+    for text in texts:
+        if text.unread:
+            never.setdefault(text.node, text)
+    order = sorted(
+        (text for text in texts if not text.unread), key=lambda text: (-text.length, ref_order(text.documents[0].ref))
+    )
+    for text in [*order, *(text for text in texts if text.unread)]:
+        start, end = np.searchsorted(smaller, [text.node, text.node + 1])
+        beside = larger[start:end].tolist()
+        longer = [other for node in beside for other in staying.get(node, ()) if other.length > text.length]
+        unsure = next((never[node] for node in beside if node in never and never[node] is not text), None)
+        few = len(longer) <= _TRIED and end - start < _OTHERS
+        verdict = _verdict(text, longer, unsure, file, every=bool(few))
+        if verdict is None or verdict[1] is not None:
+            if not text.unread and text.stand_in is not None:
+                kept = staying.setdefault(text.node, [])
+                if len(kept) < _OTHERS:
+                    kept.append(text)
+            elif not text.unread:
+                never.setdefault(text.node, text)
+        if verdict is not None:
+            by, reason = verdict
+            yield from (_Judged(held, by, reason) for held in text.documents if reason is None or not held.leaving)
+
+
+def _verdict(
+    text: _Text, longer: Sequence[_Text], unsure: _Text | None, file: _TextFile, *, every: bool
+) -> tuple[_PartOrWhole, Reason | None] | None:
+    """What stands for a text, or may have, and why it is kept all the same; None where nothing has all its keys."""
+    others = [*longer, *([unsure] if unsure else [])]
+    if not others:
+        return None
+    if text.unread:
+        return others[0].documents[0], Reason("which could not be read", f"not verified: {text.unread}")
+    own = file.of(text)
+    for other in longer[:_TRIED]:
+        by = other.stand_in
+        if by is not None and own in file.of(other):
+            return by, None
+    by = others[-1].documents[0]
+    return by, _why_kept(unsure, name_of(by.ref), every=every)
+
+
+def _why_kept(unsure: _Text | None, name: str, *, every: bool) -> Reason:
+    """The reason to keep what stands whole in none of the longer texts that were tried, the last of which is named."""
+    if unsure is not None and not unsure.unread:
+        return _GOING
+    if unsure is not None:
+        return Reason(
+            "which could not be compared with what has all their keys", f"not verified: {name}: {unsure.unread}"
+        )
+    if not every:
+        says = f"looked for in the longest {_TRIED} of more than these that have all its keys"
+        return Reason("whose keys very many documents have", says)
+    return Reason("which do not stand whole in another", f"its text does not stand whole in {name}")
+
+
+def _folded(text: str, record: Record) -> bytes | ExtractionError:
+    """A text in lower case and with white space collapsed; an error where it is not the one that was indexed."""
+    folded = folded_text(text)
+    if record.text_digest and digest_of_folded(folded).hex() != record.text_digest:
+        return ExtractionError("unreadable", "it no longer holds the text that was indexed")
+    return folded
+
+
+def _digest(record: Record) -> str:
+    return f"{record.text_digest}/{record.source_digest}"
+
+
+def _is_same(held: _PartOrWhole, read: Versioned | None) -> bool:
+    """True if a document is what it was when its text was read."""
+    return read is not None and read.record is not None and _digest(read.record) == held.digest
+
+
+def _is_staying(held: _PartOrWhole, read: Versioned | None) -> bool:
+    """True if the same document is there, and not to be removed."""
+    return read is not None and _is_same(held, read) and not _is_leaving(held.ref, read.annotations)
+
+
+def _is_leaving(ref: Ref, annotations: Mapping[str, Any]) -> bool:
+    """True for a document that is marked as a duplicate, or was found to be one when clusters were made."""
+    return MARK in annotations or repeated_by(ref, annotations) is not None
