@@ -24,7 +24,6 @@ from indexer.text.counts import counted, share_shown
 from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
-    from indexer.clustering.removal import Tally
     from indexer.library.clusters import SurplusStream
     from indexer.library.collection import Collection
     from indexer.library.options import ClusterOptions
@@ -412,7 +411,7 @@ def _list_surplus(listed: SurplusStream, *, as_json: bool, parts: bool) -> None:
         say(listed.remark)
     for line in tally.reasons():
         say(line)
-    say(f"a dry run: {_parts_summary(tally) if parts else _summary(listed)}; nothing was changed")
+    say(f"a dry run: {_parts_summary(listed) if parts else _summary(listed)}; nothing was changed")
     if tally.kept:
         say(f"{counted(tally.kept, 'document')} will be kept all the same")
 
@@ -428,7 +427,8 @@ def _summary(listed: SurplusStream) -> str:
     return said + f": {' and '.join(kinds)}" * bool(kinds)
 
 
-def _parts_summary(tally: Tally) -> str:
+def _parts_summary(listed: SurplusStream) -> str:
+    tally = listed.tally
     named = counted(tally.named, "document stands", "documents stand")
     return f"{named} whole in another one ({size(tally.total_bytes)})"
 
