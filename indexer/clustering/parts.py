@@ -273,7 +273,7 @@ def _longest(smaller: Positions, larger: Positions, sizes: Positions) -> tuple[P
 
 
 def _judged(texts: Sequence[_Text], smaller: Positions, larger: Positions, file: _TextFile) -> Iterator[_Judged]:
-    """What becomes of each document that may be a part, the longest texts first, so that what stays is known."""
+    """The verdict on each document that may be a part, the longest texts first, so that it is known what stays."""
     staying: dict[int, list[_Text]] = {}
     never: dict[int, _Text] = {}
     for text in texts:
@@ -304,7 +304,7 @@ def _judged(texts: Sequence[_Text], smaller: Positions, larger: Positions, file:
 def _verdict(
     text: _Text, longer: Sequence[_Text], unsure: _Text | None, file: _TextFile, *, every: bool
 ) -> tuple[_PartOrWhole, Reason | None] | None:
-    """What stands for a text, or may have, and why it is kept all the same; None where nothing has all its keys."""
+    """The document that stands for a text, or may have, and why it is kept all the same; None where there is none."""
     others = [*longer, *([unsure] if unsure else [])]
     if not others:
         return None

@@ -1,4 +1,4 @@
-"""What the commands that remove documents have in common: what they name, count, delete, and leave alone."""
+"""The removal of documents that another one can stand for: named, counted, deleted, or left alone with a reason."""
 
 from __future__ import annotations
 
