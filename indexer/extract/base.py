@@ -14,7 +14,15 @@ from indexer.text.counts import counted
 
 Content = Literal["landmarks", "full", "main"]
 Extractor = Literal["auto", "fast", "reference"]
-Format = Literal["html", "pdf", "xml", "text", "man", "epub", "docx", "odt"]
+Format = Literal[
+    "html", "pdf", "xml", "text", "man", "epub", "docx", "odt", "odp", "ods",
+    "rtf", "doc", "ppt", "pptx", "xls", "xlsx", "msg",
+]  # fmt: skip
+
+MICROSOFT: frozenset[Format] = frozenset(("rtf", "doc", "ppt", "pptx", "xls", "xlsx", "msg"))
+"""The formats that need the extra `formats`."""
+MICROSOFT_MAGIC = (b"{\\rtf", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+"""The first bytes of those that are no ZIP files: RTF, and the compound files of old Office documents (MS-CFB 2.2)."""
 
 Key = TypeVar("Key")
 Made = TypeVar("Made")

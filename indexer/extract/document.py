@@ -7,7 +7,7 @@ import stat
 from dataclasses import replace
 
 from indexer.errors import ExtractionError, NeardupError, machines_fault
-from indexer.extract.base import Format, Limits, Options, too_large
+from indexer.extract.base import MICROSOFT, Format, Limits, Options, too_large
 from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import cleaned, extract_text, without_mark
 from indexer.model import Document, own_files
@@ -107,13 +107,7 @@ def _read_with(kind: Format, extractor: str, data: bytes, options: Options, limi
             return extract_xml(data, extractor)
         if kind == "text":
             return extract_text(data)
-        if kind == "man":
-            from indexer.extract.markup.man import extract_man
-
-            return extract_man(data)
-        from indexer.extract.packages import extract_package
-
-        return extract_package(kind, data, options.content, extractor, limits)
+        return _read_rare(kind, extractor, data, options, limits)
     except NeardupError:
         raise
     except MemoryError:
@@ -126,3 +120,17 @@ def _read_with(kind: Format, extractor: str, data: bytes, options: Options, limi
         # Parsers raise whatever they like on damaged input, and none of it may cost more than this document.
         detail = f"{type(error).__name__}: {error}"[:_MAX_DETAIL]
         raise ExtractionError("malformed", f"{extractor} extractor: {detail}") from None
+
+
+def _read_rare(kind: Format, extractor: str, data: bytes, options: Options, limits: Limits) -> Document:
+    if kind == "man":
+        from indexer.extract.markup.man import extract_man
+
+        return extract_man(data)
+    if kind in MICROSOFT:
+        from indexer.extract.microsoft import extract_microsoft
+
+        return extract_microsoft(kind, data)
+    from indexer.extract.packages import extract_package
+
+    return extract_package(kind, data, options.content, extractor, limits)

@@ -9,7 +9,7 @@ import zlib
 from typing import NamedTuple
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import Format, Limits, too_large
+from indexer.extract.base import MICROSOFT_MAGIC, Format, Limits, too_large
 
 _GZIP = b"\x1f\x8b\x08"
 _ZIP = b"PK\x03\x04"
@@ -24,9 +24,8 @@ _SUFFIXES: dict[str, Format] = {
 }
 # Names of formats that a user may expect to be read; the message is better with them.
 _MAGIC = (
-    (_ZIP, "a ZIP archive, or an office document other than DOCX and ODT, which is one"),
-    (b"\xd0\xcf\x11\xe0", "an old Microsoft Office document"),
-    (b"{\\rtf", "an RTF document"),
+    (_ZIP, "a ZIP archive, or a document of no known kind that is one"),
+    (b"\xd0\xcf\x11\xe0", "a compound file, as old Microsoft Office documents are, of no known kind"),
     (b"%!PS", "a PostScript document"),
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -109,16 +108,8 @@ def _inflated(data: bytes, limits: Limits) -> tuple[bytes, str]:
 def sniff(data: bytes, name: str = "") -> Format:
     """The kind of document; ExtractionError "unsupported" for content that is none of the known kinds."""
     head = _ascii_view(data[:_HEAD])
-    if b"%PDF-" in head[:1024]:
-        return "pdf"
-    if head.startswith(_ZIP):
-        from indexer.extract.packages import kind_of_package
-
-        if kind := kind_of_package(data):
-            return kind
-    for magic, what in _MAGIC:
-        if head.startswith(magic):
-            raise ExtractionError("unsupported", f"this is {what}")
+    if binary := _by_magic(data, head):
+        return binary
     named = _SUFFIXES.get(os.path.splitext(name)[1].lower())
     if marked_up := _markup(head, named):
         return marked_up
@@ -138,6 +129,26 @@ def sniff(data: bytes, name: str = "") -> Format:
         if is_man(data):
             return "man"
     return named or "text"
+
+
+def _by_magic(data: bytes, head: bytes) -> Format | None:
+    """The kind that first bytes tell; ExtractionError "unsupported" for one that is not read."""
+    if b"%PDF-" in head[:1024]:
+        return "pdf"
+    if head.startswith(_ZIP):
+        from indexer.extract.packages import kind_of_package
+
+        if kind := kind_of_package(data):
+            return kind
+    if head.startswith(MICROSOFT_MAGIC):
+        from indexer.extract.microsoft import kind_of_microsoft
+
+        if kind := kind_of_microsoft(data):
+            return kind
+    for magic, what in _MAGIC:
+        if head.startswith(magic):
+            raise ExtractionError("unsupported", f"this is {what}")
+    return None
 
 
 def _markup(head: bytes, named: Format | None) -> Format | None:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 UNKNOWN = "unknown"
 # The name of a file says where no other document came from; that of a site or collection does.
-_FILE = re.compile(r"\.(?:x?html?|xml|pdf|te?xt|md|rst|json|epub|docx|odt)$", re.IGNORECASE)
+_FILE = re.compile(r"\.(?:x?html?|xml|pdf|te?xt|md|rst|json|epub|docx?|od[tps]|rtf|pptx?|xlsx?|msg)$", re.IGNORECASE)
 
 
 def origin_parts(source: str) -> tuple[str, ...]:

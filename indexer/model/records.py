@@ -68,8 +68,8 @@ def readings_of(name: str) -> list[Ref]:
 class Document:
     """The text of one document and where it came from.
 
-    `format` is "html", "pdf", "xml", "text", "man", "epub", "docx" or "odt"; `extractor` names the extractor and its
-    version; `content` is the content mode that decided what counts as text ("landmarks", "full" or "main"); `size`
+    `format` is one of `indexer.extract.base.Format`; `extractor` names the extractor and its version;
+    `content` is the content mode that decided what counts as text ("landmarks", "full" or "main"); `size`
     is the number of input bytes; `notes` are remarks of the extractor that a user should see; `pages`, of a PDF, are
     the characters of the text at which its pages begin; `declared` is what the document says of its version, see
     `indexer.versions.declared`.

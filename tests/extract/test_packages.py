@@ -1,4 +1,4 @@
-"""EPUB, DOCX and ODT: what is read of them, and what damaged and hostile ones cost."""
+"""EPUB, DOCX and OpenDocument files: what is read of them, and what damaged and hostile ones cost."""
 
 from __future__ import annotations
 
@@ -87,6 +87,20 @@ def odt(**more: str | bytes) -> bytes:
     )
 
 
+SLIDE = """<draw:page><draw:frame><draw:text-box><text:p>Tea</text:p></draw:text-box></draw:frame>
+<text:list><text:list-item><text:p>Four minutes.</text:p></text:list-item></text:list></draw:page>
+<draw:page><text:p>And rye</text:p></draw:page>"""
+SHEET = """<table:table><table:table-row><table:table-cell><text:p>tea</text:p></table:table-cell><table:table-cell>
+<text:p>4</text:p></table:table-cell></table:table-row><table:table-row><table:table-cell><text:p>rye</text:p>
+</table:table-cell><table:table-cell><text:p>3.5</text:p></table:table-cell></table:table-row></table:table>"""
+
+
+def open_document(kind: str, body: str) -> bytes:
+    names = ODT + ' xmlns:draw="urn:draw" xmlns:table="urn:table"'
+    content = f"<office:document-content {names}><office:body>{body}</office:body></office:document-content>"
+    return odt(mimetype=f"application/vnd.oasis.opendocument.{kind}", **{"content.xml": content})
+
+
 @pytest.mark.parametrize("extractor", ["fast", "reference"])
 @pytest.mark.parametrize(
     ("data", "kind", "title", "text"),
@@ -94,6 +108,8 @@ def odt(**more: str | bytes) -> bytes:
         (epub(), "epub", "A book", "first page second page"),
         (docx(), "docx", "A letter", "One word in line cell a note"),
         (odt(), "odt", "A paper", "Head word next a note"),
+        (open_document("presentation", SLIDE), "odp", "A paper", "Tea Four minutes. And rye"),
+        (open_document("spreadsheet", SHEET), "ods", "A paper", "tea 4 rye 3.5"),
     ],
 )
 def test_what_is_read(data: bytes, kind: str, title: str, text: str, extractor: str) -> None:
@@ -145,7 +161,7 @@ def test_what_lacks_its_parts() -> None:
     assert reason(zipped({"mimetype": "application/epub+zip", "a": "b"})) == "malformed"
     assert reason(zipped({"mimetype": "application/vnd.oasis.opendocument.text"})) == "malformed"
     assert reason(zipped({"a.txt": "words"})) == "unsupported"
-    assert reason(zipped({"mimetype": "application/vnd.oasis.opendocument.spreadsheet"})) == "unsupported"
+    assert reason(zipped({"mimetype": "application/vnd.oasis.opendocument.graphics"})) == "unsupported"
 
 
 @pytest.mark.parametrize("make", [epub, docx, odt])

@@ -1,4 +1,4 @@
-"""Documents that are ZIP files of XML and HTML: EPUB, DOCX and ODT."""
+"""Documents that are ZIP files of XML and HTML: EPUB, DOCX, and the OpenDocument formats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from indexer.extract.base import Content, Format, Limits
 from indexer.extract.packages.epub import extract_epub
-from indexer.extract.packages.office import extract_docx, extract_odt
+from indexer.extract.packages.office import extract_docx, extract_open_document
 from indexer.extract.packages.parts import PackageParts
 from indexer.model import Document
 
@@ -17,13 +17,20 @@ _FIRST, _PLACE = b"mimetype", 30
 _TYPES: Mapping[bytes, Format] = {
     b"application/epub+zip": "epub",
     b"application/vnd.oasis.opendocument.text": "odt",
+    b"application/vnd.oasis.opendocument.presentation": "odp",
+    b"application/vnd.oasis.opendocument.spreadsheet": "ods",
 }
-_NAMES: Mapping[str, Format] = {"word/document.xml": "docx", "META-INF/container.xml": "epub"}
+_NAMES: Mapping[str, Format] = {
+    "word/document.xml": "docx",
+    "ppt/presentation.xml": "pptx",
+    "xl/workbook.xml": "xlsx",
+    "META-INF/container.xml": "epub",
+}
 
 _EXTRACTORS: Mapping[Format, Callable[[PackageParts, Content, str], Document]] = {
     "epub": extract_epub,
     "docx": extract_docx,
-    "odt": extract_odt,
+    **dict.fromkeys(("odt", "odp", "ods"), extract_open_document),
 }
 
 

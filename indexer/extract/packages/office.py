@@ -1,4 +1,4 @@
-"""DOCX (ECMA-376) and ODT (OpenDocument 1.3): the words of the body, its tables and notes, without page boilerplate.
+"""DOCX (ECMA-376) and OpenDocument (1.3): the words of the body, its tables and notes, without page boilerplate.
 
 Left out are headers and footers, what was deleted in tracked changes, comments, field codes, and generated tables of
 contents.
@@ -65,8 +65,8 @@ def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Docu
     return _extracted("DOCX", extractor, " ".join(found), _title(parts, "docProps/core.xml", extractor))
 
 
-def extract_odt(parts: PackageParts, _content: Content, extractor: str) -> Document:
-    """The document of an ODT file. ExtractionError "encrypted" for one with a password."""
+def extract_open_document(parts: PackageParts, _content: Content, extractor: str) -> Document:
+    """The document of an ODT, ODP or ODS file. ExtractionError "encrypted" for one with a password."""
     if "META-INF/manifest.xml" in parts and b"encryption-data" in parts.read("META-INF/manifest.xml"):
         raise ExtractionError("encrypted", "the document has a password")
     words = _OfficeText(
@@ -74,7 +74,7 @@ def extract_odt(parts: PackageParts, _content: Content, extractor: str) -> Docum
         "tracked-changes annotation note-citation table-of-content illustration-index table-index",
     )  # fmt: skip
     text = _words(parts.read("content.xml"), extractor, words)
-    return _extracted("ODT", extractor, text, _title(parts, "meta.xml", extractor))
+    return _extracted("OpenDocument", extractor, text, _title(parts, "meta.xml", extractor))
 
 
 def _title(parts: PackageParts, name: str, extractor: str) -> str:

@@ -1,0 +1,96 @@
+"""Formats that a library reads, where it is installed: RTF, the documents of Microsoft Office, and mails of Outlook."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import MICROSOFT_MAGIC, Format
+from indexer.extract.text import cleaned
+from indexer.model import Document
+
+_RTF = MICROSOFT_MAGIC[0]
+# The streams that tell the documents in compound files apart (MS-DOC 2.1, MS-XLS 2.1, MS-PPT 2.1, MS-OXMSG 2.2).
+_STREAMS: Mapping[str, Format] = {
+    "WordDocument": "doc",
+    "Workbook": "xls",
+    "WORKBOOK": "xls",
+    "Book": "xls",
+    "PowerPoint Document": "ppt",
+    "__properties_version1.0": "msg",
+}
+_ENCRYPTED = ("EncryptedPackage", "EncryptionInfo")
+_TYPES: Mapping[Format, str] = {
+    "rtf": "application/rtf",
+    "doc": "application/msword",
+    "ppt": "application/vnd.ms-powerpoint",
+    "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "xls": "application/vnd.ms-excel",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "msg": "application/vnd.ms-outlook",
+}
+
+
+def kind_of_microsoft(data: bytes) -> Format | None:
+    """The one of these documents that bytes with their magic are; None for another one.
+
+    ExtractionError "encrypted" for a document with a password.
+    """
+    if data.startswith(_RTF):
+        return "rtf"
+    if all(_stream(name) in data for name in _ENCRYPTED):
+        raise ExtractionError("encrypted", "the document has a password")
+    # A mail, or a document with others in it, has their streams too: what stands first is the file's own.
+    places = {data.find(_stream(name)): kind for name, kind in _STREAMS.items()}
+    found = {place: kind for place, kind in places.items() if place >= 0}
+    return "msg" if "msg" in found.values() else found[min(found)] if found else None
+
+
+def extract_microsoft(kind: Format, data: bytes) -> Document:
+    """The document in such a file.
+
+    ExtractionError "unsupported" where the library is not installed, "encrypted", or "malformed".
+    """
+    library, asked = _library(kind)
+    try:
+        found = library.extract_bytes_sync(data, _TYPES[kind], asked)
+    except BaseException as error:
+        # A panic of the library is no Exception; what else is none is not for here.
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
+        if "password" in str(error):
+            raise ExtractionError("encrypted", "the document has a password") from None
+        raise ExtractionError("malformed", cleaned(str(error))) from None
+    metadata = found.metadata
+    title, text = metadata.get("title") or metadata.get("subject") or "", found.content
+    if kind == "msg":
+        # The library writes the header before the body, a blank line between.
+        title, text = metadata.get("subject") or "", text.partition("\n\n")[2]
+    return Document(cleaned(text), cleaned(title), extractor=f"kreuzberg {library.__version__} ({kind.upper()})")
+
+
+def _stream(name: str) -> bytes:
+    return name.encode("utf-16-le") + b"\0\0"
+
+
+@functools.cache
+def _importable() -> tuple[Any, Any]:
+    library = importlib.import_module("kreuzberg")
+    # Pictures are not read for words, and nothing is written anywhere.
+    asked = library.ExtractionConfig(
+        use_cache=False, enable_quality_processing=False, disable_ocr=True, output_format="plain"
+    )
+    return library, asked
+
+
+def _library(kind: Format) -> tuple[Any, Any]:
+    try:
+        return _importable()
+    except ModuleNotFoundError:
+        raise ExtractionError(
+            "unsupported",
+            f"{kind.upper()} is read by kreuzberg, which is not installed: pip install 'neardup[formats]'",
+        ) from None
