@@ -16,9 +16,8 @@ from indexer.text.counts import counted
 T = TypeVar("T")
 
 MAX_RESOURCE_BYTES = 64 << 20
-# Of a question's keys that are all common, about this many are counted to find the rarest.
-_COUNTED = 100
-
+COUNTED = 100
+"""Of a question's keys that are all common, about this many are counted to find the rarest."""
 
 BOUND = 10_000
 """Of keys that are all common, the rarest are asked for, and about this many documents that hold them compared."""
@@ -28,9 +27,9 @@ BOUND = 10_000
 class Probe:
     """One finder's request to a store: documents that share one of these packed keys in at least `agreeing` tables.
 
-    Keys that more than `common` documents hold (0: however many) may be set aside where there are others, as a file
-    does; equal documents may count as one. Where all keys are common, about BOUND documents that hold the rarest of
-    them are found, if there are as many, and maybe not all.
+    Keys that more than `common` documents hold (0: however many) may be set aside where there are others and as many
+    documents are found; equal documents may count as one. Where all keys are common, about BOUND documents that hold
+    the rarest of them are found, if there are as many, and maybe not all.
     """
 
     scheme: str
@@ -188,7 +187,7 @@ class RareKeys:
             if rare:
                 whole.append(replace(probe, keys=rare))
             else:
-                some = replace(probe, keys=probe.keys[:: len(probe.keys) // _COUNTED + 1])
+                some = replace(probe, keys=probe.keys[:: len(probe.keys) // COUNTED + 1])
                 bounded.append(replace(some, keys=_fewest(some.keys, held(some, BOUND))))
         return cls(whole, bounded, set_aside)
 

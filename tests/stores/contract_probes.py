@@ -15,7 +15,7 @@ from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
 from indexer.schemes.keys.simhash64 import probes as keys_near
 from indexer.stores import Store
-from indexer.stores.sketches import Check, Found, Probe
+from indexer.stores.sketches import BOUND, Check, Found, Probe
 from tests.stores.made import INFO, put, record
 
 # One key in each table, few enough for chance meetings; and any number of keys, up to all 63 bits.
@@ -248,6 +248,43 @@ class ProbeContract:
         questions = [asked[:1], asked, [Probe(BANDS.name, BANDED[2].keys, 4)]]
         many = [len(read(some, ())) for some in store.probe_many(questions)]
         assert many == [MANY // 7, MANY - 1, 0]
+        # Of what all documents say so many are compared, if no more than one stands for all equal ones.
+        bounded = [Probe(BANDS.name, BANDED[1].keys, common=1000)]
+        answers = list(store.probe(bounded, [BANDS.name]))
+        there = len(read(answers, [BANDS.name]))
+        assert there == (BOUND if answers[0].set_aside else MANY - 1)
+        assert not any(found.set_aside for found in answers[1:])
+
+    def test_common_keys_do_not_hide_rare_ones(self, store: Store) -> None:
+        store.add_scheme(LOOSE)
+        # Key 0 is in every document, key 2 in every third, 4 in two, and one more of its own in each.
+        held = {
+            f"{number:02d}": _loose([0, *[2] * (number % 3 == 0), *[4] * (number in (7, 8)), 100 + number])
+            for number in range(30)
+        }
+        put(store, *[record(name, spread(int(name)), sketches={LOOSE.name: made}) for name, made in held.items()])
+        every, third, two, one, gone = (_loose([number]).keys for number in (0, 2, 4, 105, 99))
+        for keys, common, expected, set_aside in (
+            ([*every, *third, *two], 0, [*held], 0),
+            ([*every, *third, *two], 30, [*held], 0),
+            ([*every, *third, *two], 10, [name for name in held if name in ("07", "08") or int(name) % 3 == 0], 1),
+            ([*every, *third, *two], 5, ["07", "08"], 2),
+            ([*every, *one], 10, ["05"], 1),
+            ([*gone, *every], 10, [], 1),
+            # Of common ones only the rarest are asked for, as far as the bound goes.
+            ([*every], 10, [*held], 1),
+            ([*every, *third], 5, [*held], 2),
+        ):
+            probe = Probe(LOOSE.name, keys, common=common)
+            [many, none] = (list(some) for some in store.probe_many([[probe], [Probe(LOOSE.name, gone)]], [LOOSE.name]))
+            for answers in (list(store.probe([probe], [LOOSE.name])), many):
+                assert sorted(ref.id for ref in read(answers, [LOOSE.name])) == expected, (keys, common)
+                assert [found.set_aside for found in answers] == [set_aside], (keys, common)
+            assert [(list(found.refs), found.set_aside) for found in none] == [([], 0)]
+        # Each finder of a rule sets its own aside.
+        both = [Probe(LOOSE.name, [*every, *two], common=5), Probe(SIMHASH_DOC, simhash_keys(spread(3)))]
+        [found] = store.probe(both)
+        assert ({ref.id for ref in found.refs}, found.set_aside) == ({"03", "07", "08"}, 1)
 
     def test_a_document_comes_once_however_many_probes_it_satisfies(self, store: Store) -> None:
         store.add_scheme(LOOSE)

@@ -97,11 +97,12 @@ class Bodies:
         self.schemes = {scheme.name: scheme for scheme in info.schemes}
         self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
         self.key_fields = {name: KeyFields.of(scheme) for name, scheme in self.schemes.items()}
-        # The schemes whose payloads one of the indices has in `_source` only.
+        # The schemes whose payloads one of the indices has in `_source` only, be it as keys.
         self._sourced = {
             name
             for name in self.schemes
-            if not all(has_doc_values(inside.get(name, {}).get("properties", {})) for inside in fields)
+            if self.key_fields[name].holder
+            or not all(has_doc_values(inside.get(name, {}).get("properties", {})) for inside in fields)
         }
 
     # Documents
@@ -200,15 +201,23 @@ class Bodies:
 
     def in_source(self, schemes: Iterable[str]) -> list[str]:
         """The fields of payloads that a search gets from `_source`; placed() puts them beside the others."""
-        return [self.payload(name) for name in schemes if name in self._sourced]
+        sourced = [name for name in schemes if name in self._sourced]
+        return [self.payload(name) for name in sourced] + [
+            f"{ROOT}.{name}.{field}"
+            for name in sourced
+            if (keys := self.key_fields[name]).holder
+            for field in keys.names()
+        ]
 
     def placed(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
-        """These hits with what `_source` has of payloads among the values of their fields."""
+        """These hits with what `_source` has of payloads, as bytes, among the values of their fields."""
         sourced = [(name, self.payload(name)) for name in schemes if name in self._sourced]
         for hit in hits if sourced else ():
             own = own if isinstance(own := hit["_source"].get(ROOT), Mapping) else {}
             values = hit.setdefault("fields", {})
-            values |= {path: [text] for name, path in sourced if (text := (own.get(name) or {}).get(PAYLOAD))}
+            for name, path in sourced:
+                if payload := self.key_fields[name].payload(own.get(name) or {}):
+                    values[path] = [payload]
         return hits
 
     def sketched(self, scheme: str) -> dict[str, Any]:

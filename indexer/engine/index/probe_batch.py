@@ -73,9 +73,12 @@ class ProbeBatch:
                 return True
         return False
 
-    def _keys(self, scheme: str, fields: Mapping[str, Any]) -> tuple[int, ...]:
+    def _keys(self, scheme: str, fields: Mapping[str, Any]) -> Sequence[int]:
         bodies = self._bodies
-        return bodies.layout.packed(fields) if scheme == SIMHASH_DOC else bodies.key_fields[scheme].read(fields)
+        if scheme == SIMHASH_DOC:
+            return bodies.layout.packed(fields)
+        keys: list[int] = bodies.key_fields[scheme].read(fields).tolist()
+        return keys
 
     def _layout(self, scheme: str) -> KeyLayout:
         return self._bodies.layout if scheme == SIMHASH_DOC else self._bodies.key_fields[scheme].layout

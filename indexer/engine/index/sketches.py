@@ -1,7 +1,8 @@
 """The fields of a secondary scheme in a document of a search engine: `sketch`, `features`, and `key_terms`.
 
 The last is a text of the packed keys, each in digits of base64, and every one of them is a term. A scheme of a few
-tables has a field for each table: `t00`, `t01` and so on.
+tables has a field for each table: `t00`, `t01` and so on. Where the payload is nothing but the keys, as that of
+passages, these stand for it, and `sketch` is left out.
 """
 
 from __future__ import annotations
@@ -12,9 +13,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
 from indexer.errors import UsageError
 from indexer.model import Sketch
+from indexer.model.ragged import Ragged
+from indexer.schemes.base import Scheme
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
+from indexer.schemes.registry import known_class
 
 PAYLOAD, FEATURES, KEYS = "sketch", "features", "key_terms"
 # The engines take five entries of 50 characters as metadata of a field; the first has the layout too.
@@ -25,19 +32,28 @@ _KEY = {"type": "keyword", "doc_values": False, "norms": False, "index_options":
 _KEYS = {"type": "text", "analyzer": "whitespace", "norms": False, "index_options": "docs"}
 _OWN = re.compile(r"sketch|features|key_terms|t\d{2,}")
 _FEW_TABLES = frozenset({"supershingles"})
+_DIGITS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", dtype=np.uint8)
+_NUMBERS = np.zeros(256, dtype=np.int64)
+_NUMBERS[_DIGITS] = np.arange(64)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFields:
-    """The fields of a scheme's keys: one for all of them, or `separate` ones, one for each table."""
+    """The fields of a scheme's keys: one for all of them, or `separate` ones, one for each table.
+
+    `holder` is the scheme whose payloads are made of the keys, None where they hold more.
+    """
 
     layout: KeyLayout
     separate: bool
+    holder: type[Scheme] | None = None
 
     @classmethod
     def of(cls, scheme: SchemeInfo) -> Self:
         """The key fields of a scheme."""
-        return cls(scheme.layout, scheme.name in _FEW_TABLES)
+        made = known_class(scheme.name)
+        holds = made is not None and made.payloads_of(Ragged.of_integers([[]])) is not None
+        return cls(scheme.layout, scheme.name in _FEW_TABLES, made if holds else None)
 
     def names(self) -> list[str]:
         """The names of the fields."""
@@ -51,33 +67,52 @@ class KeyFields:
     def written(self, keys: Iterable[int]) -> dict[str, Any]:
         """The fields of a document with these packed keys."""
         if not self.separate:
-            return {KEYS: " ".join(self._digits(key) for key in dict.fromkeys(keys))}
+            return {KEYS: self._digits(keys)}
         terms = self.layout.terms(dict.fromkeys(keys))
         return {field: listed[0] if len(listed) == 1 else listed for field, listed in terms.items()}
 
-    def read(self, fields: Mapping[str, Any]) -> tuple[int, ...]:
+    def read(self, fields: Mapping[str, Any]) -> npt.NDArray[np.int64]:
         """The packed keys of a document's fields."""
-        if not self.separate:
-            return tuple(self._number(digits) for digits in (fields.get(KEYS) or "").split())
-        return self.layout.packed(fields)
+        if self.separate:
+            return np.array(self.layout.packed(fields), dtype=np.int64)
+        width = self._width()
+        if not (digits := fields.get(KEYS)):
+            return np.zeros(0, dtype=np.int64)
+        rows = np.frombuffer(f"{digits} ".encode("ascii", "replace"), dtype=np.uint8).reshape(-1, width + 1)
+        return _NUMBERS[rows[:, :width]] @ (np.int64(1) << np.arange(6 * width - 6, -1, -6))
 
     def asked(self, keys: Iterable[int]) -> list[tuple[str, list[str]]]:
         """Field and terms of each table that is asked for."""
         wanted = dict.fromkeys(keys)
         if self.separate:
             return list(self.layout.terms(wanted).items())
-        tables: dict[int, list[str]] = {}
+        tables: dict[int, list[int]] = {}
         for key in wanted:
-            tables.setdefault(self.layout.unpack(key)[0], []).append(self._digits(key))
-        return [(KEYS, terms) for terms in tables.values()]
+            tables.setdefault(key >> self.layout.bits, []).append(key)
+        return [(KEYS, self._digits(some).split()) for some in tables.values()]
 
-    def _digits(self, key: int) -> str:
-        """A packed key in as many digits of base64 as the last one takes."""
-        width = self._width()
-        return base64.urlsafe_b64encode(key.to_bytes(-(-width // 4) * 3, "big"))[-width:].decode("ascii")
+    def payload(self, fields: Mapping[str, Any]) -> bytes:
+        """The payload that a document's fields have, or that its keys stand for; empty for none."""
+        if written := fields.get(PAYLOAD):
+            return unpacked_payload(written)
+        return self._held(self.read(fields))
 
-    def _number(self, digits: str) -> int:
-        return int.from_bytes(base64.urlsafe_b64decode(digits.rjust(-(-len(digits) // 4) * 4, "A")), "big")
+    def holds(self, sketch: Sketch) -> bool:
+        """True if a sketch's payload is made of its keys."""
+        return self._held(np.array(sketch.keys, dtype=np.int64)) == sketch.payload
+
+    def _held(self, keys: npt.NDArray[np.int64]) -> bytes:
+        """The payload that is made of these keys; empty where they hold none."""
+        made = self.holder.payloads_of(Ragged.of_matrix(keys.reshape(1, -1))) if self.holder else None
+        return made.bytes_of(0) if made else b""
+
+    def _digits(self, keys: Iterable[int]) -> str:
+        """Packed keys, each once, in as many digits of base64 as the last one takes."""
+        numbers, width = np.array(list(dict.fromkeys(keys)), dtype=np.int64), self._width()
+        rows = np.full((numbers.size, width + 1), ord(" "), dtype=np.uint8)
+        for place in range(width):
+            rows[:, place] = _DIGITS[numbers >> 6 * (width - 1 - place) & 63]
+        return rows.tobytes()[:-1].decode("ascii")
 
     def _width(self) -> int:
         return -(-(self.layout.end - 1).bit_length() // 6)
@@ -86,15 +121,17 @@ class KeyFields:
 def sketch_properties(scheme: SchemeInfo, *, doc_values: bool = True) -> dict[str, Any]:
     """The mapping of a scheme's fields: the payload is read from doc values, the keys are only searched.
 
-    In an index of neardup's own `_source` is short, and payloads are read from there: without `doc_values`.
+    In an index of neardup's own `_source` is short, and payloads are read from there: without `doc_values`. What the
+    keys stand for is read from there anywhere.
 
     What the scheme is stands there too, and not in the mapping's `_meta`, which can only be written as a whole: of two
     processes that add a scheme at once, one would undo the other. UsageError for an id that is too long for that.
     """
+    keys = KeyFields.of(scheme)
     fields: dict[str, Any] = {
         FEATURES: dict(_FEATURES),
-        PAYLOAD: {"type": "binary", "doc_values": doc_values},
-        **KeyFields.of(scheme).mapped(),
+        PAYLOAD: {"type": "binary", "doc_values": doc_values and keys.holder is None},
+        **keys.mapped(),
     }
     most = _META_TEXT * _META_TEXTS * len(fields)
     if len(scheme.id) > most:
@@ -141,7 +178,7 @@ def has_doc_values(fields: Mapping[str, Any]) -> bool:
 def sketch_fields(sketch: Sketch, keys: KeyFields) -> dict[str, Any]:
     """The fields under a scheme's name in a document."""
     fields: dict[str, Any] = {FEATURES: sketch.features}
-    if sketch.payload:
+    if sketch.payload and not keys.holds(sketch):
         fields[PAYLOAD] = base64.b64encode(sketch.payload).decode("ascii")
     return fields | (keys.written(sketch.keys) if sketch.keys else {})
 
@@ -156,8 +193,7 @@ def sketch_of(scheme: SchemeInfo, fields: Mapping[str, Any], keys: KeyFields) ->
     features = fields.get(FEATURES)
     if features is None:
         return None
-    payload = fields.get(PAYLOAD)
-    return Sketch(scheme.id, unpacked_payload(payload) if payload else b"", keys.read(fields), features)
+    return Sketch(scheme.id, keys.payload(fields), tuple(keys.read(fields).tolist()), features)
 
 
 def unpacked_payload(text: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,15 @@ from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
-from indexer.stores.sketches import Check, Found, LazyRecords, Probe, require_schemes
+from indexer.stores.sketches import BOUND, COUNTED, Check, Found, LazyRecords, Probe, Rarest, require_schemes
 
 # This many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
 FEW = 200
 # Payloads, and keys even more, are larger than values.
 _PAYLOADS_PAGE = 5000
 _KEYS_PAGE = 2000
+# A book of a million words has 440,000 bytes of keys.
+_LONG_PAGE = 500
 _QUESTIONS = 50
 # The most documents that one search for so many questions may find.
 _TOGETHER = 2000
@@ -34,6 +37,24 @@ _TOGETHER = 2000
 _COUNTED_SECONDS = 10.0
 # The engines' own limit for the terms of one clause.
 _TERMS = 65_536
+# Of a question's keys so many are counted together first, and so many searches count in one request.
+_KEYS_TOGETHER, _COUNTS = 16, 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The search for some probes: its query, the schemes whose payloads it reads, and what narrows it."""
+
+    probes: Sequence[Probe]
+    schemes: tuple[str, ...]
+    query: dict[str, Any]
+    narrowing: Sequence[Mapping[str, Any] | None]
+    include_short: bool
+
+    @property
+    def common(self) -> int:
+        """The number of documents from which on a key of theirs may be common; 0 where none ever is."""
+        return min((probe.common for probe in self.probes if probe.common), default=0)
 
 
 class ProbePart(StorePart):
@@ -54,10 +75,10 @@ class ProbePart(StorePart):
         include_short: bool = False,
     ) -> Iterator[Found]:
         """See Store.probe."""
-        names, query = self._asked(probes, schemes, include_short, check)
-        concerned = [*names, *(one.scheme for one in probes)]
+        asked = self._asked(probes, schemes, include_short, check)
+        concerned = [*schemes, *(one.scheme for one in probes)]
         try:
-            answers, lacking = self._search([self._body(query, names)] if query else [], concerned)
+            answers, lacking = self._search([self._body(asked)] if asked else [], concerned)
         except AnswerError as error:
             if check is not None and ("painless" in error.reason or "script" in error.reason):
                 context = self.context
@@ -66,10 +87,10 @@ class ProbePart(StorePart):
                     f"not run Painless scripts ({error.reason}); leave out --verify-in-engine, the answer is the same"
                 ) from error
             raise
-        if query is None:
-            yield self._found([], names, lacking)
+        if asked is None:
+            yield self._found([], tuple(dict.fromkeys(schemes)), lacking)
         else:
-            yield from self._answered(answers[0], query, names, lacking)
+            yield from self._answered(answers[0], asked, lacking)
 
     def probe_many(
         self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
@@ -98,14 +119,16 @@ class ProbePart(StorePart):
             return None
         bodies = []
         if one.terms:
-            body = self._body(both(either(one.query()), context.narrowing, include_short=include_short), names)
+            query = both(either(one.query()), context.narrowing, include_short=include_short)
+            body = {"query": query, **context.bodies.record_fields(names)}
             size = {"size": _TOGETHER, "track_total_hits": _TOGETHER + 1}
             bodies = [{**body, **one.asking(names), **size}]
         answers, lacking = self._search(bodies, concerned)
         hits: list[list[Hit]] = [[] for _ in questions]
         if answers:
             require_whole(answers[0], context.shown)
-            if answers[0]["hits"]["total"]["value"] > _TOGETHER:
+            common = [probe.common for probes in questions for probe in probes if probe.common]
+            if answers[0]["hits"]["total"]["value"] > min([_TOGETHER, *common]):
                 return None
             for hit in self._own(answers[0]["hits"]["hits"], context.bodies.schemes):
                 satisfied = one.answered(hit)
@@ -127,15 +150,15 @@ class ProbePart(StorePart):
     ) -> Iterator[Iterable[Found]]:
         """The documents found by a search for each of these questions, all of them in one request."""
         asked = [self._asked(probes, schemes, include_short) for probes in questions]
-        bodies = [self._body(query, names) for names, query in asked if query is not None]
+        bodies = [self._body(one) for one in asked if one]
         results, lacking = self._search(bodies, concerned)
         answers = iter(results)
-        for probes, (names, query) in zip(questions, asked, strict=True):
-            lacking_here = {name: lacking[name] for name in (*names, *(probe.scheme for probe in probes))}
-            if query is None:
-                yield [self._found([], names, lacking_here)]
+        for probes, one in zip(questions, asked, strict=True):
+            lacking_here = {name: lacking[name] for name in (*schemes, *(probe.scheme for probe in probes))}
+            if one is None:
+                yield [self._found([], schemes, lacking_here)]
             else:
-                yield self._answered(next(answers), query, names, lacking_here)
+                yield self._answered(next(answers), one, lacking_here)
 
     def _search(
         self, bodies: Sequence[Mapping[str, Any]], schemes: Sequence[str]
@@ -161,16 +184,22 @@ class ProbePart(StorePart):
 
     def _asked(
         self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None = None
-    ) -> tuple[tuple[str, ...], dict[str, Any] | None]:
-        """The names of schemes, each once, and the query; None where nothing can be found."""
+    ) -> _Asked | None:
+        """The search for what satisfies one of these probes; None where nothing can."""
         self._ready((*schemes, *(probe.scheme for probe in probes)))
-        clauses = [clause for probe in probes if (clause := self._having(probe))]
-        names = tuple(dict.fromkeys(schemes))
-        if not clauses:
-            return names, None
         context = self.context
         near = context.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
-        return names, both(either(clauses), context.narrowing, near, include_short=include_short)
+        narrowing = (context.narrowing, near)
+        query = self._query(probes, narrowing, include_short=include_short)
+        if query is None:
+            return None
+        return _Asked(probes, tuple(dict.fromkeys(schemes)), query, narrowing, include_short)
+
+    def _query(
+        self, probes: Sequence[Probe], narrowing: Sequence[Mapping[str, Any] | None], *, include_short: bool
+    ) -> dict[str, Any] | None:
+        clauses = [clause for probe in probes if (clause := self._having(probe))]
+        return both(either(clauses), *narrowing, include_short=include_short) if clauses else None
 
     def _ready(self, schemes: Iterable[str]) -> None:
         context = self.context
@@ -194,34 +223,96 @@ class ProbePart(StorePart):
             tables = self.context.bodies.key_fields[scheme].asked(wanted)
         return [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
 
-    def _body(self, query: Mapping[str, Any], schemes: Sequence[str]) -> dict[str, Any]:
+    def _body(self, asked: _Asked) -> dict[str, Any]:
         """The search for the first few of a query, as whole records with payloads."""
-        size = {"size": FEW, "track_total_hits": FEW + 1}
-        return {"query": query, **size, **self.context.bodies.record_fields(schemes)}
+        size = {"size": FEW, "track_total_hits": max(FEW, asked.common) + 1}
+        return {"query": asked.query, **size, **self.context.bodies.record_fields(asked.schemes)}
 
-    def _answered(
-        self, answer: Mapping[str, Any], query: Mapping[str, Any], schemes: Sequence[str], lacking: Mapping[str, int]
-    ) -> Iterator[Found]:
+    def _answered(self, answer: Mapping[str, Any], asked: _Asked, lacking: Mapping[str, int]) -> Iterator[Found]:
         """The documents that a first answer holds, and the rest if those are not all."""
         require_whole(answer, self.context.shown)
-        if answer["hits"]["total"]["value"] <= FEW:
-            yield self._found(self._own(answer["hits"]["hits"], schemes), schemes, lacking)
+        total = answer["hits"]["total"]["value"]
+        # A key that very many hold finds as many, so that only then its documents have to be counted.
+        rarest = Rarest.of(asked.probes, self._held) if 0 < asked.common < total else Rarest(asked.probes, (), 0)
+        if not rarest.set_aside:
+            yield from self._read(answer, asked, lacking)
             return
-        lacking_left: Mapping[str, int] | None = lacking
-        bodies = self.context.bodies
-        body = {"query": query, "_source": bodies.in_source(schemes) or False}
-        body["docvalue_fields"] = bodies.in_doc_values(schemes)
-        for page in self.lookup.pages(body, self._page(schemes)):
-            hits = bodies.placed(page, schemes)
-            yield Found(list(map(self.context.ref, hits)), self._payloads(hits, schemes), lacking=lacking_left)
-            lacking_left = None
+        query = self._query(rarest.whole, asked.narrowing, include_short=asked.include_short)
+        if query and not rarest.bounded:
+            fewer = replace(asked, probes=rarest.whole, query=query)
+            answer = self.context.client.search(self.context.path, self._body(fewer))
+            require_whole(answer, self.context.shown)
+            yield from self._read(answer, fewer, lacking, rarest.set_aside)
+            return
+        bounded = self._query(rarest.bounded, asked.narrowing, include_short=asked.include_short)
+        yield from self._paged(asked, query, bounded, lacking, rarest.set_aside)
+
+    def _read(
+        self, answer: Mapping[str, Any], asked: _Asked, lacking: Mapping[str, int], set_aside: int = 0
+    ) -> Iterator[Found]:
+        """All documents of a search whose first few were answered."""
+        if answer["hits"]["total"]["value"] <= FEW:
+            yield self._found(self._own(answer["hits"]["hits"], asked.schemes), asked.schemes, lacking, set_aside)
+        else:
+            yield from self._paged(asked, asked.query, None, lacking, set_aside)
+
+    def _paged(
+        self,
+        asked: _Asked,
+        whole: dict[str, Any] | None,
+        bounded: dict[str, Any] | None,
+        lacking: Mapping[str, int],
+        set_aside: int,
+    ) -> Iterator[Found]:
+        """All documents of the first of these queries, and up to BOUND others of the second."""
+        bodies, schemes = self.context.bodies, asked.schemes
+        fields = {"_source": bodies.in_source(schemes) or False, "docvalue_fields": bodies.in_doc_values(schemes)}
+        others = bounded and {"bool": {"filter": [bounded], "must_not": [whole] if whole else []}}
+        first: Mapping[str, int] | None = lacking
+        for query, most in ((whole, None), (others, BOUND)):
+            pages = self.lookup.pages({"query": query, **fields}, self._page(schemes)) if query else iter(())
+            for page in first_of(pages, most):
+                hits = bodies.placed(page, schemes)
+                yield Found(
+                    list(map(self.context.ref, hits)),
+                    self._payloads(hits, schemes),
+                    lacking=first,
+                    set_aside=set_aside if first is not None else 0,
+                )
+                first = None
+        if first is not None:
+            yield self._found([], schemes, first, set_aside)
+
+    def _held(self, probe: Probe, most: int) -> list[int]:
+        """For each key of a probe how many documents have it, counted up to `most`.
+
+        Of many keys, those that few documents have together are given that number.
+        """
+        keys, counts = list(probe.keys), dict[int, int]()
+        if len(keys) > COUNTED:
+            for some, count in self._counted(probe.scheme, list(chunks(keys, _KEYS_TOGETHER)), most):
+                counts |= dict.fromkeys(some, count) if count < most else {}
+        for [key], count in self._counted(probe.scheme, [[key] for key in keys if key not in counts], most):
+            counts[key] = count
+        return [counts[key] for key in keys]
+
+    def _counted(self, scheme: str, groups: Sequence[list[int]], most: int) -> Iterator[tuple[list[int], int]]:
+        """Each of these groups of keys, and how many documents have one of its keys, counted up to `most`."""
+        for some in chunks(groups, _COUNTS):
+            queries = [either(list(map(_one_of, self._tables(scheme, group)))) for group in some]
+            answers = self._search_many([{"query": query, "size": 0, "track_total_hits": most} for query in queries])
+            for group, answer in zip(some, answers, strict=True):
+                require_whole(answer, self.context.shown)
+                yield group, int(answer["hits"]["total"]["value"])
 
     def _own(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
         """The hits that are neardup's: owners may have fields of their own under its name, whatever these hold."""
         own = [hit for hit in hits if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
         return self.context.bodies.placed(own, schemes)
 
-    def _found(self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int]) -> Found:
+    def _found(
+        self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int], set_aside: int = 0
+    ) -> Found:
         """A few documents, whole."""
         refs = list(map(self.context.ref, hits))
         for hit in hits:
@@ -229,11 +320,13 @@ class ProbePart(StorePart):
                 # A record comes without sketches.
                 hit["_source"][ROOT].pop(name, None)
         records = LazyRecords(hits, lambda hit: next(self.lookup.records([hit])))
-        return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking)
+        return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking, set_aside=set_aside)
 
-    @staticmethod
-    def _page(schemes: Iterable[str]) -> int:
-        return PAGE if set(schemes) <= {SIMHASH_DOC} else _PAYLOADS_PAGE
+    def _page(self, schemes: Iterable[str], *, keys: bool = False) -> int:
+        """The number of hits of a page with these payloads, and with keys."""
+        if any(name != SIMHASH_DOC and self.context.bodies.key_fields[name].holder for name in schemes):
+            return _LONG_PAGE
+        return _KEYS_PAGE if keys else PAGE if set(schemes) <= {SIMHASH_DOC} else _PAYLOADS_PAGE
 
     def _payloads(self, hits: Sequence[Hit], schemes: Iterable[str]) -> dict[str, Ragged]:
         return {name: self._rows(hits, name) for name in schemes}
@@ -242,7 +335,7 @@ class ProbePart(StorePart):
         field = self.context.bodies.payload(scheme)
         values_of_hits = [hit.get("fields", {}).get(field) for hit in hits]
         if scheme != SIMHASH_DOC:
-            return Ragged.of_bytes([unpacked_payload(value[0]) if value else b"" for value in values_of_hits])
+            return Ragged.of_bytes([_payload(value[0]) if value else b"" for value in values_of_hits])
         values = np.array([value[0] for value in values_of_hits if value], dtype=np.int64).astype(">i8").view(np.uint8)
         if values.size == 8 * len(values_of_hits):
             return Ragged.of_matrix(values.reshape(-1, 8))
@@ -261,20 +354,23 @@ class ProbePart(StorePart):
         query = both(either([*map(bodies.sketched, names)]), self.context.narrowing, include_short=include_short)
         read = [f"{ROOT}.{name}.{field}" for name in keys for field in ("t*", KEYS)] + bodies.in_source(names)
         body = {"query": query, "docvalue_fields": bodies.in_doc_values(names), "_source": read or False}
-        for page in self.lookup.pages(body, _KEYS_PAGE if keys else self._page(names)) if names else ():
+        for page in self.lookup.pages(body, self._page((*names, *keys), keys=bool(keys))) if names else ():
             hits = [
                 hit
                 for hit in bodies.placed(page, names)
                 if any(bodies.payload(name) in hit["fields"] for name in names)
             ]
-            packed = {name: Ragged.of_integers([self._keys(hit, name) for hit in hits]) for name in keys}
+            packed = {name: self._keys(hits, name) for name in keys}
             yield Found(list(map(self.context.ref, hits)), self._payloads(hits, names), packed)
 
-    def _keys(self, hit: Hit, scheme: str) -> Sequence[int]:
-        fields = (hit["_source"].get(ROOT) or {}).get(scheme) or {}
+    def _keys(self, hits: Sequence[Hit], scheme: str) -> Ragged:
+        """The packed keys of each hit."""
+        bodies = self.context.bodies
+        own = ((hit["_source"].get(ROOT) or {}).get(scheme) or {} for hit in hits)
         if scheme == SIMHASH_DOC:
-            return self.context.bodies.layout.packed(fields)
-        return self.context.bodies.key_fields[scheme].read(fields)
+            return Ragged.of_integers([bodies.layout.packed(fields) for fields in own])
+        rows = [bodies.key_fields[scheme].read(fields) for fields in own]
+        return Ragged.joined([Ragged.of_matrix(row.reshape(1, -1)) for row in rows], np.int64)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
         """See Store.lacking."""
@@ -301,6 +397,21 @@ class ProbePart(StorePart):
         for name, answer in zip(schemes, answers, strict=True):
             require_whole(answer, self.context.shown)
             self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
+
+
+def first_of(pages: Iterable[list[Hit]], most: int | None) -> Iterator[list[Hit]]:
+    """Pages of hits up to so many hits; all for None."""
+    left = most
+    for page in pages:
+        yield page if left is None else page[:left]
+        left = None if left is None else left - len(page)
+        if left is not None and left <= 0:
+            return
+
+
+def _payload(value: str | bytes) -> bytes:
+    """A payload from doc values, or the bytes that Bodies.placed() gives."""
+    return unpacked_payload(value) if isinstance(value, str) else value
 
 
 def _one_of(terms: Mapping[str, list[str]]) -> dict[str, Any]:
