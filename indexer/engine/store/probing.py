@@ -21,7 +21,7 @@ from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
-from indexer.stores.sketches import BOUND, COUNTED, Check, Found, LazyRecords, Probe, Rarest, require_schemes
+from indexer.stores.sketches import BOUND, COUNTED, Check, Found, LazyRecords, Probe, RareKeys, require_schemes
 
 # This many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
 FEW = 200
@@ -233,19 +233,19 @@ class ProbePart(StorePart):
         require_whole(answer, self.context.shown)
         total = answer["hits"]["total"]["value"]
         # A key that very many hold finds as many, so that only then its documents have to be counted.
-        rarest = Rarest.of(asked.probes, self._held) if 0 < asked.common < total else Rarest(asked.probes, (), 0)
-        if not rarest.set_aside:
+        rare = RareKeys.of(asked.probes, self._held) if 0 < asked.common < total else RareKeys(asked.probes, (), 0)
+        if not rare.set_aside:
             yield from self._read(answer, asked, lacking)
             return
-        query = self._query(rarest.whole, asked.narrowing, include_short=asked.include_short)
-        if query and not rarest.bounded:
-            fewer = replace(asked, probes=rarest.whole, query=query)
+        query = self._query(rare.whole, asked.narrowing, include_short=asked.include_short)
+        if query and not rare.bounded:
+            fewer = replace(asked, probes=rare.whole, query=query)
             answer = self.context.client.search(self.context.path, self._body(fewer))
             require_whole(answer, self.context.shown)
-            yield from self._read(answer, fewer, lacking, rarest.set_aside)
+            yield from self._read(answer, fewer, lacking, rare.set_aside)
             return
-        bounded = self._query(rarest.bounded, asked.narrowing, include_short=asked.include_short)
-        yield from self._paged(asked, query, bounded, lacking, rarest.set_aside)
+        bounded = self._query(rare.bounded, asked.narrowing, include_short=asked.include_short)
+        yield from self._paged(asked, query, bounded, lacking, rare.set_aside)
 
     def _read(
         self, answer: Mapping[str, Any], asked: _Asked, lacking: Mapping[str, int], set_aside: int = 0
