@@ -46,6 +46,7 @@ Examples:
   neardup pairs --against new.jsonl --format csv  files against the store, by their simhash
   neardup pairs --similarity 0.8 --explain
   neardup pairs --match simhash-doc@7bits+minhash@0.7
+  neardup pairs --relation --format jsonl | jq -c 'select(.relation == "form")'
 
 Every pair of stored documents that the rule calls near is listed once, in no particular order, as soon as it is found.
 n equal documents make n(n-1)/2 pairs; --collapse pairs them only with the first.
@@ -83,8 +84,16 @@ compared, and why.
 @click.option(
     "--include-short", is_flag=True, help="Also compare documents with too few words for a meaningful fingerprint."
 )
+@click.option(
+    "--relation",
+    cls=Related,
+    setting="against",
+    is_flag=True,
+    help="Say how the texts of each pair stand to each other, and what differs. They are read again, which takes much "
+    "longer than finding the pairs.",
+)
 @filter_option
-def pairs(
+def pairs(  # noqa: PLR0913, PLR0917 - they are options of the command
     store: str,
     matching: Matching,
     format: RowFormat,  # noqa: A002 - the setting's name
@@ -92,16 +101,19 @@ def pairs(
     against: str | None,
     collapse: bool,
     include_short: bool,
+    relation: bool,
     filter: str | None,  # noqa: A002
 ) -> None:
     """List all pairs of stored documents that are near-duplicates."""
     if against and collapse:
         raise UsageError("--collapse is for the pairs of one store, not for --against")
+    if against and relation:
+        raise UsageError("--relation is for the pairs of one store, not for --against")
     from indexer.library.records import Pair
 
     with opened_collection(store, filter=filter, read_only=True) as collection:
         found = collection.iter_pairs(
-            match=matching.wanted, collapse=collapse, include_short=include_short, against=against
+            match=matching.wanted, collapse=collapse, include_short=include_short, against=against, relation=relation
         )
         rule = found.rule
         if filter is None:

@@ -14,17 +14,19 @@ from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
 from indexer.cli.terminal.excerpts import show_excerpts
 from indexer.cli.terminal.output import about, answer, answer_json, fields, say
+from indexer.cli.terminal.relations import order_shown, relation_shown
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.library.options import Extraction
 from indexer.text.counts import counted, share_shown
 
 if TYPE_CHECKING:
-    from indexer.library.records import Comparison, Hashed
+    from indexer.library.comparisons import Comparison
+    from indexer.library.records import Hashed
 
 
 @click.command(
     cls=Answering,
-    answers="Comparison",
+    answers="comparisons:Comparison",
     short_help="Show what two documents share.",
     epilog="""
 \b
@@ -70,7 +72,8 @@ def compare(a: str, b: str, store: str, matching: Matching, passages: bool, extr
         [
             ("near", f"{'yes' if made.near else 'no'}, by {rule.in_words}"),
             *([("identical", "yes, but for case and white space")] if made.identical else []),
-            ("relation", f"{made.relation}: {made.evidence}" if made.evidence else made.relation),
+            ("relation", relation_shown(made)),
+            ("time", order_shown(made)),
             ("shares", _shares(made)),
             ("passages", _parts(made)),
             ("simhash", bits),

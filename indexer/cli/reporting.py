@@ -15,11 +15,12 @@ from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
 from indexer.cli.terminal.excerpts import shown_place
 from indexer.cli.terminal.output import answer, answer_json, printable, say, size
+from indexer.cli.terminal.relations import order_shown, relation_shown
 from indexer.library.options import Extraction, ReportFormat
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.text.differences import Difference
+    from indexer.library.comparisons import TextDifference
 
 _REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
 
@@ -137,7 +138,7 @@ def report(
 
 @click.command(
     cls=Answering,
-    answers="indexer.text.differences:Difference",
+    answers="comparisons:TextDifference",
     name="diff",
     short_help="Show which words differ between two documents.",
     epilog="""
@@ -193,7 +194,7 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: E
         _show(made)
 
 
-def _show(difference: Difference) -> None:
+def _show(difference: TextDifference) -> None:
     removed, added, end = ("[-", "{+", ("-]", "+}"))
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         removed, added, end = _REMOVED, _ADDED, (_PLAIN, _PLAIN)
@@ -218,6 +219,10 @@ def _show(difference: Difference) -> None:
         part, whole = ("A", "B") if difference.holder == "b" else ("B", "A")
         say(f"{part} stands in {whole}: {shown_place(difference.place)}; the rest of {whole} is not compared")
     say(f"words: {difference.same:,} the same, {difference.removed:,} removed, {difference.added:,} added")
+    if difference.relation:
+        say(f"A to B: {relation_shown(difference)}")
+    if difference.order_evidence:
+        say(order_shown(difference))
 
 
 def _show_line(words: list[str]) -> None:

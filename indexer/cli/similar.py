@@ -62,6 +62,7 @@ class Listing:
     limit: int
     include_short: bool
     passages: bool
+    relation: bool | None
     filter: str | None
     verify_in_engine: bool
 
@@ -91,6 +92,12 @@ listing_options = Group(
         not_with=["hash_"],
         is_flag=True,
         help="Read the texts of matches again, and show where passages of both stand, and what they say.",
+    ),
+    click.option(
+        "--relation/--no-relation",
+        default=None,
+        help="Say how the text stands to each near one, and what differs; texts are read again. By default for a "
+        "single document, and for texts in fields of an index or in files of at most 2 MB.",
     ),
     filter_option,
     click.option(
@@ -179,6 +186,7 @@ def similar_command(
             verify_in_engine=listing.verify_in_engine,
             explain=matching.explain,
             passages=listing.passages,
+            relation=listing.relation if listing.relation is not None else "at hand" if shown.is_sole else False,
             parts=shown.is_sole and not wanted.given and listing.at_least is None,
         )
         with shown.progress():

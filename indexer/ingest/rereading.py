@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import cast
 
 from indexer.errors import ExtractionError
@@ -12,22 +14,27 @@ from indexer.ingest.naming import container_of
 from indexer.ingest.parts_again import StoredParts
 from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
 from indexer.model import Document, Record
+from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
+from indexer.text.counts import counted
 
 # What a page of a report or a verification is worth: one document.
 _LIMITS = Limits(seconds=20.0, input_bytes=20_000_000)
 _UNREADABLE = "unreadable"
+# Where nobody asked for it, a file of few bytes may not take long either.
+_SECONDS_AT_HAND = 2.0
 
 
 class StoredTexts:
     """Reads the texts of a store's documents: files, parts of files that hold many, fields of an index.
 
-    A text is given where it is what was fingerprinted. Memory: a page of documents, and 32 bytes for each document
-    of the files that hold many.
+    A text is given where it is what was fingerprinted; with `most_bytes` files that are larger are not read. Memory: a
+    page of documents, and 32 bytes for each document of the files that hold many.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, most_bytes: int | None = None) -> None:
+        self._store, self._most = store, most_bytes
+        self._limits = _LIMITS if most_bytes is None else replace(_LIMITS, seconds=_SECONDS_AT_HAND)
         self._parts: dict[str, StoredParts | UnreadableError] = {}
 
     def of(self, record: Record) -> str:
@@ -76,6 +83,7 @@ class StoredTexts:
     def _in_file(self, container: str) -> StoredParts:
         if container not in self._parts:
             try:
+                self._require_small(path_of_printable(container))
                 self._parts[container] = StoredParts(self._store, container, _LIMITS.input_bytes)
             except UnreadableError as error:
                 self._parts[container] = error
@@ -83,6 +91,15 @@ class StoredTexts:
         if isinstance(lines, UnreadableError):
             raise lines
         return lines
+
+    def _require_small(self, path: str) -> None:
+        """Raise UnreadableError for a file that is larger than was allowed; what can't be looked at is read."""
+        try:
+            large = self._most is not None and os.path.getsize(path) > self._most
+        except (OSError, ValueError):
+            return
+        if large:
+            raise UnreadableError(_UNREADABLE, f"the file has more than {counted(self._most or 0, 'byte')}")
 
     def _document(self, record: Record, source: Input | Rejected) -> Document:
         from indexer.extract import extract
@@ -93,9 +110,11 @@ class StoredTexts:
             reason = _UNREADABLE if source.reason in (CHANGED, IN_FIELDS) else source.reason
             raise ExtractionError(reason, source.detail)
         try:
+            if source.path:
+                self._require_small(source.path)
             data = read_file(source.path, _LIMITS.input_bytes) if source.path else source.data
             options = Options(content=cast(Content, self._store.info.content), format=source.format)
-            document = extract(data, name=source.path or source.name, options=options, limits=_LIMITS)
+            document = extract(data, name=source.path or source.name, options=options, limits=self._limits)
         except UnreadableError as error:
             raise ExtractionError(error.reason, error.detail) from None
         except ExtractionError as error:

@@ -14,7 +14,7 @@ from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
 from indexer.ingest.readers import ColumnNames, reader_of
 from indexer.ingest.sources import STDIN, Input, Selection, Sources, UnreadableError, read_file
-from indexer.model import Record, Ref, name_of, own_files, parse_fingerprint
+from indexer.model import CANONICAL_URL, Record, Ref, name_of, own_files, parse_fingerprint
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
@@ -182,7 +182,9 @@ def content_of_file(path: str, limit: int) -> bytes:
 def from_file(path: str, extraction: Extraction, store: Store | None = None) -> Question:
     """The document in a file. Raises NotFoundError, ExtractionError that names the file, and UsageError for several."""
     from indexer.extract import extract
+    from indexer.ingest.outcomes import canonical_url
     from indexer.matching.question import Question
+    from indexer.versions.declared import with_declared
 
     options, limits = extraction.reading(store.info.content if store else None)  # type: ignore[arg-type]
     reader = reader_of(path) if path != STDIN and options.format is None and os.path.isfile(path) else None
@@ -197,7 +199,12 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
     except ExtractionError as error:
         raise named_error(error, path) from None
     named = printable_path(path)
-    return Question(named, document.text, title=document.title, format=document.format, pages=document.pages)
+    url = canonical_url(data) if document.format == "html" else ""
+    return Question(
+        named, document.text, title=document.title, format=document.format, pages=document.pages,
+        source="" if path == STDIN else printable_path(os.path.abspath(path)),
+        metadata=with_declared({CANONICAL_URL: url} if url else {}, document.declared),
+    )  # fmt: skip
 
 
 def named_error(error: ExtractionError, name: str) -> ExtractionError:

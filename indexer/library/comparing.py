@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.sources import STDIN
 from indexer.library import asking
-from indexer.library.forms import hash_members, query_of, relation_members
+from indexer.library.comparisons import Comparison, TextDifference
+from indexer.library.forms import hash_members, order_members, query_of, relation_members
 from indexer.library.options import Extraction
-from indexer.library.records import Comparison, Hashed
+from indexer.library.records import Hashed
 from indexer.library.rules import AnyRule, rule_of
 
 if TYPE_CHECKING:
     from indexer.matching.question import Question
     from indexer.matching.rule import MatchRule
     from indexer.stores.base import Store
-    from indexer.text.differences import Difference
     from indexer.text.excerpts import Readable
+    from indexer.versions.signs import Signs
 
 
 def compare(
@@ -38,6 +38,7 @@ def compared_questions(one: Question, other: Question, rule: MatchRule, store: S
     from indexer.matching.comparing import compare as compared
     from indexer.matching.excerpts import Excerpts
     from indexer.matching.lookups import part_label
+    from indexer.versions.order import compared as in_order
 
     made = compared(rule, one, other, store)
     shared = Excerpts(store, of_letters=rule.of_letters).between(one, other)
@@ -51,6 +52,7 @@ def compared_questions(one: Question, other: Question, rule: MatchRule, store: S
         passages_total=len(shared.common.passages) if shared else None,
         passages=shared.excerpts if shared else (),
         **relation_members(shared.relation if shared and made.near else None),
+        **order_members(in_order(one.signs, other.signs) if made.near else None),
         a=query_of(one),
         b=query_of(other),
     )  # fmt: skip
@@ -70,31 +72,39 @@ def diff(
     max_words: int = 100_000,
     extraction: Extraction | None = None,
     store: Store | None = None,
-) -> Difference:
+) -> TextDifference:
     """The words that differ between two documents, as for `compare`; see `Collection.diff`."""
+    from indexer.matching.relating import relation_of
     from indexer.text.differences import shortened
     from indexer.text.part_places import part_difference
+    from indexer.versions.order import compared as in_order
 
     if a == b == STDIN:
         raise UsageError("only one of A and B can be standard input")
-    left, right = (_text(name, extraction or Extraction(), store) for name in (a, b))
+    (left, signs), (right, others) = (_text(name, extraction or Extraction(), store) for name in (a, b))
     made = part_difference(left, right, limit=max_words)
-    return replace(made, pieces=tuple(shortened(made.pieces, context)))
+    pieces = tuple(shortened(made.pieces, context))
+    relation = relation_of(left.aligned.text, right.aligned.text)
+    return TextDifference(
+        pieces, made.same, made.removed, made.added, made.limit, made.cut, made.holder, made.place,
+        **relation_members(relation), **order_members(in_order(signs, others)),
+    )  # fmt: skip
 
 
-def _text(name: str, extraction: Extraction, store: Store | None) -> Readable:
-    """The text of a file or of a stored document, with the pages of a PDF."""
+def _text(name: str, extraction: Extraction, store: Store | None) -> tuple[Readable, Signs]:
+    """The text of a file or of a stored document, with the pages of a PDF, and its signs of time."""
     from indexer.ingest.rereading import StoredTexts
     from indexer.text.excerpts import Readable
     from indexer.text.passages import Alignable
+    from indexer.versions.signs import signs_of
 
     if store is None or not asking.is_id(name):
         question = asking.from_file(name, extraction, store)
-        return Readable(Alignable(str(question.text)), question.pages)
-    [(_, document)] = StoredTexts(store).documents([asking.meant(store, name)])
+        return Readable(Alignable(str(question.text)), question.pages), question.signs
+    [(record, document)] = StoredTexts(store).documents([asking.meant(store, name)])
     if isinstance(document, ExtractionError):
         raise asking.named_error(document, name)
-    return Readable(Alignable(document.text), document.pages)
+    return Readable(Alignable(document.text), document.pages), signs_of(record)
 
 
 def hash_file(name: str, *, scheme: str | None = None, extraction: Extraction | None = None) -> Hashed:

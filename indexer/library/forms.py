@@ -24,9 +24,11 @@ from indexer.relations.relation import Relation
 if TYPE_CHECKING:
     from indexer.matching.asking import Answered, Unanswered
     from indexer.matching.lookups import NearDocument
-    from indexer.matching.pairing import NearPair
     from indexer.matching.question import Question
+    from indexer.matching.relating import RelatedPair
     from indexer.matching.rule import MatchRule
+    from indexer.versions.order import Order
+    from indexer.versions.signs import Signs
 
 
 def hash_members(fingerprint: Fingerprint | None) -> dict[str, Any]:
@@ -82,12 +84,17 @@ def described(record: Record, annotations: Mapping[str, Any]) -> Described:
     )  # fmt: skip
 
 
-def relation_members(relation: Relation | None) -> dict[str, Any]:
-    """The members of a result that tell how two texts stand to each other; empty ones where that is unknown."""
-    if relation is None:
-        return {"relation": "", "evidence": "", "facts": ()}
-    facts = tuple(Fact(*fact) for fact in relation.facts)
-    return {"relation": relation.word, "evidence": relation.evidence, "facts": facts}
+def relation_members(relation: Relation | str | None) -> dict[str, Any]:
+    """The members of a result that tell how two texts stand to each other; a text says why that is unknown."""
+    if isinstance(relation, Relation):
+        facts = tuple(Fact(*fact) for fact in relation.facts)
+        return {"relation": relation.word, "evidence": relation.evidence, "facts": facts}
+    return {"relation": "", "evidence": f"not compared: {relation}" if relation else "", "facts": ()}
+
+
+def order_members(order: Order | None) -> dict[str, Any]:
+    """The members of a result that tell how two documents stand in time; empty ones where that was not looked for."""
+    return {"order": order.word if order else "", "order_evidence": order.evidence if order else ""}
 
 
 def query_of(question: Question) -> Query:
@@ -95,21 +102,33 @@ def query_of(question: Question) -> Query:
     return Query(question.name, question.title, **hash_members(question.simhash))
 
 
-def match_of(match: NearDocument) -> Match:
-    """A document that is near."""
+def match_of(match: NearDocument, signs: Signs) -> Match:
+    """A document that is near a query of such signs."""
+    from indexer.versions.order import Order, compared
+    from indexer.versions.signs import signs_of
+
+    order = None
+    if match.near:
+        # Most queries say nothing by which they could be placed in time.
+        order = compared(signs, signs_of(match.record)) if signs.tells else Order()
     of_query, of_match = match.shares or (None, None)
     return Match(
         **stored_members(match.record), similarity=match.similarity, near=match.near, identical=match.identical,
         bits=match.bits, label=match.label, of_query=of_query, of_match=of_match, longest=match.longest,
         passages_total=match.passages, passages=match.excerpts,
         **relation_members(match.relation or (Relation("identical") if match.identical else None)),
+        **order_members(order),
     )  # fmt: skip
 
 
-def pair_of(pair: NearPair, rule: MatchRule) -> Pair:
+def pair_of(related: RelatedPair, rule: MatchRule) -> Pair:
     """Two documents that are near by a rule."""
-    bits = rule.bits(pair.similarity) if rule.width else None
-    return Pair(name_of(pair.left), name_of(pair.right), round(pair.similarity, 6), bits)
+    pair = related.pair
+    return Pair(
+        name_of(pair.left), name_of(pair.right), round(pair.similarity, 6),
+        rule.bits(pair.similarity) if rule.width else None,
+        **relation_members(related.relation), **order_members(related.order),
+    )  # fmt: skip
 
 
 def unread_of(unread: Mapping[Ref, str]) -> tuple[Unread, ...]:
@@ -140,7 +159,8 @@ def similar_of(answered: Answered | Unanswered, rule: MatchRule, plan: RulePlan 
         query = Query(answered.name, "", **hash_members(None))
         return Similar(query, str(rule), plan, 0, 0, (), nothing, error=answered.error)
     question, answer = answered
-    matches = Rows(Match, map(match_of, answer.matches), _note(answered))
+    signs = question.signs
+    matches = Rows(Match, (match_of(match, signs) for match in answer.matches), _note(answered))
     unread = unread_of(answer.unread)
     return Similar(
         query_of(question), str(rule), plan, answer.total, answer.lacking, unread, matches, set_aside=answer.set_aside

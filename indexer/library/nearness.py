@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from indexer.errors import UsageError
 from indexer.library import asking, comparing
 from indexer.library.asking import AnyPath
+from indexer.library.comparisons import Comparison, TextDifference
 from indexer.library.forms import match_of, plan_of, similar_of
 from indexer.library.given import columns_of
 from indexer.library.options import Extraction, NamedColumns
 from indexer.library.pairing import PairStream, is_list, other_nodes
-from indexer.library.records import Comparison, Match, Pair, RulePlan, Similar
+from indexer.library.records import Match, Pair, RulePlan, Similar
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
@@ -21,7 +22,7 @@ from indexer.library.stores import OpenStore
 if TYPE_CHECKING:
     from indexer.matching.asking import Unanswered
     from indexer.matching.question import Question
-    from indexer.text.differences import Difference
+    from indexer.matching.relating import Relating
 
 
 class Nearness(OpenStore):
@@ -32,7 +33,7 @@ class Nearness(OpenStore):
         with self._lock:
             return plan_of(self.rule(match))
 
-    def similar(
+    def similar(  # noqa: PLR0913 - they are options of the command
         self,
         text: AnyPath | None = None,
         *,
@@ -43,16 +44,17 @@ class Nearness(OpenStore):
         at_least: float | None = None,
         include_short: bool = False,
         passages: bool = False,
+        relation: Relating = False,
     ) -> Rows[Match]:
         """The documents near a text, a file (a Path, or `path`) or a stored document (`id`), the most similar first.
 
         `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces the rule's thresholds; 0 returns the
         nearest candidates. Short documents are left out unless `include_short`. With `passages` the texts of matches
-        are read again, and each match has the passages that the two have in common. Raises UsageError, NotFoundError
-        and ExtractionError.
+        are read again, and each match has the passages that the two have in common. With `relation` they are read to
+        say how the text that is asked about stands to each near one, with "at hand" only those in fields of an index,
+        or in files of at most 2 MB. Raises UsageError, NotFoundError and ExtractionError.
         """
-        from indexer.matching.asking import Answered
-        from indexer.matching.excerpts import Excerpts
+        from indexer.matching.asking import Answered, added_by
         from indexer.matching.lookups import lookup
 
         if sum(given is not None for given in (text, path, id)) != 1:
@@ -64,8 +66,8 @@ class Nearness(OpenStore):
                 self.store, rule, question, limit=limit, at_least=at_least, include_short=include_short,
                 exclude=question.ref,
             )  # fmt: skip
-            if passages:
-                answer = Excerpts(self.store, of_letters=rule.of_letters).added_to(answer, question)
+            if added := added_by(self.store, rule, passages=passages, relation=relation):
+                answer = added.added_to(answer, question)
         return similar_of(Answered(question, answer), rule).matches
 
     def similar_each(  # noqa: PLR0913 - they are options of the command
@@ -85,6 +87,7 @@ class Nearness(OpenStore):
         verify_in_engine: bool = False,
         explain: bool = False,
         passages: bool = False,
+        relation: Relating = False,
         parts: bool = False,
     ) -> Iterator[Similar]:
         """Yield what `similar` answers for each of many documents, in order; in an engine 50 are one request.
@@ -93,16 +96,16 @@ class Nearness(OpenStore):
         fingerprints, by `hashes`; `names` are what `neardup similar` takes: paths, "-" for standard input, and ids. A
         document is no answer to itself: one with its id and source, or its path, is left out. One that can't be read,
         or is not stored, has an `error`. With `explain` each has the `plan` of the rule; with `passages` each match
-        has the passages in common, of texts that are read again; with `parts`, what is near nothing has the document
-        that holds a part of it. `verify_in_engine` is for a rule of simhash-doc alone, and
-        changes no answer. Memory: that of 50 documents. Raises UsageError.
+        has the passages in common, of texts that are read again; `relation` is as for `similar`; with `parts`, what is
+        near nothing has the document that holds a part of it. `verify_in_engine` is for a rule of simhash-doc alone,
+        and changes no answer. Memory: that of 50 documents. Raises UsageError.
         """
         ways = {"documents": documents, "paths": paths, "ids": ids, "names": names, "hashes": hashes}
         if len(given := [way for way, value in ways.items() if value is not None]) != 1:
             raise UsageError("ask about documents, paths=, ids=, names= or hashes=")
         if given == ["ids"] and isinstance(ids, str):
             raise UsageError("ids= takes a list of ids; for one use similar(id=...)")
-        from indexer.matching.asking import lookup_each
+        from indexer.matching.asking import added_by, lookup_each
 
         with self._lock:
             rule = self.rule(match, hashes=hashes is not None)
@@ -121,7 +124,8 @@ class Nearness(OpenStore):
             plan = plan_of(rule) if explain else None
             found = lookup_each(
                 self.store, rule, asked, limit=limit, at_least=at_least, include_short=include_short,
-                inside=verify_in_engine, passages=passages,
+                inside=verify_in_engine,
+                added=added_by(self.store, rule, passages=passages, relation=relation),
             )  # fmt: skip
             answers = ((each, similar_of(each, rule, plan)) for each in found)
         return self._turns(lambda: (self._with_part(*each) if parts else each[1] for each in answers), 1)
@@ -133,7 +137,11 @@ class Nearness(OpenStore):
         if similar.error or similar.total or not similar.query.tokens:
             return similar
         part = nearest_part(self.store, answered.question, exclude=answered.question.ref)
-        return similar if part is None else replace(similar, part=match_of(part), part_rule=str(part.rule))
+        return (
+            similar
+            if part is None
+            else replace(similar, part=match_of(part, answered.question.signs), part_rule=str(part.rule))
+        )
 
     def _question(self, text: AnyPath | None, path: AnyPath | None, identity: str | None) -> Question:
         from indexer.matching.asking import Unanswered
@@ -160,7 +168,7 @@ class Nearness(OpenStore):
 
     def diff(
         self, a: str, b: str, *, context: int = 12, max_words: int = 100_000, extraction: Extraction | None = None
-    ) -> Difference:
+    ) -> TextDifference:
         """The words that differ between two documents, as for `compare`; files of stored ones are read again.
 
         `context` unchanged words are shown around each change. Only the first `max_words` of each are compared: the
@@ -178,6 +186,7 @@ class Nearness(OpenStore):
         collapse: bool = False,
         include_short: bool = False,
         against: AnyPath | None = None,
+        relation: bool = False,
         threads: int | None = None,
     ) -> PairStream:
         """Every pair of documents that the rule calls near, as it is found; see `pairs`.
@@ -186,25 +195,26 @@ class Nearness(OpenStore):
         """
         from indexer.matching.measures.reading import reader_of
         from indexer.matching.pairing import pairs_of
+        from indexer.matching.relating import RelatedPair, related_pairs
 
         if against is not None and collapse:
             raise UsageError("collapse is for the pairs of one store, and not against another")
+        if against is not None and relation:
+            raise UsageError("relation is for the pairs of one store, and not against another")
         with self._lock:
             rule = self.rule(match, hashes=against is not None and is_list(against))
             self.tell_size(rule)
             reader = reader_of(self.store, rule)
             other = None if against is None else other_nodes(self.store, rule, against, include_short=include_short)
-        pairs = self._turns(
-            lambda: pairs_of(
-                self.store,
-                rule,
-                against=other,
-                collapse=collapse,
-                include_short=include_short,
-                threads=threads,
+
+        def found() -> Iterator[RelatedPair]:
+            pairs = pairs_of(
+                self.store, rule, against=other, collapse=collapse, include_short=include_short, threads=threads,
                 reader=reader,
-            )
-        )
+            )  # fmt: skip
+            return related_pairs(self.store, pairs) if relation else (RelatedPair(pair) for pair in pairs)
+
+        pairs = self._turns(found)
         return PairStream(self.store, rule, pairs, reader, other, include_short=include_short)
 
     def pairs(
@@ -214,16 +224,19 @@ class Nearness(OpenStore):
         collapse: bool = False,
         include_short: bool = False,
         against: AnyPath | None = None,
+        relation: bool = False,
         threads: int | None = None,
     ) -> Rows[Pair]:
         """Every pair of documents that the rule calls near, the most similar first.
 
         With `collapse`, documents with equal sketches are paired only with the first of them. With `against` the pairs
         are of a document of this collection and one of another store, or of a list of fingerprints as printed by
-        `neardup hash --json`. Short documents are left out unless `include_short`. Memory grows with the number of
-        pairs; `iter_pairs` avoids that.
+        `neardup hash --json`. Short documents are left out unless `include_short`. With `relation` the texts are read
+        again to say how the left of each pair stands to the right. Memory grows with the number of pairs; `iter_pairs`
+        avoids that.
         """
         iterated = self.iter_pairs(
-            match=match, collapse=collapse, include_short=include_short, against=against, threads=threads
-        )
+            match=match, collapse=collapse, include_short=include_short, against=against, relation=relation,
+            threads=threads,
+        )  # fmt: skip
         return Rows(Pair, sorted(iterated, key=lambda pair: (-pair.similarity, pair.left, pair.right)))

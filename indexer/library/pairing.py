@@ -15,7 +15,7 @@ from indexer.text.hiding import shown_name
 if TYPE_CHECKING:
     from indexer.matching.measures.reading import Reader
     from indexer.matching.nodes import Nodes
-    from indexer.matching.pairing import NearPair
+    from indexer.matching.relating import RelatedPair
     from indexer.matching.rule import MatchRule
     from indexer.stores.base import Store
 
@@ -27,7 +27,7 @@ class PairStream(Iterator[Pair]):
     """
 
     def __init__(
-        self, store: Store, rule: MatchRule, pairs: Iterator[NearPair], reader: Reader | None, other: Nodes | None,
+        self, store: Store, rule: MatchRule, pairs: Iterator[RelatedPair], reader: Reader | None, other: Nodes | None,
         *, include_short: bool,
     ) -> None:  # fmt: skip
         self.rule, self.lacking, self.count = rule, other.lacking if other else 0, 0

@@ -156,14 +156,17 @@ class Match(Stored):
         longest: Where the texts were aligned, the number of words of the longest passage in both; else null
         passages_total: With --passages, in how many passages the two texts agree; else null, or if it can't be read
         passages: With --passages, the longest 100 of these, in the order of the query; else empty
-        relation: With --passages, how the query's text stands to that of a near document: "identical", "reflowed",
-            "noise", "edited", "form", "contains" or "part"; else "identical", or empty
-        evidence: What differs, in one line
+        relation: How the query's text stands to that of a near document: "identical", "reflowed", "noise", "edited",
+            "form", "contains" or "part"; empty where the texts were not compared
+        evidence: What differs, in one line, or why the texts were not compared
         facts: Of a form, the facts that differ
+        order: How the query stands in time to a near document: "newer", "older" or "unknown"
+        order_evidence: Why; empty if unknown
     """
 
     table: ClassVar[tuple[str, ...]] = (
-        *("id", "similarity", "of_query", "of_match", "bits", "label", "title", "source", "metadata"),
+        *("id", "similarity", "of_query", "of_match", "bits", "label", "relation", "order", "title", "source"),
+        "metadata",
     )
 
     similarity: float
@@ -179,6 +182,8 @@ class Match(Stored):
     relation: str
     evidence: str
     facts: tuple[Fact, ...]
+    order: str
+    order_evidence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,53 +276,6 @@ class Similar:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two documents beside each other.
-
-    Attributes:
-        rule: The match rule
-        near: True if the two are near by it
-        identical: True if the texts are equal except for case and white space; null if unknown
-        similarity: The similarity (0 to 1) by the measure of the rule
-        shares: The share (0 to 1) of 5-word shingles that are in both; null if unknown
-        estimated: True if `shares` comes from sketches
-        bits: How many of the 64 bits of the simhash differ; null if unknown
-        of_a: How much of the first stands in the second (0 to 1), by an alignment; null if a text can't be read
-        of_b: How much of the second stands in the first (0 to 1); null likewise
-        label: "contains" if most of the second stands in the first, "contained in" if it is the other way round, "near"
-            if both, "shares" for less, empty for nothing
-        longest: The number of words of the longest passage in both; null if a text can't be read
-        passages_total: In how many passages the two texts agree; null likewise
-        passages: The longest 100 of these, in the order of the first, which is called the query there
-        relation: How the first text stands to the second, if they are near: "identical", "reflowed", "noise", "edited",
-            "form", "contains" or "part"; empty if they are not, or can't be read
-        evidence: What differs, in one line
-        facts: Of a form, the facts that differ
-        a: The first document
-        b: The second document
-    """
-
-    rule: str
-    near: bool
-    identical: bool | None
-    similarity: float
-    shares: float | None
-    estimated: bool
-    bits: int | None
-    of_a: float | None
-    of_b: float | None
-    label: str
-    longest: int | None
-    passages_total: int | None
-    passages: tuple[Excerpt, ...]
-    relation: str
-    evidence: str
-    facts: tuple[Fact, ...]
-    a: Query
-    b: Query
-
-
-@dataclass(frozen=True, slots=True)
 class Hashed(Query):
     """The fingerprint of a document.
 
@@ -360,12 +318,25 @@ class Pair:
         right: The name of the other
         similarity: The similarity (0 to 1) by the measure of the rule
         bits: By a rule that counts bits, how many of the simhash differ; else null
+        relation: With --relation, how the left text stands to the right: "identical", "reflowed", "noise", "edited",
+            "form", "contains" or "part"; else empty
+        evidence: With --relation, what differs, in one line, or why the texts were not compared
+        facts: With --relation, of a form, the facts that differ
+        order: With --relation, how the left stands in time to the right: "newer", "older" or "unknown"; else empty
+        order_evidence: Why; empty if unknown
     """
+
+    table: ClassVar[tuple[str, ...]] = ("left", "right", "similarity", "bits", "relation", "evidence", "order")
 
     left: str
     right: str
     similarity: float
     bits: int | None = None
+    relation: str = ""
+    evidence: str = ""
+    facts: tuple[Fact, ...] = ()
+    order: str = ""
+    order_evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,19 @@ from indexer.ingest.sources import Input, Rejected
 from indexer.matching.excerpts import Excerpts
 from indexer.matching.lookups import Answer, Asking, check_of, plans, require_limit
 from indexer.matching.question import Question, stored_as_each
+from indexer.matching.relating import QuestionRelations, Relating
 from indexer.matching.rule import MatchRule
 from indexer.model import Document, Ref
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.paths import printable_path
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found
+from indexer.versions.declared import with_declared
 
 T = TypeVar("T")
+
+Added = Excerpts | QuestionRelations
+"""Reads texts again, and adds to answers what they say."""
 
 TOGETHER = 50
 """This many are read, and asked about in one request; fewer where their texts are long."""
@@ -61,19 +66,17 @@ def lookup_each(
     include_short: bool = False,
     at_least: float | None = None,
     inside: bool = False,
-    passages: bool = False,
+    added: Added | None = None,
 ) -> Iterator[Answered | Unanswered]:
     """The answer of `indexer.matching.lookups.lookup` to each question, in order, or the reason why there is none.
 
     The document that a question's `ref` names is left out of its answer. The questions of a group are asked in one
-    request where the store can, each with `inside`; with `passages` the texts of its matches are read again and
-    answers say what they have in common. Memory: that of a group's texts and lookups. Raises UsageError
-    where the rule can't be served, and StoreError.
+    request where the store can, each with `inside`; `added` reads texts again, and adds to answers what they say.
+    Memory: that of a group's texts and lookups. Raises UsageError where the rule can't be served, and StoreError.
     """
     require_limit(limit)
     rule.require_served(store)
     plans(rule)
-    excerpts = Excerpts(store, of_letters=rule.of_letters) if passages else None
     for group in together(questions, lambda each: 0 if isinstance(each, Unanswered) else len(each.text or "")):
         askings = deque(_asking(store, rule, each, at_least) for each in group)
         served = [each.probes for each in askings if isinstance(each, Asking) and each.probes]
@@ -90,12 +93,19 @@ def lookup_each(
                 one = next(found) if each.probes else ()
             try:
                 answer = each.answer(one, limit)
-                if excerpts is not None:
-                    answer = excerpts.added_to(answer, each.question)
+                if added is not None:
+                    answer = added.added_to(answer, each.question)
             except (UsageError, ExtractionError) as error:
                 yield Unanswered(each.question.name, error)
             else:
                 yield Answered(each.question, answer)
+
+
+def added_by(store: Store, rule: MatchRule, *, passages: bool, relation: Relating) -> Added | None:
+    """The reader of texts for what is asked for: what they have in common, or how they stand to each other."""
+    if passages:
+        return Excerpts(store, of_letters=rule.of_letters)
+    return QuestionRelations(store, at_hand=relation == "at hand") if relation else None
 
 
 def _asking(
@@ -169,8 +179,9 @@ def questions_of(
                 else:
                     title = given.title or document.title
                     yield Question(
-                        _name(given), document.text, title=title, format=document.format, ref=ref, pages=document.pages
-                    )
+                        _name(given), document.text, title=title, format=document.format, ref=ref, pages=document.pages,
+                        source=given.source, metadata=with_declared(given.metadata, document.declared),
+                    )  # fmt: skip
 
 
 def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:

@@ -9,10 +9,9 @@ from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.question import Question
+from indexer.matching.relating import relation_of
 from indexer.model import Ref
-from indexer.relations.alignment import MOST_WORDS
-from indexer.relations.relation import Relation, relate
-from indexer.relations.wording import Wording
+from indexer.relations.relation import Relation
 from indexer.stores.base import Store
 from indexer.text.excerpts import Excerpt, Readable, excerpts_of
 from indexer.text.passages import Alignable, CommonPassages, Features, common_passages
@@ -30,10 +29,9 @@ class SharedPassages:
     texts: tuple[str, str]
 
     @cached_property
-    def relation(self) -> Relation | None:
-        """The relation of the first text to the other one, which is near it; None for texts of very many words."""
-        left, right = map(Wording, self.texts)
-        return relate(left, right) if max(len(left), len(right)) <= MOST_WORDS else None
+    def relation(self) -> Relation | str:
+        """The relation of the first text to the other one, which is near it, or why there is none."""
+        return relation_of(*self.texts)
 
 
 class Excerpts:
@@ -82,8 +80,7 @@ class Excerpts:
     def _readable(self, question: Question) -> Readable:
         """A question's text."""
         if question.text is not None:
-            text = question.text if isinstance(question.text, str) else question.text.decode("utf-8", "replace")
-            return Readable(Alignable(text, self._features), question.pages)
+            return Readable(Alignable(question.readable, self._features), question.pages)
         if question.record is None or self._texts is None:
             raise UsageError(f"{question.name} has no text to look for passages in; give a text or file")
         [(_, document)] = self._texts.documents([question.record])

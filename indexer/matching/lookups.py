@@ -38,8 +38,9 @@ class NearDocument:
     false of what was only asked for by `at_least`, `identical` true where both texts are known to be equal but for case
     and white space. `shares`, of a rule of parts, is how much of the question is in the document, and how much of the
     document in the question; `longest`, where the texts were aligned, the words of the longest passage. Where they were
-    asked for (`indexer.matching.excerpts`), `passages` is the number of passages, `excerpts` the longest of them, and
-    `relation` that of the question's text to the document's, which is near.
+    asked for (`indexer.matching.excerpts`), `passages` is the number of passages, and `excerpts` the longest of them.
+    `relation` is that of the question's text to the document's, which is near (`indexer.matching.relating`), or says
+    why there is none.
     """
 
     record: Record
@@ -52,7 +53,7 @@ class NearDocument:
     longest: int | None = None
     passages: int | None = None
     excerpts: tuple[Excerpt, ...] = ()
-    relation: Relation | None = None
+    relation: Relation | str | None = None
 
     @property
     def label(self) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from indexer import core_sketch
 from indexer.errors import UsageError
@@ -15,6 +16,7 @@ from indexer.model.paths import printable_path
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc, sketched
 from indexer.stores.base import Store
+from indexer.versions.signs import Signs, signs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class Question:
 
     `record` is set where it is stored, `text` where its text is at hand, `fingerprint` where there is neither. `ref` is
     the identity that is left out of answers; `pages` are the characters at which the pages of a PDF begin in the text.
+    `source` and `metadata`, of what is not stored, are as in a record.
     """
 
     name: str
@@ -33,6 +36,8 @@ class Question:
     format: str = ""
     ref: Ref | None = None
     pages: tuple[int, ...] = ()
+    source: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     _made: dict[str, Sketch | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def sketch(self, scheme: Scheme) -> Sketch | None:
@@ -66,6 +71,17 @@ class Question:
                 f"--match {SIMHASH_DOC}@3bits"
             )
         return sketched(self.fingerprint)[SIMHASH_DOC]
+
+    @property
+    def readable(self) -> str:
+        """The text where it is at hand, else empty; what is no UTF-8 in it is replaced."""
+        return self.text.decode("utf-8", "replace") if isinstance(self.text, bytes) else self.text or ""
+
+    @property
+    def signs(self) -> Signs:
+        """The signs by which it can be placed in time."""
+        own = Record(Ref(self.name), source=self.source, title=self.title, metadata=self.metadata)
+        return signs_of(self.record or own)
 
     @property
     def text_digest(self) -> str:

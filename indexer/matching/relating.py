@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from indexer.errors import ExtractionError
 from indexer.ingest.rereading import StoredTexts
-from indexer.model import Record, name_of
+from indexer.matching.lookups import Answer
+from indexer.matching.pairing import NearPair
+from indexer.matching.question import Question
+from indexer.model import Record, Ref, name_of
+from indexer.model.chunking import chunks
 from indexer.relations.alignment import MOST_WORDS
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import Relation, relate
 from indexer.relations.wording import Wording
 from indexer.stores.base import Store
 from indexer.text.counts import counted
+from indexer.versions.order import Order, compared
+from indexer.versions.signs import Signs, signs_of
+
+Relating = bool | Literal["at hand"]
+"""True to tell how texts stand to each other, "at hand" only of those that are quick to read."""
+AT_HAND = 2_000_000
+"""Files of at most so many bytes are read again where it was not asked for."""
 
 # Characters of texts that are kept for what comes later.
 _KEPT_AT_ONCE = 16_000_000
+_PAIRS_AT_ONCE = 500
 
 Document = TypeVar("Document")
 Read = Callable[[Sequence[Document]], Iterable[tuple[Document, str | ExtractionError]]]
@@ -28,7 +41,8 @@ class RelatedTexts(Generic[Document]):
     """The texts of documents that are near others, and their relations.
 
     `read` gives texts, `key` tells documents apart, `name` names them, and `digest` is equal for identical texts, empty
-    where it is unknown. Memory: some 16 million characters of texts, and those of one `prepare`.
+    where it is unknown. With `learns` the relations go by the words that these texts are found to use, which then have
+    to be those of whole clusters. Memory: some 16 million characters of texts, and those of one `prepare`.
     """
 
     def __init__(
@@ -37,9 +51,11 @@ class RelatedTexts(Generic[Document]):
         key: Callable[[Document], Hashable],
         name: Callable[[Document], str],
         digest: Callable[[Document], str],
+        *,
+        learns: bool = True,
     ) -> None:
         self._read, self.key, self.name, self.digest = read, key, name, digest
-        self.lexicon = Lexicon()
+        self.lexicon = Lexicon() if learns else None
         self._known: OrderedDict[Hashable, Wording | str] = OrderedDict()
         self._characters = 0
         self.unread = ""
@@ -54,17 +70,17 @@ class RelatedTexts(Generic[Document]):
         wanted = {self.key(each): each for documents in listed for each in documents}
         for document, text in self._read([each for key, each in wanted.items() if key not in self._known]):
             self._note(document, text)
+        if self.lexicon is None:
+            return
         for documents in listed:
             known = [self._known[self.key(each)] for each in documents]
             self.lexicon.add([wording.hashes for wording in known if isinstance(wording, Wording)])
 
     def _note(self, document: Document, text: str | ExtractionError) -> None:
-        said: Wording | str = Wording(text) if isinstance(text, str) else (text.detail or text.reason)
+        said = _made_ready(text)
         if isinstance(said, Wording):
             self._characters += len(said.text)
-            if len(said) > MOST_WORDS:
-                said = f"it has more than {counted(MOST_WORDS, 'word')}"
-        if isinstance(said, str):
+        else:
             self.unread = self.unread or f"{self.name(document)}: {said}"
         self._counts[isinstance(said, Wording)] += 1
         self._known[self.key(document)] = said
@@ -102,11 +118,94 @@ class RelatedTexts(Generic[Document]):
         )
 
 
-def stored_texts(store: Store) -> RelatedTexts[Record]:
-    """The relations of a store's documents, by their texts as they are read again."""
+def stored_texts(store: Store, *, learns: bool = True) -> RelatedTexts[Record]:
+    """The relations of a store's documents, by their texts as they are read again; `learns` as in `RelatedTexts`."""
     return RelatedTexts(
         StoredTexts(store).read,
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
         digest=lambda record: record.text_digest,
+        learns=learns,
     )
+
+
+class RelatedPair(NamedTuple):
+    """Two near documents: the relation of the left to the right, or why there is none, and its place in time.
+
+    Both are None where they were not looked for.
+    """
+
+    pair: NearPair
+    relation: Relation | str | None = None
+    order: Order | None = None
+
+
+def related_pairs(store: Store, pairs: Iterable[NearPair]) -> Iterator[RelatedPair]:
+    """Pairs of a store's documents with their relations, in order; texts are read again, each once or more often."""
+    texts = stored_texts(store, learns=False)
+    for some in chunks(pairs, _PAIRS_AT_ONCE):
+        refs = list(dict.fromkeys(ref for pair in some for ref in (pair.left, pair.right)))
+        records = dict(zip(refs, store.get(refs, sketches=False), strict=True))
+        there = [(one, other) for pair in some if (one := records[pair.left]) and (other := records[pair.right])]
+        texts.prepare([both for both in there if not texts.identical(*both)])
+        signs: dict[Ref, Signs] = {ref: signs_of(record) for ref, record in records.items() if record}
+        for pair in some:
+            left, right = records[pair.left], records[pair.right]
+            if left is None or right is None:
+                gone = pair.right if left else pair.left
+                yield RelatedPair(pair, f"{name_of(gone)}: the document is gone", Order())
+            else:
+                yield RelatedPair(pair, texts.between(left, right), compared(signs[left.ref], signs[right.ref]))
+
+
+class QuestionRelations:
+    """The relations of the texts of questions to those of near documents, which are read again.
+
+    With `at_hand` only what is in fields of an index, or in a file of at most AT_HAND bytes.
+    """
+
+    def __init__(self, store: Store, *, at_hand: bool = False) -> None:
+        self._texts = StoredTexts(store, AT_HAND if at_hand else None)
+
+    def added_to(self, answer: Answer, question: Question) -> Answer:
+        """The same answer with the relation of the question to each near document, or the reason why there is none."""
+        wanted = {each.record.ref: each for each in answer.matches if each.near and not each.identical}
+        if not wanted or (question.text is None and question.record is None):
+            return answer
+        own = self._wording(question)
+        if isinstance(own, str):
+            found = {ref: replace(match, relation=f"{question.name}: {own}") for ref, match in wanted.items()}
+        else:
+            read = self._texts.read([each.record for each in wanted.values()])
+            found = {
+                record.ref: replace(wanted[record.ref], relation=_between(own, record, text)) for record, text in read
+            }
+        return replace(answer, matches=[found.get(match.record.ref, match) for match in answer.matches])
+
+    def _wording(self, question: Question) -> Wording | str:
+        if question.text is not None:
+            return _made_ready(question.readable)
+        assert question.record is not None  # noqa: S101 - it has one or the other
+        [(_, text)] = self._texts.read([question.record])
+        return _made_ready(text)
+
+
+def _between(own: Wording, record: Record, text: str | ExtractionError) -> Relation | str:
+    said = _made_ready(text)
+    return f"{name_of(record.ref)}: {said}" if isinstance(said, str) else relate(own, said)
+
+
+def relation_of(text: str, other: str) -> Relation | str:
+    """The relation of a text to another one that is near it, or why there is none."""
+    left, right = _made_ready(text), _made_ready(other)
+    if isinstance(left, str) or isinstance(right, str):
+        return str(left if isinstance(left, str) else right)
+    return relate(left, right)
+
+
+def _made_ready(text: str | ExtractionError) -> Wording | str:
+    """A text made ready for alignments, or why it can't be aligned."""
+    if isinstance(text, ExtractionError):
+        return text.detail or text.reason
+    wording = Wording(text)
+    return wording if len(wording) <= MOST_WORDS else f"the text has more than {counted(MOST_WORDS, 'word')}"

@@ -49,6 +49,7 @@ class SimilarRequest:
         at_least: The least similarity (0 to 1) in place of the rule's
         include_short: True to compare also documents that are too short to be compared by default
         passages: True to add the passages in common, of texts that are read again
+        relation: True to add how the texts stand to each other, which are read again for it
         explain: True to add what the rule looks up
     """
 
@@ -58,6 +59,7 @@ class SimilarRequest:
     at_least: float | None = None
     include_short: bool = False
     passages: bool = False
+    relation: bool = False
     explain: bool = False
 
 

@@ -10,8 +10,9 @@ from indexer.errors import UsageError
 from indexer.library import asking
 from indexer.library.collection import Collection
 from indexer.library.comparing import compared_questions, hash_text
+from indexer.library.comparisons import Comparison
 from indexer.library.folding import DistinctHit
-from indexer.library.records import Comparison, Hashed, Similar
+from indexer.library.records import Hashed, Similar
 from indexer.library.rows import Rows
 from indexer.matching.asking import Unanswered
 from indexer.matching.question import Question
@@ -94,7 +95,8 @@ def _similar(collection: Collection, request: SimilarRequest) -> Iterator[Simila
     def asked(documents: Any, ids: Sequence[str] | None) -> Iterator[Similar]:
         return collection.similar_each(
             documents, ids=ids, match=request.match, limit=request.limit, at_least=request.at_least,
-            include_short=request.include_short, passages=request.passages, explain=request.explain,
+            include_short=request.include_short, passages=request.passages, relation=request.relation,
+            explain=request.explain,
         )  # fmt: skip
 
     for number, one in enumerate(request.documents, 1):

@@ -65,8 +65,9 @@ BATCH = {
 ELSEWHERE = {
     "similar": {"reason", "kind", "left", "right"},
     "compare": {"kind", "left", "right"},
+    "pairs": {"kind"},
     "cluster": {"id", "scheme", "reason", "share", "words", "held_by", "text"},
-    "diff": {"start", "end", "word", "page", "before", "text", "after"},
+    "diff": {"start", "end", "word", "page", "before", "text", "after", "kind"},
     "passages": {"reason"},
     "prune": {"kind", "left", "right"},
     # Versions have a test of their own.

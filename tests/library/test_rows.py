@@ -19,7 +19,7 @@ PAIRS = Rows(Pair, [Pair("a", "b", 0.75), Pair("a", "c", 1.0)])
 MATCH = Match(
     "a\x1b[31m", "", None, None, None, 0, False, "", "", "<script>alert(1)</script>", "text", "", 9, "", "", "", "",
     {"year": 2024}, 0.99999, True, False, None, "near", None, None,
-    None, None, (), "", "", (),
+    None, None, (), "", "", (), "", "",
 )  # fmt: skip
 
 
@@ -34,18 +34,21 @@ def test_a_sequence() -> None:
 
 
 def test_arrays() -> None:
-    assert PAIRS.columns == ("left", "right", "similarity", "bits")
+    related = ("relation", "evidence", "facts", "order", "order_evidence")
+    assert PAIRS.columns == ("left", "right", "similarity", "bits", *related)
     assert PAIRS.column("similarity").dtype == np.float64
     assert PAIRS.column("similarity").tolist() == [0.75, 1.0]
     assert PAIRS.column("left").tolist() == ["a", "a"]
-    assert list(PAIRS.to_numpy()) == ["left", "right", "similarity", "bits"]
+    assert list(PAIRS.to_numpy()) == list(PAIRS.columns)
     assert Rows(Pair).column("similarity").shape == (0,)
-    with pytest.raises(UsageError, match="there are: left, right, similarity, bits"):
+    with pytest.raises(UsageError, match="there are: left, right, similarity, bits, relation"):
         PAIRS.column("none")
 
 
 def test_tables() -> None:
-    assert PAIRS.to_arrow().to_pylist()[0] == {"left": "a", "right": "b", "similarity": 0.75, "bits": None}
+    related = {"relation": "", "evidence": "", "facts": "[]", "order": "", "order_evidence": ""}
+    bare = {"left": "a", "right": "b", "similarity": 0.75, "bits": None}
+    assert PAIRS.to_arrow().to_pylist()[0] == bare | related
     assert Rows(Pair).to_arrow().schema == PAIRS.to_arrow().schema
     assert pa.table(PAIRS) == PAIRS.to_arrow()
     [row] = Rows(Match, [MATCH]).to_arrow().to_pylist()
@@ -58,7 +61,7 @@ def test_frames() -> None:
     pytest.importorskip("pandas")
     frame = PAIRS.to_pandas()
     assert frame["similarity"].tolist() == [0.75, 1.0]
-    assert list(frame.columns) == ["left", "right", "similarity", "bits"]
+    assert tuple(frame.columns) == PAIRS.columns
 
 
 def test_they_print_as_a_table() -> None:

@@ -11,6 +11,7 @@ import indexer
 from indexer.errors import ExtractionError, UsageError
 from indexer.library.collection import Collection
 from indexer.matching.asking import Answered, Unanswered, lookup_each, stored_questions
+from indexer.matching.excerpts import Excerpts
 from indexer.matching.lookups import NearDocument
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
@@ -34,7 +35,7 @@ def collection(tmp_path: Path) -> Iterator[Collection]:
 
 def matches(collection: Collection, *questions: Question | Unanswered) -> list[dict[str, NearDocument]]:
     rule = parse_rule("passages@0.2", collection.store)
-    answers = list(lookup_each(collection.store, rule, questions, passages=True))
+    answers = list(lookup_each(collection.store, rule, questions, added=Excerpts(collection.store)))
     return [
         {Path(match.record.ref.id).stem: match for match in each.answer.matches}
         for each in answers
@@ -84,7 +85,7 @@ def test_what_can_t_be_read_is_named(collection: Collection, tmp_path: Path) -> 
         Question("asked", CHAPTERS[1]),
         *stored_questions(collection.store, [next(ref_of(collection, "many"))], only),
     ]
-    one, other = lookup_each(collection.store, rule, asked, passages=True)
+    one, other = lookup_each(collection.store, rule, asked, added=Excerpts(collection.store))
     assert isinstance(one, Answered)
     assert {Path(match.record.ref.id).stem: bool(match.excerpts) for match in one.answer.matches} == {
         "book": True, "many": False
@@ -108,7 +109,9 @@ def test_a_hash_has_no_text(collection: Collection) -> None:
     assert record is not None
     assert isinstance(record.fingerprint, Fingerprint)
     question = Question("sd1-x", fingerprint=record.fingerprint)
-    [answer] = lookup_each(collection.store, parse_rule("simhash-doc@3bits"), [question], passages=True)
+    [answer] = lookup_each(
+        collection.store, parse_rule("simhash-doc@3bits"), [question], added=Excerpts(collection.store)
+    )
     assert isinstance(answer, Unanswered)
     assert isinstance(answer.error, UsageError)
     assert "no text" in str(answer.error)

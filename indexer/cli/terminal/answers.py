@@ -12,6 +12,7 @@ import click
 
 from indexer.cli.terminal.excerpts import show_excerpts
 from indexer.cli.terminal.output import about, answer, answer_json, say, table
+from indexer.cli.terminal.relations import relation_shown
 from indexer.errors import ExtractionError
 from indexer.library.options import DEFAULT_MIN_TOKENS
 from indexer.text.counts import counted, share_shown
@@ -121,6 +122,7 @@ class Answers:
             answer(f"{name}: {found}")
         if matches:
             _show_matches(matches, self._rule)
+        _show_relations(matches)
         for match in matches:
             if match.passages_total is not None:
                 click.echo()
@@ -182,6 +184,20 @@ def _show_matches(matches: Sequence[Match], rule: MatchRule) -> None:
         columns = [columns[0], "of query", "of match", *["longest"] * aligned, *columns[3:]]
         rows = [(row[0], *_shares(match)[: 2 + aligned], *row[3:]) for row, match in zip(rows, matches, strict=True)]
     table(columns, rows, right=("shares", "bits", "of query", "of match", "longest"))
+
+
+def _show_relations(matches: Sequence[Match]) -> None:
+    """Print how the query stands to each match, in a line, where that says more than the table."""
+    said = [(match.id, each) for match in matches if (each := _related(match))]
+    if said:
+        click.echo()
+    for name, relation in said:
+        answer(f"{name}: {relation}")
+
+
+def _related(match: Match) -> str:
+    order = f"the query is {match.order}: {match.order_evidence}" if match.order_evidence else ""
+    return "; ".join(filter(None, ("" if match.identical else relation_shown(match), order)))
 
 
 def _passages(match: Match) -> str:

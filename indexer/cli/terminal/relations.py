@@ -1,0 +1,24 @@
+"""Relations of documents in words, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from indexer.library.comparisons import Comparison, TextDifference
+    from indexer.library.records import Match
+
+    Related = Comparison | TextDifference | Match
+
+_TIMES = {"newer": "A is newer than B", "older": "A is older than B"}
+
+
+def relation_shown(made: Related) -> str:
+    """The relation with its evidence, in one line; why it is unknown, or empty."""
+    return f"{made.relation}: {made.evidence}" if made.relation and made.evidence else made.relation or made.evidence
+
+
+def order_shown(made: Related) -> str:
+    """The order in time of two documents, A and B, with its evidence; empty where it was not looked for."""
+    said = _TIMES.get(made.order, "unknown which is newer" if made.order else "")
+    return f"{said}: {made.order_evidence}" if made.order_evidence else said

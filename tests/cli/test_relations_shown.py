@@ -1,0 +1,102 @@
+"""The relation of near documents, as `pairs`, `similar`, `compare` and `diff` say it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from indexer.schemes.testing import document
+from tests.cli.command import Neardup, write
+
+FRAME = document(5, 120)
+
+
+@pytest.fixture
+def forms(neardup: Neardup) -> Neardup:
+    """Two invoices, of which one is a copy of a third with other white space, and two versions of a page."""
+    page = document(9, 150)
+    files = {
+        "docs/a.txt": f"Invoice 17 of {FRAME} The amount is 120.00 EUR.",
+        "docs/b.txt": f"Invoice 17 of {FRAME} The amount is 95.50 EUR.",
+        "docs/c.txt": f"Invoice 17 of {FRAME}\n\nThe   amount is 120.00 EUR.",
+        "guide-1.2/page.txt": page,
+        "guide-1.3/page.txt": f"{page} and it came to rest beside the old mill in the valley below",
+    }
+    write(neardup.folder, dict(files))
+    neardup("index", "docs", "guide-1.2", "guide-1.3")
+    return neardup
+
+
+def test_pairs_say_what_differs_where_they_are_asked_to(forms: Neardup) -> None:
+    listed = list(csv.DictReader(io.StringIO(forms("pairs", "--relation").out)))
+    rows = {frozenset((row["left"], row["right"])): row for row in listed}
+    form = rows[frozenset({"docs/a.txt", "docs/b.txt"})]
+    amounts = ["120.00 EUR", "95.50 EUR"] if form["left"] == "docs/a.txt" else ["95.50 EUR", "120.00 EUR"]
+    assert form["relation"] == "form"
+    assert form["evidence"] == f"1 fact differs: amount {' / '.join(amounts)}"
+    assert json.loads(form["facts"]) == [{"kind": "amount", "left": amounts[0], "right": amounts[1]}]
+    assert rows[frozenset({"docs/a.txt", "docs/c.txt"})]["relation"] == "identical"
+    edited = rows[frozenset({"guide-1.2/page.txt", "guide-1.3/page.txt"})]
+    assert edited["relation"] == "edited"
+    assert edited["order"] == ("older" if edited["left"] == "guide-1.2/page.txt" else "newer")
+    assert edited["order_evidence"] == "version 1.2 < 1.3 in the path"
+    lines = forms("pairs", "--relation", "--format", "jsonl").lines
+    assert sorted(line["evidence"] for line in lines) == sorted(row["evidence"] for row in listed)
+    said = forms("pairs", "--relation", "--against", "other.neardup", code=2).err
+    assert "--relation is for the pairs of one store" in said
+
+
+def test_pairs_of_what_is_gone_say_so(forms: Neardup) -> None:
+    (forms.folder / "docs/b.txt").unlink()
+    rows = forms("pairs", "--relation", "--format", "jsonl").lines
+    [gone] = [row for row in rows if {row["left"], row["right"]} == {"docs/a.txt", "docs/b.txt"}]
+    assert gone["relation"] == ""
+    assert gone["evidence"].startswith("not compared: docs/b.txt: ")
+    # What is identical needs no text.
+    (forms.folder / "docs/a.txt").unlink()
+    rows = forms("pairs", "--relation", "--format", "jsonl").lines
+    assert [row["relation"] for row in rows if {row["left"], row["right"]} == {"docs/a.txt", "docs/c.txt"}] == [
+        "identical"
+    ]
+
+
+def test_a_single_document_is_told_how_it_stands_to_what_is_near(forms: Neardup) -> None:
+    shown = forms("similar", "docs/b.txt")
+    assert "docs/a.txt: form: 1 fact differs: amount 95.50 EUR / 120.00 EUR" in shown.out
+    found = {match["id"]: match for match in forms("similar", "docs/b.txt", "--json").json["matches"]}
+    assert found["docs/a.txt"]["relation"] == found["docs/c.txt"]["relation"] == "form"
+    assert "form: " not in forms("similar", "docs/b.txt", "--no-relation").out
+    aged = forms("similar", "guide-1.2/page.txt").out
+    assert "guide-1.3/page.txt: edited: 0 words only on the left, 13 words only on the right; " in aged
+    assert "; the query is older: version 1.2 < 1.3 in the path" in aged
+    copied = forms("similar", "docs/a.txt", "--json").json["matches"]
+    assert {match["id"]: match["relation"] for match in copied} == {"docs/b.txt": "form", "docs/c.txt": "identical"}
+
+
+def test_many_documents_are_told_it_where_they_ask(forms: Neardup) -> None:
+    without = forms("similar", "docs", "--json").lines
+    assert {match["relation"] for each in without for match in each["matches"]} == {"", "identical"}
+    asked = forms("similar", "docs", "--relation", "--json").lines
+    assert {match["relation"] for each in asked for match in each["matches"]} == {"form", "identical"}
+
+
+def test_large_files_are_read_where_it_is_asked_for(forms: Neardup) -> None:
+    text = (forms.folder / "docs/a.txt").read_text()
+    (forms.folder / "docs/a.txt").write_text(text + " " * 2_000_000)
+    shown = forms("similar", "docs/b.txt").out
+    assert "docs/a.txt: not compared: docs/a.txt: the file has more than 2,000,000 bytes" in shown
+    assert "docs/a.txt: form: 1 fact differs" in forms("similar", "docs/b.txt", "--relation").out
+
+
+def test_two_documents_are_told_which_is_newer(forms: Neardup) -> None:
+    shown = forms("compare", "guide-1.3/page.txt", "guide-1.2/page.txt").out
+    assert "A is newer than B: version 1.2 < 1.3 in the path" in shown
+    assert forms("compare", "docs/a.txt", "docs/b.txt", "--json").json["order"] == "unknown"
+    assert "unknown which is newer" in forms("compare", "docs/a.txt", "docs/b.txt").out
+    made = forms("diff", "id:docs/a.txt", "docs/b.txt")
+    assert "A to B: form: 1 fact differs: amount 120.00 EUR / 95.50 EUR" in made.err
+    found = forms("diff", "guide-1.2/page.txt", "id:guide-1.3/page.txt", "--json").json
+    assert (found["relation"], found["order"]) == ("edited", "older")
