@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +14,16 @@ from indexer.relations.wording import Wording
 MOST_WORDS = 200_000
 """Texts of more words are not aligned."""
 
-# So many words left out are found in C, in time that grows with their square; more by rapidfuzz.
-_QUICK = 1000
+# So many words left out are found in C, in time that grows with their square. Texts with more are cut first, where runs
+# of so many words stand once in each of them, and rapidfuzz aligns what is left, where its table has no more places.
+_QUICK, _ANCHOR, _LARGEST = 1000, 8, 100_000_000
 # Equal words between two changes that say no more than chance: of a rewritten sentence, a few stay in place.
 _BRIDGE = 2
 _SLOT = 3
 _MOVED = 6
+_MIXER = 0x9E3779B97F4A7C15
+
+Values = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 
 class Block(NamedTuple):
@@ -41,27 +46,90 @@ class Block(NamedTuple):
 
 
 def blocks_between(left: Wording, right: Wording) -> list[Block]:
-    """The blocks in which two texts differ, in order; at least one equal word is between two of them."""
-    found = align(left.values, right.values, min(_QUICK, len(left) + len(right)))
-    if found is not None:
-        return [Block(*block) for block in found.tolist()]
-    return list(_slow_blocks(left, right))
+    """The blocks in which two texts differ, in order; at least one equal word is between two of them.
+
+    As few words as can be are left out where these are up to a thousand; long texts with more are aligned piece by
+    piece, and pieces of over ten thousand words each that have little in common are a block as a whole.
+    """
+    if (found := _aligned(left.values, right.values)) is not None:
+        return found
+    made: list[Block] = []
+    begun, other_begun = 0, 0
+    for end, other_end in [*_cuts(left.values, right.values), (len(left), len(right))]:
+        for block in _blocks_of_piece(left.values[begun:end], right.values[other_begun:other_end]):
+            moved_on = Block(
+                block.start + begun, block.end + begun, block.other_start + other_begun, block.other_end + other_begun
+            )
+            if made and (made[-1].end, made[-1].other_end) == (moved_on.start, moved_on.other_start):
+                made[-1] = made[-1].to(moved_on)
+            else:
+                made.append(moved_on)
+        begun, other_begun = end, other_end
+    return made
 
 
-def _slow_blocks(left: Wording, right: Wording) -> Iterator[Block]:
+def _aligned(left: Values, right: Values) -> list[Block] | None:
+    found = align(left, right, min(_QUICK, left.size + right.size))
+    return None if found is None else [Block(*block) for block in found.tolist()]
+
+
+def _cuts(left: Values, right: Values) -> list[tuple[int, int]]:
+    """Places in both texts, in order, from which on a run of words is equal that stands once in either."""
+    if min(left.size, right.size) < _ANCHOR:
+        return []
+    mine, ours = _once(left)
+    yours, theirs = _once(right)
+    _, places, others = np.intersect1d(mine, yours, assume_unique=True, return_indices=True)
+    order = np.argsort(ours[places])
+    begins, other_begins = ours[places[order]], theirs[others[order]]
+    new = np.ones(begins.size, dtype=np.bool_)
+    new[1:] = (np.diff(begins) != 1) | (np.diff(other_begins) != 1)
+    return _rising(begins[new].tolist(), other_begins[new].tolist())
+
+
+def _once(values: Values) -> tuple[Values, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """The hashes of runs of words that stand once, rising, and the places of these."""
+    count = values.size - _ANCHOR + 1
+    hashes = np.zeros(count, dtype=np.uint64)
+    for place in range(_ANCHOR):
+        hashes = hashes * np.uint64(_MIXER) + values[place : place + count]
+    found, places, counts = np.unique(hashes, return_index=True, return_counts=True)
+    return found[counts == 1], places[counts == 1]
+
+
+def _rising(places: Sequence[int], others: Sequence[int]) -> list[tuple[int, int]]:
+    """The most pairs of places, given as the first ones rise, of which the second ones rise too."""
+    lowest: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for number, other in enumerate(others):
+        length = bisect_left(lowest, other)
+        before.append(ends[length - 1] if length else -1)
+        lowest[length : length + 1], ends[length : length + 1] = [other], [number]
+    chain: list[tuple[int, int]] = []
+    number = ends[-1] if ends else -1
+    while number >= 0:
+        chain.append((places[number], others[number]))
+        number = before[number]
+    return chain[::-1]
+
+
+def _blocks_of_piece(left: Values, right: Values) -> list[Block]:
+    if (found := _aligned(left, right)) is not None:
+        return found
+    if left.size * right.size > _LARGEST:
+        return [Block(0, left.size, 0, right.size)]
     from rapidfuzz.distance import Indel
 
-    together: Block | None = None
-    for step in Indel.opcodes(left.values.tolist(), right.values.tolist()):
-        if step.tag == "equal":
-            if together:
-                yield together
-            together = None
-            continue
-        block = Block(step.src_start, step.src_end, step.dest_start, step.dest_end)
-        together = together.to(block) if together else block
-    if together:
-        yield together
+    made: list[Block] = []
+    for step in Indel.opcodes(left.tolist(), right.tolist()):
+        if step.tag != "equal":
+            block = Block(step.src_start, step.src_end, step.dest_start, step.dest_end)
+            if made and (made[-1].end, made[-1].other_end) == (block.start, block.other_start):
+                made[-1] = made[-1].to(block)
+            else:
+                made.append(block)
+    return made
 
 
 def bridged(left: Wording, right: Wording, blocks: list[Block]) -> list[Block]:
@@ -87,7 +155,10 @@ def _slides(left: Wording, right: Wording, block: Block, gap: int) -> bool:
     wording, start, end = (
         (left, block.start, block.end) if block.start < block.end else (right, block.other_start, block.other_end)
     )
-    return bool((wording.values[start - gap : start] == wording.values[end - gap : end]).all())
+    values = wording.values
+    return not gap or bool(
+        values[start - 1] == values[end - 1] and (values[start - gap : start] == values[end - gap : end]).all()
+    )
 
 
 def moved(left: Wording, right: Wording, blocks: list[Block]) -> tuple[set[int], set[int]]:

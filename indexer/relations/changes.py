@@ -31,6 +31,10 @@ _DOUBTFUL, _DOUBTFUL_NAMES = 2.0, 0.25
 # So many words, and so many times the others, are a passage that was added beside them.
 _PASSAGE, _LOPSIDED = 8, 4
 
+_FINDERS = (("number", facts.numbers), ("negation", facts.negations), ("name", facts.names))
+
+_GRAMMAR = GRAMMATICAL | NEGATIONS
+
 Pair = tuple[int, int]
 
 
@@ -71,12 +75,14 @@ class TextChanges:
             said = self.left.written(first.start, first.end), self.right.written(first.other_start, first.other_end)
             self.facts.append(DifferingFact("order of words", *said))
         for block in self._blocks:
-            ours = [place for place in range(block.start, block.end) if place not in here]
-            theirs = [place for place in range(block.other_start, block.other_end) if place not in there]
-            parts = block.end - block.start - len(ours), block.other_end - block.other_start - len(theirs)
-            if any(parts) and max(len(ours), len(theirs)) <= _FILLING:
-                # The edges of what was moved.
-                continue
+            ours, theirs = list(range(block.start, block.end)), list(range(block.other_start, block.other_end))
+            if here:
+                parts = len(ours) + len(theirs)
+                ours = [place for place in ours if place not in here]
+                theirs = [place for place in theirs if place not in there]
+                if len(ours) + len(theirs) < parts and max(len(ours), len(theirs)) <= _FILLING:
+                    # The edges of what was moved.
+                    continue
             if ours and theirs:
                 self._replaced(ours, theirs)
             elif ours:
@@ -87,16 +93,11 @@ class TextChanges:
 
     def _only(self, wording: Wording, places: list[int], *, lost: bool) -> None:
         """Judge words that stand on one side only."""
-        if len(places) == 1 and _is_mark(wording, places[0]):
+        if len(places) == 1 and wording.is_mark(places[0]):
             return
         if not (in_lines := _fills_sentences(wording, places)) and len(places) <= _FILLING:
-            numbers = facts.numbers(wording, places)
-            for kind, found in (
-                ("number", numbers),
-                ("negation", facts.negations(wording, places)),
-                ("name", facts.names(wording, places)),
-            ):
-                if found:
+            for kind, find in _FINDERS:
+                if found := find(wording, places):
                     said = wording.written(found[0], found[-1] + 1)
                     self.facts.append(DifferingFact(kind, said, "") if lost else DifferingFact(kind, "", said))
                     return
@@ -135,7 +136,7 @@ class TextChanges:
 
     def _is_passage(self, ours: list[int], theirs: list[int]) -> bool:
         """Judge many words that stand beside few; False where they are no more than a few times as many."""
-        long, short = max(len(ours), len(theirs)), min(len(ours), len(theirs))
+        short, long = sorted((len(ours), len(theirs)))
         if long < _PASSAGE or short > long / _LOPSIDED:
             return False
         left, right = self.left, self.right
@@ -224,34 +225,34 @@ class TextChanges:
             self._unknown_left += len(ours) > len(theirs)
             self._unknown_right += len(ours) < len(theirs)
             return [], []
-        pairs = list(zip(ours, theirs, strict=True))
-        kinds = [self._doubt(*pair) for pair in pairs]
         of_kind = {"clear": self._clear, "doubtful": self._doubtful, "name": self._doubtful_names}
-        for pair, kind in zip(pairs, kinds, strict=True):
+        others, differ = list[Pair](), False
+        for pair in zip(ours, theirs, strict=True):
+            kind = self._doubt(*pair)
             if kind in of_kind:
                 of_kind[kind].append(pair)
-        others = [pair for pair, kind in zip(pairs, kinds, strict=True) if kind not in of_kind]
-        if all(kind in ("equal", *of_kind) for kind in kinds):
-            return [], []
-        return [place for place, _ in others], [place for _, place in others]
+            else:
+                others.append(pair)
+                differ = differ or kind == "other"
+        return ([place for place, _ in others], [place for _, place in others]) if differ else ([], [])
 
     def _doubt(self, place: int, there: int) -> Literal["equal", "clear", "doubtful", "name", "other"]:
         """The certainty that one of two words is the other one misread; "other" where it isn't."""
         left, right = self.left, self.right
         if left.values[place] == right.values[there]:
             return "equal"
-        mine, yours = left.word(place).casefold(), right.word(there).casefold()
-        longest, grammar = max(len(mine), len(yours)), {mine, yours} & (GRAMMATICAL | NEGATIONS)
+        mine, yours = left.folded(place), right.folded(there)
+        longest, grammar = max(len(mine), len(yours)), mine in _GRAMMAR or yours in _GRAMMAR
         if _same_stem(mine, yours) or not _alike(mine, yours) or _negates(mine, yours):
             return "other"
         if longest <= _FILLING and not grammar:
             return "other"
         knows = self._knows(left, place, mine), self._knows(right, there, yours)
-        unit = longest <= _LONGEST_UNIT and place and any(map(str.isdigit, left.word(place - 1)))
+        unit = longest <= _LONGEST_UNIT and place and facts.has_digit(left.word(place - 1))
         named = _is_named(left, place) or _is_named(right, there)
         known, at, unknown, odd = (left, place, right, there) if knows[0] else (right, there, left, place)
         often = int((unknown.hashes == unknown.hashes[odd]).sum())
-        sure = bool(grammar) or (not named and self._reads(known, at)) or self._are_common(known, [at])
+        sure = grammar or (not named and self._reads(known, at)) or self._are_common(known, [at])
         if all(knows) or unit or (often > _REPEATED and not sure):
             return "other"
         if any(knows) and (sure or (often == 1 and (not named or int(known.hashes[at]) in self._equal))):
@@ -270,15 +271,11 @@ class TextChanges:
 
     def _knows(self, wording: Wording, place: int, word: str) -> bool:
         value = int(wording.hashes[place])
-        known = word in GRAMMATICAL or word in NEGATIONS or word in NUMERALS or value in self._equal
-        return known or self._reads(wording, place)
+        return word in _GRAMMAR or word in NUMERALS or value in self._equal or self._reads(wording, place)
 
     def _settle_doubts(self) -> None:
         """Take doubtful words for misread ones in texts that are full of these, else for facts."""
-        clear, often = (
-            len(self._clear),
-            Counter(self._pair_of(pair) for pair in (*self._doubtful, *self._doubtful_names)),
-        )
+        clear, often = len(self._clear), Counter(map(self._pair_of, (*self._doubtful, *self._doubtful_names)))
         sure = list(self._clear)
         for pairs, share, kind in (
             (self._doubtful, _DOUBTFUL, "word"),
@@ -297,7 +294,7 @@ class TextChanges:
 
 
 def _folded(wording: Wording, places: Sequence[int]) -> list[str]:
-    return [wording.word(place).casefold() for place in places]
+    return [wording.folded(place) for place in places]
 
 
 def _runs(places: Sequence[int]) -> list[list[int]]:
@@ -321,7 +318,7 @@ def _without(places: list[int], others: list[int]) -> list[int]:
 
 def _alike(one: str, other: str) -> bool:
     """True if the words differ by no more letters than one of them can be misread or mistyped by."""
-    if not one or not other or any(map(str.isdigit, one + other)):
+    if not one or not other or facts.has_digit(one) or facts.has_digit(other):
         return False
     longest = max(len(one), len(other))
     most = 1 if longest <= 5 else 2 if longest <= 8 else 3
@@ -360,14 +357,9 @@ def _same_stem(one: str, other: str) -> bool:
     return one == other or (len(short) > _FILLING and long.startswith(short) and long.removeprefix(short) in ENDINGS)
 
 
-def _is_mark(wording: Wording, place: int) -> bool:
-    """True for the number or the letter in front of an item, which another format leaves out."""
-    return len(wording.word(place)) <= 2 and wording.opens_line(place) and wording.behind(place) in (".", ")")
-
-
 def _without_marks(left: Wording, ours: list[int], right: Wording, theirs: list[int]) -> tuple[list[int], list[int]]:
     """The places without marks of lists, where one side has none of these."""
-    one, other = ([place for place in side if _is_mark(text, place)] for text, side in ((left, ours), (right, theirs)))
+    one, other = [place for place in ours if left.is_mark(place)], [place for place in theirs if right.is_mark(place)]
     return (ours, theirs) if one and other else (_without(ours, one), _without(theirs, other))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -34,10 +33,14 @@ def digits(text: str) -> list[str]:
     return _DIGITS.findall(text)
 
 
+def has_digit(word: str) -> bool:
+    """True for a word with a digit."""
+    return not word.isalpha() and any(map(str.isdigit, word))
+
+
 def numbers(wording: Wording, places: Sequence[int]) -> list[int]:
     """Those of some places of words that have a digit, or are numbers in words."""
-    words = [(place, wording.word(place)) for place in places]
-    return [place for place, word in words if any(map(str.isdigit, word)) or word.casefold() in NUMERALS]
+    return [place for place in places if has_digit(word := wording.word(place)) or word.casefold() in NUMERALS]
 
 
 def negations(wording: Wording, places: Sequence[int]) -> list[int]:
@@ -47,10 +50,10 @@ def negations(wording: Wording, places: Sequence[int]) -> list[int]:
 
 def is_negation(wording: Wording, place: int) -> bool:
     """True for a word of negation, and for the t of "don't"."""
-    word = wording.word(place).casefold()
+    word = wording.folded(place)
     if word == "t":
         return wording.before(place) in ("'", "\N{RIGHT SINGLE QUOTATION MARK}")
-    return word in NEGATIONS or "!" in wording.signs(place) or "¬" in wording.signs(place)
+    return word in NEGATIONS or "!" in (signs := wording.signs(place)) or "¬" in signs
 
 
 def names(wording: Wording, places: Sequence[int]) -> list[int]:
@@ -60,7 +63,7 @@ def names(wording: Wording, places: Sequence[int]) -> list[int]:
 
 def _is_name(wording: Wording, place: int) -> bool:
     word = wording.word(place)
-    if "_" in word.strip("_"):
+    if "_" in word and "_" in word.strip("_"):
         return True
     if not word[0].isupper() or wording.initial(place):
         return False
@@ -71,17 +74,21 @@ def without_common(
     left: Wording, ours: Sequence[int], right: Wording, theirs: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """The places of what the other side does not say as often, by value."""
-    one = Counter(int(left.values[place]) for place in ours)
-    other = Counter(int(right.values[place]) for place in theirs)
-    return _beyond(left, ours, other), _beyond(right, theirs, one)
+    if not ours or not theirs:
+        return [*ours], [*theirs]
+    if len(ours) == len(theirs) == 1:
+        return ([], []) if left.values[ours[0]] == right.values[theirs[0]] else ([*ours], [*theirs])
+    mine, yours = left.values[ours].tolist(), right.values[theirs].tolist()
+    return _beyond(ours, mine, yours), _beyond(theirs, yours, mine)
 
 
-def _beyond(wording: Wording, places: Sequence[int], others: Counter[int]) -> list[int]:
-    left, found = Counter(others), []
-    for place in places:
-        value = int(wording.values[place])
-        if left[value]:
-            left[value] -= 1
+def _beyond(places: Sequence[int], values: Sequence[int], others: Sequence[int]) -> list[int]:
+    left, found = dict[int, int](), []
+    for value in others:
+        left[value] = left.get(value, 0) + 1
+    for place, value in zip(places, values, strict=True):
+        if count := left.get(value, 0):
+            left[value] = count - 1
         else:
             found.append(place)
     return found
@@ -103,13 +110,13 @@ def _whole(wording: Wording, places: Sequence[int]) -> list[str]:
         if place < end:
             continue
         first, end = place, place + 1
-        while first and _joined(wording, first):
+        while first and wording.joins(first):
             first -= 1
-        while end < len(wording) and _joined(wording, end):
+        while end < len(wording) and wording.joins(end):
             end += 1
         said = wording.written(first, end)
-        if end < len(wording) and wording.before(end) in ("", " ") and _is_unit(wording.word(end)):
-            said += wording.before(end) + wording.word(end)
+        if end < len(wording) and _is_unit(unit := wording.word(end)) and (gap := wording.before(end)) in ("", " "):
+            said += gap + unit
         found.append(said)
     return found
 
@@ -118,20 +125,15 @@ def _is_unit(word: str) -> bool:
     return len(word) <= _LONGEST_UNIT and word.isalpha() and word.casefold() not in GRAMMATICAL
 
 
-def _joined(wording: Wording, place: int) -> bool:
-    gap = wording.before(place)
-    return (
-        len(gap) == 1 and gap in ".,:/-" and wording.word(place)[0].isdigit() and wording.word(place - 1)[-1].isdigit()
-    )
-
-
 def _kind(mine: str, yours: str) -> str:
+    if mine.isdecimal() and yours.isdecimal():
+        return "number"
     for kind, pattern in (("date", _DATE), ("time", _TIME), ("amount", _AMOUNT)):
-        if any(pattern.match(said) for said in (mine, yours) if said):
+        if pattern.match(mine) or pattern.match(yours):
             return kind
-    if any((not said.isascii() and any(_is_money(sign) for sign in said)) or "$" in said for said in (mine, yours)):
+    if any("$" in said or (not said.isascii() and any(map(_is_money, said))) for said in (mine, yours)):
         return "amount"
-    if any(_CODE.fullmatch(said.split(" ")[0]) for said in (mine, yours) if said):
+    if any(_CODE.fullmatch(said.split(" ", 1)[0]) for said in (mine, yours) if said):
         return "code"
     return "number"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from indexer.core_sketch import text_digest
 from indexer.relations.alignment import blocks_between, bridged
 from indexer.relations.changes import TextChanges
 from indexer.relations.facts import DifferingFact
@@ -78,7 +77,7 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None) -> Rel
     """
     blocks = blocks_between(left, right)
     if not blocks:
-        return Relation("identical" if text_digest(left.text) == text_digest(right.text) else "reflowed")
+        return Relation("identical" if left.digest == right.digest else "reflowed")
     changes = TextChanges(left, right, bridged(left, right, blocks), lexicon)
     changes.judge()
     return Relation(

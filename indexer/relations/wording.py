@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from functools import cache
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.core_sketch import text_digest
 from indexer.text.words import Words, words_of
 
 # A comparison or a negation in code, beside the currencies, is no sign of a number but of what stands behind it.
 _OPERATORS = "<>=!≤≥≠≈¬÷+"
 _UNITS = "%‰‱°"
 _MINUS = "-\N{MINUS SIGN}"
-_OPENING = '.!?:;\n"“„«(•*#-|\N{EN DASH}\N{EM DASH}'
+_OPENING = frozenset('.!?:;\n"“„«(•*#-|\N{EN DASH}\N{EM DASH}')
+_ENDING = frozenset(".!?\n")
 _SEPARATORS = ".,:/-"
+_LONGEST_MARK = 2
 _BEFORE_DIGITS, _NEAR, _FAR = 2, 2, 9
 _MIXER = 0x9E3779B97F4A7C15
 
@@ -27,22 +31,29 @@ class Wording:
     Signs are currencies, units such as %, a minus in front of a digit, what joins the parts of a number, and operators.
     """
 
-    __slots__ = ("_ends", "_signs", "_starts", "hashes", "text", "values")
-
     def __init__(self, text: str) -> None:
         words = words_of(text)
         self.text, self.hashes = text, words.hashes
-        self._starts: list[int] = words.starts.tolist()
-        self._ends: list[int] = words.ends.tolist()
-        self._signs = _signs_of(text, words, self._starts, self._ends)
+        # Single numbers are read from these much quicker than from arrays.
+        self._starts, self._ends = words.starts.data, words.ends.data
+        self._signs = _signs_of(text, words)
         self.values = _mixed(self.hashes, self._signs)
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return self.hashes.size
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The digest of the text, equal for texts that are equal except for case and white space."""
+        return text_digest(self.text)
 
     def word(self, place: int) -> str:
         """The word at a place as it is written."""
         return self.text[self._starts[place] : self._ends[place]]
+
+    def folded(self, place: int) -> str:
+        """The word at a place in folded case."""
+        return self.text[self._starts[place] : self._ends[place]].casefold()
 
     def signs(self, place: int) -> str:
         """The signs beside a word."""
@@ -65,31 +76,42 @@ class Wording:
         """The words from `first` to `last - 1` as they stand in the text, on one line, cut where they are long."""
         if first >= last:
             return ""
-        start, end = self._starts[first], self._ends[last - 1]
-        while start and (_is_currency(self.text[start - 1]) or self.text[start - 1] in self.signs(first)):
+        text, start, end = self.text, self._starts[first], self._ends[last - 1]
+        while (
+            start and text[start - 1] != " " and (_is_currency(text[start - 1]) or text[start - 1] in self.signs(first))
+        ):
             start -= 1
-        behind = self.text[end : end + 2]
+        behind = text[end : end + 2]
         if behind[:1] == " " and behind[1:] and _is_measure(behind[1:]):
             end += 2
-        while end < len(self.text) and _is_measure(self.text[end]):
+        while end < len(text) and _is_measure(text[end]):
             end += 1
-        said = " ".join(self.text[start:end].split())
+        said = " ".join(text[start:end].split())
         return said if len(said) <= most else f"{said[: most - 3]}..."
 
     def initial(self, place: int) -> bool:
         """True if a word begins a sentence or a line, where any word may have a capital."""
-        gap = self.before(place)
-        return place == 0 or any(sign in _OPENING for sign in gap)
+        return place == 0 or not _OPENING.isdisjoint(self.before(place))
 
     def opens(self, place: int) -> bool:
         """True if a word begins a line, or a sentence behind a full stop."""
-        return self.opens_line(place) or any(sign in ".!?" for sign in self.before(place))
+        return place == 0 or place >= len(self) or not _ENDING.isdisjoint(self.before(place))
 
-    def opens_line(self, place: int) -> bool:
-        """True if no word stands before this one on its line."""
-        return place == 0 or place >= len(self) or "\n" in self.before(place)
+    def joins(self, place: int) -> bool:
+        """True if a word is a further part of the number before it, as in 1,234.50."""
+        end, text = self._ends[place - 1] if place else 0, self.text
+        if self._starts[place] - end != 1 or not place:
+            return False
+        return text[end] in _SEPARATORS and text[end - 1].isdigit() and text[end + 1].isdigit()
+
+    def is_mark(self, place: int) -> bool:
+        """True for the number or the letter in front of an item, which another format leaves out."""
+        if self._ends[place] - self._starts[place] > _LONGEST_MARK or self.behind(place) not in (".", ")"):
+            return False
+        return place == 0 or "\n" in self.before(place)
 
 
+@cache
 def _is_measure(sign: str) -> bool:
     return sign in _UNITS or _is_currency(sign)
 
@@ -109,27 +131,43 @@ def _kinds() -> npt.NDArray[np.uint8]:
     return table
 
 
-def _signs_of(text: str, words: Words, starts: list[int], ends: list[int]) -> dict[int, str]:
-    codes = np.frombuffer(
-        text.encode("utf-32-le" if sys.byteorder == "little" else "utf-32-be", "surrogatepass"), np.uint32
-    )
-    kinds = _kinds()[np.minimum(codes, 0xFFFF)]
-    # Most points, commas and hyphens have no number behind them.
-    kinds[:-1] *= (kinds[:-1] != _BEFORE_DIGITS) | ((codes[1:] >= ord("0")) & (codes[1:] <= ord("9")))
-    kinds[-1:] *= kinds[-1:] != _BEFORE_DIGITS
-    places = np.flatnonzero(kinds)
+@cache
+def _ascii_kinds() -> bytes:
+    return _kinds()[:256].tobytes()
+
+
+def _looked_at(text: str) -> npt.NDArray[np.int64]:
+    """The places of signs; of points, commas and hyphens those in front of a digit, as most are not."""
+    if text.isascii():
+        data = (text + "\0").encode("ascii")
+        codes: npt.NDArray[Any] = np.frombuffer(data, np.uint8)
+        kinds = np.frombuffer(data.translate(_ascii_kinds()), np.uint8)
+    else:
+        order = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
+        codes = np.frombuffer((text + "\0").encode(order, "surrogatepass"), np.uint32)
+        kinds = _kinds()[np.minimum(codes, 0xFFFF)]
+    (places,) = (kinds != 0).nonzero()
+    behind = codes[places + 1]
+    found: npt.NDArray[np.int64] = places[
+        (kinds[places] != _BEFORE_DIGITS) | ((behind >= ord("0")) & (behind <= ord("9")))
+    ]
+    return found
+
+
+def _signs_of(text: str, words: Words) -> dict[int, str]:
     signs: dict[int, str] = {}
-    if not starts:
+    if not len(words) or not (places := _looked_at(text)).size:
         return signs
-    following = np.searchsorted(words.starts, places, side="right").tolist()
-    for place, after in zip(places.tolist(), following, strict=True):
-        # What stands inside a word, as the point in an abbreviation, is a part of it.
-        if not after or place >= ends[after - 1]:
-            to_last = place - ends[after - 1] if after else _FAR
-            to_next = starts[after] - place - 1 if after < len(starts) else _FAR
-            owner = _owner(text, place, after, to_last, to_next)
-            if owner is not None:
-                signs[owner] = signs.get(owner, "") + text[place]
+    following = np.searchsorted(words.starts, places, side="right")
+    to_last = np.where(following > 0, places - words.ends.astype(np.int64)[following - 1], _FAR)
+    to_next = words.starts.astype(np.int64)[np.minimum(following, len(words) - 1)] - places - 1
+    # What stands inside a word, as the point in an abbreviation, is a part of it.
+    outside = to_last >= 0
+    columns = (each[outside].tolist() for each in (places, following, to_last, to_next))
+    for place, after, last, following_one in zip(*columns, strict=True):
+        owner = _owner(text, place, after, last, following_one if after < len(words) else _FAR)
+        if owner is not None:
+            signs[owner] = signs.get(owner, "") + text[place]
     return signs
 
 

@@ -24,6 +24,7 @@ PARTS = {
     "spark": "clusters of sketches by tasks of Spark, beside one process",
     "rivals": "what text-dedup and datatrove remove of the same texts, what of it is wrong, and what it takes",
     "forms": "headlines with a word changed, and chats that share a template: what rules find, what is removed wrongly",
+    "relations": "the relations of pairs of texts: pairs a second, by what differs",
     "memory": "peak memory of every command on 100,000 documents of JSON lines",
     "engines": "search engines: put, look up, size, beside what they offer themselves",
     "at_once": "lookups in a cluster, one a request and fifty a request, by shards",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.core_sketch import align
@@ -57,3 +58,27 @@ def test_texts_in_which_most_differs_are_aligned_too() -> None:
     right = [f"there{number}" if number % 3 else f"both{number}" for number in range(3000)]
     blocks = blocks_between(Wording(" ".join(left)), Wording(" ".join(right)))
     assert blocks == [Block(place, place + 2, place, place + 2) for place in range(1, 3000, 3)]
+
+
+@given(st.sets(st.integers(0, 150), min_size=60), st.integers(0, 2**32))
+@settings(max_examples=15)
+def test_long_texts_are_aligned_piece_by_piece(changed: set[int], seed: int) -> None:
+    """Blocks stand between equal words, and few words more are left out than need be."""
+    draw = random.Random(seed)
+    left = [f"word{draw.randrange(3000)}" for _ in range(6000)]
+    right = list(left)
+    for place in sorted(changed, reverse=True):
+        right[place * 40 : place * 40 + 20] = [f"other{draw.randrange(50)}" for _ in range(draw.randrange(40))]
+    one, other = Wording(" ".join(left)), Wording(" ".join(right))
+    blocks = blocks_between(one, other)
+    lengths = equal_lengths(one.values.tolist(), other.values.tolist(), blocks)
+    assert all(lengths[1:-1])
+    least = align(one.values, other.values, len(left) + len(right))
+    assert least is not None
+    fewest = equal_lengths(one.values.tolist(), other.values.tolist(), least.tolist())
+    assert sum(fewest) * 0.99 <= sum(lengths) <= sum(fewest)
+
+
+def test_long_texts_with_nothing_in_common_are_one_block() -> None:
+    left, right = (Wording(" ".join(f"{side}{number}" for number in range(11_000))) for side in ("here", "there"))
+    assert blocks_between(left, right) == [Block(0, 11_000, 0, 11_000)]

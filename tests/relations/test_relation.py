@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import relate
@@ -13,6 +15,15 @@ FRAME = (
     "{} The house is to be kept clean, and every damage to it is to be reported at once. Repairs are paid by the owner "
     "unless the tenant has caused the damage. The contract ends when one side gives notice of three months in writing."
 )
+
+
+SIGNS = st.lists(st.sampled_from([*"ab5-<>=!$€%.,:/° \n", "1.5", " - ", "12"]), max_size=30).map("".join)
+
+
+@given(SIGNS)
+def test_signs_beside_words_are_the_same_in_every_encoding(text: str) -> None:
+    behind = Wording(text + "\n\n\n\n\N{GREEK SMALL LETTER ALPHA}").values
+    assert Wording(text + "\n\n\n\nx").values[:-1].tolist() == behind[:-1].tolist()
 
 
 def word(left: str, right: str, lexicon: Lexicon | None = None) -> str:

@@ -1,0 +1,108 @@
+"""The relations of pairs of texts: pairs a second, by what differs.
+
+Run as `python -m tests.benchmarks relations`. Texts are sentences of made-up words, frequent and rare ones as in a
+language, with names and numbers. Of each there is a second one: equal, in other lines, or with words or facts changed.
+Texts are prepared once (`Wording`), and then compared; both together are what a pair costs that meets no other one.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from indexer.relations.relation import relate
+from indexer.relations.wording import Wording
+from tests.benchmarks.forms import Speech
+from tests.relations.edits import misread
+from tests.relations.filled import identical, reflowed
+
+PAIRS = 2000
+LENGTHS = (300, 5000)
+_NUMBERS, _NAMES = 40, 25
+
+
+def prose(speech: Speech, count: int) -> str:
+    """Sentences of so many words in paragraphs, with a number and a name now and then."""
+    draw, sentences, words = speech.draw, list[str](), list[str]()
+    for place, word in enumerate(speech.words(count)):
+        said = str(draw.randint(10, 99_999)) if draw.randrange(_NUMBERS) == 0 else word
+        words.append(said.capitalize() if not words or draw.randrange(_NAMES) == 0 else said)
+        if (len(words) > 5 and draw.randrange(12) == 0) or place == count - 1:
+            sentences.append(" ".join(words) + ("." if draw.randrange(5) else ".\n\n"))
+            words = []
+    return " ".join(sentences).replace("\n ", "\n")
+
+
+def _edited(count: int, speech: Speech) -> Callable[[str, random.Random], str]:
+    def edited(text: str, draw: random.Random) -> str:
+        words = text.split(" ")
+        for _ in range(count):
+            place = draw.randrange(1, len(words))
+            kind = draw.randrange(3)
+            if kind == 0:
+                del words[place]
+            elif kind == 1:
+                words[place:place] = speech.words(1)
+            else:
+                words[place : place + 1] = speech.words(1)
+        return " ".join(words)
+
+    return edited
+
+
+def _filled(count: int) -> Callable[[str, random.Random], str]:
+    def filled(text: str, draw: random.Random) -> str:
+        words = text.split(" ")
+        numbers = [place for place, word in enumerate(words) if word.isdigit()]
+        for place in draw.sample(numbers, min(count, len(numbers))):
+            words[place] = str(draw.randint(100_000, 999_999))
+        return " ".join(words)
+
+    return filled
+
+
+def kinds(speech: Speech) -> Mapping[str, Callable[[str, random.Random], str]]:
+    """By name: what makes the second text of a pair."""
+    return {
+        "identical": identical,
+        "reflowed": reflowed,
+        "1 word edited": _edited(1, speech),
+        "5 words edited": _edited(5, speech),
+        "20 words edited": _edited(20, speech),
+        "form with 3 facts": _filled(3),
+        "4% misread": misread,
+    }
+
+
+def pairs_of(kind: str, words: int, count: int) -> list[tuple[str, str]]:
+    """Pairs of texts of so many words, of one kind."""
+    speech, draw = Speech(5), random.Random(6)
+    change = kinds(speech)[kind]
+    texts = [prose(speech, words) for _ in range(count)]
+    return [(text, change(text, draw)) for text in texts]
+
+
+def measured(texts: Sequence[tuple[str, str]]) -> tuple[float, float]:
+    """The seconds of one processor that preparing all texts takes, and comparing them."""
+    begun = time.process_time()
+    made = [(Wording(left), Wording(right)) for left, right in texts]
+    prepared = time.process_time()
+    for left, right in made:
+        relate(left, right)
+    return prepared - begun, time.process_time() - prepared
+
+
+def run() -> dict[tuple[int, str], tuple[float, float]]:
+    """Measure and print; gives the pairs a second, compared only and with both texts prepared."""
+    found = {}
+    for words in LENGTHS:
+        count = PAIRS * LENGTHS[0] // words
+        print(f"{f'pairs of {words:,} words':24s}{'compared':>12s}{'and prepared':>14s}  a second")
+        for kind in kinds(Speech(5)):
+            texts = pairs_of(kind, words, count)
+            best = [min(taken) for taken in zip(*(measured(texts) for _ in range(3)), strict=True)]
+            found[words, kind] = (count / best[1], count / sum(best))
+            print(f"{kind:24s}{found[words, kind][0]:12,.0f}{found[words, kind][1]:14,.0f}", flush=True)
+        print()
+    return found
