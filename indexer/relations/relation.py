@@ -9,6 +9,7 @@ from indexer.relations.alignment import blocks_between, bridged
 from indexer.relations.changes import TextChanges
 from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Lexicon
+from indexer.relations.operators import differing_operators
 from indexer.relations.wording import Wording
 from indexer.text.counts import counted
 
@@ -77,9 +78,14 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None) -> Rel
     """
     blocks = blocks_between(left, right)
     if not blocks:
-        return Relation("identical" if left.digest == right.digest else "reflowed")
+        if left.digest == right.digest:
+            return Relation("identical")
+        operators = differing_operators(left.text, right.text)
+        return Relation("form", (DifferingFact("sign", *operators),)) if operators else Relation("reflowed")
     changes = TextChanges(left, right, bridged(left, right, blocks), lexicon)
     changes.judge()
+    if not changes.facts and (operators := differing_operators(left.text, right.text)):
+        changes.facts.append(DifferingFact("sign", *operators))
     return Relation(
         _word(changes, len(left), len(right)),
         tuple(dict.fromkeys(changes.facts)),

@@ -131,3 +131,25 @@ def test_the_cleaner_of_two_texts_has_fewer_misread_words() -> None:
     clean, misread = FRAME, FRAME.replace("damage to", "darnage to").replace("house", "bouse")
     assert relate(Wording(misread), Wording(clean)).cleaner == "right"
     assert relate(Wording(clean), Wording(misread)).cleaner == "left"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "signs"),
+    [
+        (
+            "template operator* takes operator*(Left && left)",
+            "template operator- takes operator-(Left && left)",
+            "* / -",
+        ),
+        ("the operator (<*>) applies", "the operator (<|>) applies", "<*> / <|>"),
+        ("when ready && open", "when ready || open", "&& / ||"),
+        ("f :: a -> b", "f :: a => b", "-> / =>"),
+    ],
+)
+def test_pages_that_differ_in_an_operator_are_forms(left: str, right: str, signs: str) -> None:
+    assert of(left, right) == f"form: 1 fact differs: sign {signs}"
+
+
+def test_marks_of_a_format_are_no_operators() -> None:
+    one, other = FRAME.format("**(see below)** |a||b| now"), FRAME.format("(see below) a b now")
+    assert word(f"# Title\n\n{one}", f"Title\n{other}") == "reflowed"
