@@ -12,7 +12,7 @@ import click
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import filter_option, json_option, opened_collection, store_option
+from indexer.cli.options.shared import filter_option, json_option, opened_collection, store_option, words_option
 from indexer.cli.terminal.output import answer, answer_json, fields, say, table
 from indexer.errors import UsageError
 from indexer.text.counts import counted
@@ -49,14 +49,7 @@ class Listed:
 
 listed_options = Group(
     Listed,
-    click.option(
-        "--words",
-        type=click.IntRange(1),
-        metavar="N",
-        default=50,
-        show_default=True,
-        help="The least length of a passage.",
-    ),
+    words_option(),
     click.option(
         "--by",
         type=click.Choice(get_args(By)),

@@ -143,7 +143,7 @@ def plan_of(rule: MatchRule) -> RulePlan:
     finders = (
         FinderPlan(
             finder.scheme.id, finder.scheme.measure, plan.similarity, plan.probes, plan.agreeing, plan.recall,
-            plan.guaranteed, plan.explanation,
+            plan.guaranteed and not finder.scheme.common, plan.explanation,
         )
         for finder, plan in plans(rule)
     )  # fmt: skip

@@ -197,7 +197,7 @@ class FinderPlan:
         probes: How many keys are looked up at most; null for all keys of the text
         agreeing: In how many tables a key has to agree
         recall: The share (0 to 1) that is expected to be found of documents exactly as similar
-        guaranteed: True if every document that is so similar is found
+        guaranteed: True if every document that is so similar is found, however common its keys are
         explanation: The same in words
     """
 

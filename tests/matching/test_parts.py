@@ -17,9 +17,12 @@ from indexer.clustering.prune import Pruning
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.library.collection import Collection
+from indexer.library.forms import plan_of
 from indexer.matching.lookups import part_label
 from indexer.matching.rule import parse_rule
+from indexer.matching.shorthand import explained
 from indexer.model import Ref
+from indexer.schemes.passages import Passages
 from indexer.schemes.testing import document
 
 CHAPTERS = [document(seed, 1000) for seed in range(12)]
@@ -103,3 +106,27 @@ def test_nothing_is_removed_by_a_rule_of_parts(collection: Collection, tmp_path:
     )
     with pytest.raises(UsageError, match=r"parts|sketches"):
         batch_dedupe([str(tmp_path / "in.jsonl")], str(tmp_path / "out"), match=rule)
+
+
+def test_every_one_is_found_but_by_keys_that_very_many_hold(tmp_path: Path) -> None:
+    """What --explain promises of passages, and of what it makes an exception: pairs make none."""
+    licence, many = document(500, 150), Passages.common + 1
+    texts = {f"page{number}": f"{licence} {document(1000 + number, 40)}" for number in range(many)}
+    rare = document(600, 100)
+    question = f"{licence} {rare}"
+    with indexer.open(tmp_path / "store.db", schemes=["passages"]) as opened:
+        opened.add_many({**texts, "quoting": f"{document(700, 100)} {rare}", "only": licence}.items())
+        rule = opened.rule("passages@0.5")
+        [line] = [line for line in explained(rule) if "finds every one" in line]
+        assert "finds every one with one that no more than 1,000 documents hold" in line
+        assert [one.guaranteed for one in plan_of(rule).finders] == [False]
+        # By a key of its own the one is found, and the others by what all have are not.
+        assert [one.id for one in opened.similar(question, match="passages@0.2")] == ["quoting"]
+        [answer] = opened.similar_each([question], match="passages@0.2")
+        assert answer.set_aside > 0
+        # Of keys that all are common some documents are found.
+        assert len(opened.similar(licence, match="passages@0.5", limit=5)) == 5
+        opened.add("again", question)
+        near = {pair.right for pair in opened.iter_pairs(match="passages@0.5") if pair.left == "only"}
+        near |= {pair.left for pair in opened.iter_pairs(match="passages@0.5") if pair.right == "only"}
+        assert near == {*texts, "again"}

@@ -10,7 +10,7 @@ from indexer.cli.batch.running import running_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import json_option
+from indexer.cli.options.shared import json_option, words_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.options import BatchPassages, BatchRun
 from indexer.text.counts import counted
@@ -24,15 +24,7 @@ def cutting_options(*goes_with: str) -> Group:
     related: dict[str, Any] = {"cls": Related, "goes_with": goes_with}
     return Group(
         BatchPassages,
-        click.option(
-            "--words",
-            **related,
-            type=click.IntRange(1),
-            metavar="N",
-            default=50,
-            show_default=True,
-            help="The least length of a passage.",
-        ),
+        words_option(**related),
         click.option(
             "--least-left",
             **related,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
 
 import click
 
@@ -272,3 +272,16 @@ def only_one(**given: object) -> None:
     if len(used) != 1:
         names = ", ".join(given)
         raise UsageError(f"give one of {names}" + (f"; you gave {' and '.join(used)}" if used else ""))
+
+
+def words_option(**related: Any) -> Decorator:
+    """The option with the least length of a passage; `related` says what it goes with."""
+    return click.option(
+        "--words",
+        **related,
+        type=click.IntRange(1),
+        metavar="N",
+        default=50,
+        show_default=True,
+        help="The least length of a passage.",
+    )
