@@ -19,6 +19,7 @@ from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
+    from indexer.extract.kept import KeptWorkers
     from indexer.library.options import Extraction
     from indexer.matching.asking import QuestionSource, Unanswered
     from indexer.matching.question import Question
@@ -65,12 +66,16 @@ def paths_of(given: AnyPath | Iterable[AnyPath]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReader:
-    """The way to read what is asked about; `folder` is that of an embedded store's file, empty for another store."""
+    """The way to read what is asked about; `folder` is that of an embedded store's file, empty for another store.
+
+    `workers` are those that are kept for it, None to start some.
+    """
 
     store: Store
     extraction: Extraction
     columns: ColumnNames
     folder: str
+    workers: KeptWorkers | None = None
 
     def names(self, names: Iterable[str]) -> Iterator[Question | Unanswered]:
         """The documents that names stand for, in order: files, folders, patterns, "-", or ids of stored documents."""
@@ -101,7 +106,7 @@ class QuestionReader:
         from indexer.ingest.indexing import default_jobs
         from indexer.matching.asking import ReadingSettings, questions_of
 
-        how = ReadingSettings(default_jobs(), *self._reading())
+        how = ReadingSettings(default_jobs(), *self._reading(), self.workers)
         return questions_of(self.store, items, how, self.folder)
 
     def _reading(self) -> tuple[Options, Limits]:

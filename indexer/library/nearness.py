@@ -111,7 +111,7 @@ class Nearness(OpenStore):
             rule = self.rule(match, hashes=hashes is not None)
             extraction = extraction or Extraction()
             columns = fields.columns(extraction) if isinstance(fields, NamedColumns) else columns_of(fields)
-            how = asking.QuestionReader(self.store, extraction, columns, self._folder)
+            how = asking.QuestionReader(self.store, extraction, columns, self._folder, self.workers)
             asked: Iterable[Question | Unanswered]
             if paths is not None:
                 asked = how.paths(asking.paths_of(paths))

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from indexer.errors import StoreError
 from indexer.library import asking
@@ -20,6 +20,9 @@ from indexer.model import Ref
 from indexer.stores import Store
 from indexer.text.counts import counted
 
+if TYPE_CHECKING:
+    from indexer.extract.kept import KeptWorkers
+
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
 """Told how many documents are done, and how many there are in all, None where that is not known."""
@@ -28,7 +31,12 @@ AT_ONCE = 500
 
 
 class OpenStore:
-    """A store that is open, under the `name` that its user gave; `tell` is called with what its user should know."""
+    """A store that is open, under the `name` that its user gave; `tell` is called with what its user should know.
+
+    `workers` read the files that are asked about; where there are none, each call starts some and ends them.
+    """
+
+    workers: KeptWorkers | None = None
 
     def __init__(self, store: Store, name: str, schemes: Sequence[str] = (), tell: Tell = warned) -> None:
         self.store, self.name, self.tell = store, name, tell

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Extracted, Failed, Item, Limits, Options
@@ -24,6 +25,9 @@ from indexer.model.paths import printable_path
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found
 from indexer.versions.declared import with_declared
+
+if TYPE_CHECKING:
+    from indexer.extract.kept import KeptWorkers
 
 T = TypeVar("T")
 
@@ -153,11 +157,21 @@ QuestionSource = Item[Input] | Failed[Input | Rejected]
 
 
 class ReadingSettings(NamedTuple):
-    """The settings for reading documents that are asked about: the number of processes, the options and the limits."""
+    """The settings for reading documents that are asked about: the number of processes, the options and the limits.
+
+    Where processes are `kept` that read by the same options and limits, these do it.
+    """
 
     jobs: int
     options: Options
     limits: Limits
+    kept: KeptWorkers | None = None
+
+    def workers(self) -> AbstractContextManager[ExtractionWorkers[None] | KeptWorkers]:
+        """The processes; a context manager, which ends those that were started for it."""
+        if self.kept is not None and (self.kept.options, self.kept.limits) == (self.options, self.limits):
+            return nullcontext(self.kept)
+        return texts(self.jobs, self.options, self.limits)
 
 
 def questions_of(
@@ -168,7 +182,7 @@ def questions_of(
     That one has its source and an id that it may have, seen from `folder`, that of an embedded store's file. Worker
     processes read what is no plain text. Memory: bytes and texts of a group.
     """
-    with texts(how.jobs, how.options, how.limits) as workers:
+    with how.workers() as workers:
         for group in together(items, lambda each: len(each.data) if isinstance(each, Item) else 0):
             inputs = [each.key for each in group]
             own = stored_as_each(store, [_places(each, folder) for each in inputs])
@@ -192,7 +206,7 @@ def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
 
 
 def _documents(
-    group: Sequence[QuestionSource], workers: ExtractionWorkers[None], how: ReadingSettings
+    group: Sequence[QuestionSource], workers: ExtractionWorkers[None] | KeptWorkers, how: ReadingSettings
 ) -> list[Document | Unanswered]:
     """The result of each document of a group, in order."""
     documents: dict[int, Document | Unanswered] = {}

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from indexer.errors import MachineError, UsageError
+from indexer.extract.kept import KeptWorkers
+from indexer.ingest.indexing import default_jobs
 from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.opening import Tell
+from indexer.library.options import Extraction, content_of
 
 TOKEN_VARIABLE = "NEARDUP_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 _SHORTEST_TOKEN = 16
@@ -96,11 +99,15 @@ def serve(
     except ImportError as error:
         raise MachineError("the service takes starlette and uvicorn: pip install 'neardup[serve]'") from error
 
-    def opened() -> Collection:
-        return open_collection(store, read_only=True, tell=tell)
-
     # A store that can't be opened is said now, not at the first question.
-    opened().close()
+    with open_collection(store, read_only=True, tell=tell) as first:
+        workers = KeptWorkers(min(threads, default_jobs()), *Extraction().reading(content_of(first.store)))
+
+    def opened() -> Collection:
+        collection = open_collection(store, read_only=True, tell=tell)
+        collection.workers = workers
+        return collection
+
     made = service_application(
         opened,
         ServiceLimits(threads, waiting, timeout, max_request),
@@ -121,7 +128,8 @@ def serve(
         host = f"[{listening.host}]" if ":" in listening.host else listening.host
         if told is not None:
             told(f"{scheme}://{host}:{bound.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[bound])
+        with workers:
+            uvicorn.Server(config).run(sockets=[bound])
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -42,6 +42,7 @@ PARTS = {
     "passages": "passages that documents have in common: what is found beside a suffix array, and what it takes",
     "versions": "the order of versions of real pages, against truth",
     "repeats": "whether names of boilerplate, or learning what repeats, make more right what is called near",
+    "service": "questions over HTTP, fifty in a request, beside the library: questions a second, the slowest requests",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
 NEED_DATA = (
@@ -73,6 +74,7 @@ TAKE_OPTIONS = (
     "repeats",
     "rivals",
     "scans",
+    "service",
     "spark",
     "store",
 )

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -29,3 +29,15 @@ def serving(folder: Path, *options: str, env: Mapping[str, str] | None = None) -
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == -signal.SIGTERM
         process.stderr.close()
+
+
+def workers(folder: Path) -> set[int]:
+    """The processes that read documents for services over a folder."""
+    found = set()
+    for process in Path("/proc").iterdir():
+        with suppress(OSError):
+            if process.name.isdecimal() and b"indexer.extract.worker" in (process / "cmdline").read_bytes():
+                parent = re.search(r"^PPid:\s*(\d+)$", (process / "status").read_text(), re.MULTILINE)
+                if parent and os.readlink(f"/proc/{parent[1]}/cwd") == str(folder):
+                    found.add(int(process.name))
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ from typing import Any
 import pytest
 
 import indexer
+from indexer.ingest.indexing import default_jobs
 from indexer.model.declared import as_json
-from tests.service.process import serving
+from tests.service.process import serving, workers
 from tests.warm import run_text
 
 TEXTS = {
@@ -71,6 +73,32 @@ def test_a_file_is_read_by_a_worker(url: str) -> None:
     status, made = ask(f"{url}/seen", b"%PDF-1.4 and no more", "application/octet-stream")
     assert status == 200
     assert "malformed" in made["answers"][0]["error"]
+
+
+def test_files_are_read_by_workers_that_are_kept(tmp_path: Path) -> None:
+    page = f"<title>Tea</title><main><p>{COPY}</p></main>".encode()
+    with indexer.open(tmp_path / "texts.neardup") as collection:
+        collection.add_many(TEXTS.items())
+
+    def asked(url: str) -> None:
+        status, made = ask(f"{url}/seen", page, "application/octet-stream")
+        assert (status, made["answers"][0]["match"]["id"]) == (200, "tea")
+
+    with serving(tmp_path, "--threads", "8") as url:
+        assert workers(tmp_path) == set()
+        asked(url)
+        [first] = workers(tmp_path)
+        asked(url)
+        assert workers(tmp_path) == {first}
+        os.kill(first, signal.SIGKILL)
+        asked(url)
+        [second] = workers(tmp_path)
+        assert second != first
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: asked(url), range(24)))
+        assert second in workers(tmp_path)
+        assert len(workers(tmp_path)) <= default_jobs()
+    assert workers(tmp_path) == set()
 
 
 def test_seen_leaves_out_the_document_itself(url: str) -> None:

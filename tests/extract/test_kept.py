@@ -1,0 +1,56 @@
+"""Workers that are kept: started when they are needed, shared by threads, started anew where one has ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from indexer.errors import UsageError
+from indexer.extract.base import Extracted, Failed, Item, Limits, Options
+from indexer.extract.kept import KeptWorkers
+
+LIMITS = Limits(seconds=2, memory=512 << 20)
+
+
+def children() -> set[int]:
+    """The processes that threads of this one have started and that run."""
+    return {int(pid) for tasks in Path("/proc/self/task").iterdir() for pid in (tasks / "children").read_text().split()}
+
+
+def test_threads_share_no_more_workers_than_are_wanted_and_keep_them() -> None:
+    before = children()
+    with KeptWorkers(2, Options(), LIMITS) as kept:
+        assert children() == before
+
+        def text(number: int) -> str:
+            [outcome] = kept.outcomes([Item(number, f"<p>page {number}</p>".encode(), "", "html")])
+            assert isinstance(outcome, Extracted)
+            assert outcome.key == number
+            return outcome.document.text
+
+        assert text(0) == "page 0"
+        [first] = children() - before
+        with ThreadPoolExecutor(8) as threads:
+            assert list(threads.map(text, range(60))) == [f"page {number}" for number in range(60)]
+        assert {first} <= children() - before
+        assert len(children() - before) <= 2
+        # One that is ended meanwhile costs the next document at most, and is started anew.
+        for worker in children() - before:
+            os.kill(worker, signal.SIGKILL)
+        outcomes = [*kept.outcomes(Item(number, b"<p>again</p>", "", "html") for number in range(6))]
+        assert sum(isinstance(one, Extracted) for one in outcomes) >= 5
+    assert children() == before
+
+
+def test_a_document_over_its_limit_costs_itself(tmp_path: Path) -> None:
+    deep = b"<div>" * 3_000_000
+    with KeptWorkers(1, Options(), Limits(seconds=20, input_bytes=1000)) as kept:
+        outcomes = list(kept.outcomes([Item(0, deep, "", "html"), Item(1, b"<p>after</p>", "", "html")]))
+    assert isinstance(outcomes[0], Failed)
+    assert isinstance(outcomes[1], Extracted)
+    with pytest.raises(UsageError, match="jobs=0"):
+        KeptWorkers(0, Options(), LIMITS)
