@@ -41,3 +41,14 @@ def workers(folder: Path) -> set[int]:
                 if parent and os.readlink(f"/proc/{parent[1]}/cwd") == str(folder):
                     found.add(int(process.name))
     return found
+
+
+def processor_seconds(folder: Path) -> float:
+    """The seconds of processors that services over a folder have used, without those of their workers."""
+    ticks = 0
+    for process in Path("/proc").iterdir():
+        with suppress(OSError):
+            command = (process / "cmdline").read_bytes() if process.name.isdecimal() else b""
+            if b"\0serve\0" in command and os.readlink(process / "cwd") == str(folder):
+                ticks += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
