@@ -11,8 +11,11 @@ import random
 import textwrap
 from collections.abc import Callable, Sequence
 
-_PEOPLE_SAID = "Anna Becker, Jonas Weber, Marie Dupont, Luc Moreau, Alice Carter, Peter Meyer, Ruth Meier, Ian Novak, Eva Lindqvist, Omar Haddad, Chloe Martin, Yusuf Demir, Ingrid Olsen, Paul Fischer, Nina Rossi, Hugo Blanc"
-_PEOPLE = _PEOPLE_SAID.split(", ")
+_GIVEN = "Anna, Jonas, Marie, Luc, Alice, Peter, Ruth, Ian, Eva, Omar, Chloe, Yusuf, Ingrid, Paul, Nina, Hugo".split(
+    ", "
+)
+_FAMILIES_SAID = "Becker, Weber, Dupont, Moreau, Carter, Meyer, Meier, Novak, Lindqvist, Haddad, Martin, Demir, Olsen, Fischer, Rossi, Blanc"
+_PEOPLE = [f"{given} {family}" for given in _GIVEN for family in _FAMILIES_SAID.split(", ")]
 _TOWNS_SAID = (
     "Leipzig, Lyon, Bristol, Kassel, Nantes, Dover, Ulm, Rennes, Exeter, Bremen, Dijon, Oxford, Mainz, Brest, Truro"
 )
@@ -186,12 +189,11 @@ TEMPLATES: Sequence[Callable[[random.Random], str]] = (
 
 
 def forms(count: int, seed: int = 1) -> list[str]:
-    """This many forms, of all templates in turn, no two of which say the same."""
+    """This many forms, of all templates in turn, no two of which say the same; at most 10,000 of each template."""
     draw, made = random.Random(seed), dict[str, None]()
-    tries = 0
-    while len(made) < count:
-        made.setdefault(TEMPLATES[(len(made) + tries // (100 * count)) % len(TEMPLATES)](draw))
-        tries += 1
+    for place in range(count):
+        while len(made) == place:
+            made.setdefault(TEMPLATES[place % len(TEMPLATES)](draw))
     return list(made)
 
 
