@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,37 +74,52 @@ class Verdict(NamedTuple, Generic[Document]):
 
 @dataclass(slots=True)
 class _Staying(Generic[Document]):
-    """The documents of one cluster that stay, by their digests and by what those they were compared with lack."""
+    """The documents of one cluster that stay, by their digests, their words, and those that a stand-in lacks."""
 
     cluster: str = ""
     documents: list[Document] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     characters: int = 0
     by_digest: dict[str, int] = field(default_factory=dict)
+    numbers: list[frozenset[int]] = field(default_factory=list)
+    by_words: dict[bytes, int] = field(default_factory=dict)
     by_word: dict[int, list[int]] = field(default_factory=dict)
     stand_ins: set[Hashable] = field(default_factory=set)
 
-    def add(self, document: Document, text: str, digest: str, own: Sequence[int]) -> None:
+    def add(self, document: Document, wording: Wording, digest: str, own: Sequence[int]) -> None:
         """Take in a document, with its words that what it was compared with lacks."""
-        if self.characters + len(text) > _STAYING:
+        if self.characters + len(wording.text) > _STAYING:
             return
         number = len(self.documents)
         self.documents.append(document)
-        self.texts.append(text)
-        self.characters += len(text)
+        self.texts.append(wording.text)
+        self.characters += len(wording.text)
+        self.numbers.append(wording.numbers)
+        self.by_words.setdefault(_all_words(wording), number)
         if digest:
             self.by_digest.setdefault(digest, number)
         for word in own or (0,):
             self.by_word.setdefault(word, []).append(number)
 
-    def like(self, digest: str, own: Sequence[int]) -> list[int]:
-        """The numbers of those that a document may be a copy of, the likeliest first."""
+    def like(self, wording: Wording | None, digest: str, own: Sequence[int], *, all_numbers: bool) -> Iterator[int]:
+        """The numbers of those that a document may be a copy of, the likeliest first.
+
+        With `all_numbers` only those that have all of its numbers, or its digest or words.
+        """
+        same = [self.by_digest.get(digest)]
+        if wording:
+            same.append(self.by_words.get(_all_words(wording)))
+        yield from (first := dict.fromkeys(number for number in same if number is not None))
         shared: Counter[int] = Counter()
         for word in own or (0,):
             shared.update(self.by_word.get(word, ())[:_LOOKED_AT])
-        likely = [number for number, _ in shared.most_common(_TRIED)]
-        same = self.by_digest.get(digest)
-        return likely if same is None else [same, *likely]
+        numbers = wording.numbers if wording and all_numbers else frozenset[int]()
+        likely = (number for number, _ in shared.most_common(_LOOKED_AT) if numbers <= self.numbers[number])
+        yield from itertools.islice((number for number in likely if number not in first), _TRIED)
+
+
+def _all_words(wording: Wording) -> bytes:
+    return hashlib.blake2b(wording.hashes.tobytes(), digest_size=16).digest()
 
 
 class Relations(Generic[Document]):
@@ -148,12 +165,15 @@ class Relations(Generic[Document]):
     def _stay(self, document: Document, stand_in: Document | None) -> None:
         """Note that a document stays, to be found by the words that the one that it was compared with lacks."""
         if (wording := self.texts.wording(document)) is not None:
-            self._staying.add(document, wording.text, self.texts.digest(document), self._own(document, stand_in))
+            self._staying.add(document, wording, self.texts.digest(document), self._own(document, stand_in))
 
     def _others(self, document: Document, stand_in: Document) -> Iterator[tuple[Document, Relation]]:
         """The documents of the cluster that stay and that this one may be a copy of, with its relation to each."""
         wording = self.texts.wording(document)
-        for number in self._staying.like(self.texts.digest(document), self._own(document, stand_in)):
+        # A number that only it has keeps a document, unless told.
+        strict = not (self.permitted.forms or self.permitted.edited)
+        own, digest = self._own(document, stand_in), self.texts.digest(document)
+        for number in self._staying.like(wording, digest, own, all_numbers=strict):
             other = self._staying.documents[number]
             if self.texts.identical(document, other):
                 yield other, Relation("identical")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from functools import cache, cached_property
@@ -21,6 +22,7 @@ _OPENING = frozenset('.!?:;\n"“„«(•*#-|\N{EN DASH}\N{EM DASH}')
 _ENDING = frozenset(".!?\n")
 _SEPARATORS = ".,:/-"
 _LONGEST_MARK = 2
+_DIGITS = re.compile(r"\d+")
 _BEFORE_DIGITS, _NEAR, _FAR = 2, 2, 9
 _MIXER = 0x9E3779B97F4A7C15
 
@@ -41,6 +43,17 @@ class Wording:
 
     def __len__(self) -> int:
         return self.hashes.size
+
+    @cached_property
+    def numbers(self) -> frozenset[int]:
+        """The hashes of the words with a digit, but those of one or two characters, maybe marks of a list."""
+        if not len(self):
+            return frozenset()
+        starts, ends = np.asarray(self._starts), np.asarray(self._ends)
+        places = np.array([match.start() for match in _DIGITS.finditer(self.text)], dtype=np.int64)
+        words = np.maximum(np.searchsorted(starts, places, side="right") - 1, 0)
+        words = words[(places < ends[words]) & (ends[words] - starts[words] > _LONGEST_MARK)]
+        return frozenset(self.hashes[words].tolist())
 
     @cached_property
     def digest(self) -> bytes:

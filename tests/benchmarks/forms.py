@@ -5,13 +5,16 @@ of each there is a second one with a word replaced. Records are chats: a templat
 an answer of their own, and a few true copies with a word changed. The usual way to remove duplicates takes whatever
 shares a band of minhash (14 bands of 8) or lies within 3 bits of simhash for near, and keeps one of each component;
 `sketches` is `indexer.dedupe` with verify="sketch", which removes what is near a kept one; `neardup` is the same
-as it is by default: it aligns the texts of those, and keeps the ones whose facts differ.
+as it is by default: it aligns the texts of those, and keeps the ones whose facts differ; so does `neardup prune`.
 """
 
 from __future__ import annotations
 
+import json
 import random
+import tempfile
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +28,7 @@ from tests.relations.filled import COPIES as COPIED
 from tests.relations.filled import forms
 
 HEADLINES, RECORDS, COPIES = 5000, 2000, 100
-FORMS, FORM_COPIES = 2000, 200
+FORMS, FORM_COPIES = 10_000, 1000
 LENGTHS = ((8, 10), (11, 14), (15, 20))
 RULES = ("simhash-doc@3bits/minhash@0.6+minhash@0.6", "minhash:shingle=2@0.6", "minhash:shingle=1@0.6")
 TEMPLATE_SHARES = (0.3, 0.5, 0.6, 0.7, 0.8)
@@ -127,7 +130,10 @@ def filled(count: int, copies: int) -> dict[str, tuple[int, int]]:
     draw = random.Random(4)
     made = forms(count)
     texts = made + [draw.choice(COPIED)(text, draw) for text in draw.sample(made, copies)]
-    ways = {"14 bands of 8": by_bands, "simhash, 3 bits": by_simhash, "sketches": by_sketches, "neardup": by_neardup}
+    ways = {
+        "14 bands of 8": by_bands, "simhash, 3 bits": by_simhash, "sketches": by_sketches, "neardup": by_neardup,
+        "neardup prune": by_prune,
+    }  # fmt: skip
     print(f"\n{count:,} forms of ten templates and {copies} copies: removed, and of them wrongly")
     found = {}
     for name, way in ways.items():
@@ -154,7 +160,7 @@ def by_bands(texts: Sequence[str]) -> Positions:
 
 def by_simhash(texts: Sequence[str]) -> Positions:
     """What is removed where each component of texts within 3 bits keeps its first."""
-    pairs = indexer.pairs_of(texts, "simhash-doc@3bits")
+    pairs = indexer.pairs_of(texts, "simhash-doc@3bits", collapse=True)
     return _all_but_first([(pair.left, pair.right) for pair in pairs], len(texts))
 
 
@@ -166,6 +172,20 @@ def by_sketches(texts: Sequence[str]) -> Positions:
 def by_neardup(texts: Sequence[str]) -> Positions:
     """What indexer.dedupe removes."""
     return np.setdiff1d(np.arange(len(texts)), indexer.dedupe(texts).kept)
+
+
+def by_prune(texts: Sequence[str]) -> Positions:
+    """What neardup prune removes from a store of the texts, where the first ones are preferred."""
+    with tempfile.TemporaryDirectory() as folder:
+        said = Path(folder, "texts.jsonl")
+        with said.open("w", encoding="utf-8") as lines:
+            for place, text in enumerate(texts):
+                lines.write(json.dumps({"id": f"{place:06}", "text": text}) + "\n")
+        with indexer.open(Path(folder, "store.neardup")) as collection:
+            collection.index([said])
+            collection.cluster()
+            surplus = collection.prune(dry_run=True).surplus
+            return np.array(sorted(int(one.id) for one in surplus if not one.kept), dtype=np.int64)
 
 
 def _all_but_first(edges: Iterable[tuple[int, int]], count: int) -> Positions:

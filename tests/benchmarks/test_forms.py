@@ -29,7 +29,8 @@ def test_records_in_one_form() -> None:
 
 
 def test_copies_go_and_not_one_form() -> None:
-    assert forms.filled(300, 30)["neardup"] == (30, 0)
-    twice = forms.filled(20, 20)
-    assert twice["neardup"] == (20, 0)
+    many, twice = forms.filled(300, 30), forms.filled(20, 20)
+    for way in ("neardup", "neardup prune"):
+        assert many[way] == (30, 0)
+        assert twice[way] == (20, 0)
     assert twice["sketches"][1] > 0

@@ -11,9 +11,8 @@ import random
 import textwrap
 from collections.abc import Callable, Sequence
 
-_GIVEN = "Anna, Jonas, Marie, Luc, Alice, Peter, Ruth, Ian, Eva, Omar, Chloe, Yusuf, Ingrid, Paul, Nina, Hugo".split(
-    ", "
-)
+_GIVEN_SAID = "Anna, Jonas, Marie, Luc, Alice, Peter, Ruth, Ian, Eva, Omar, Chloe, Yusuf, Ingrid, Paul, Nina, Hugo"
+_GIVEN = _GIVEN_SAID.split(", ")
 _FAMILIES_SAID = "Becker, Weber, Dupont, Moreau, Carter, Meyer, Meier, Novak, Lindqvist, Haddad, Martin, Demir, Olsen, Fischer, Rossi, Blanc"
 _PEOPLE = [f"{given} {family}" for given in _GIVEN for family in _FAMILIES_SAID.split(", ")]
 _TOWNS_SAID = (
