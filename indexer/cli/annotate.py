@@ -138,6 +138,11 @@ def _report(done: AnnotatedDocuments, *, as_json: bool) -> None:
         ("without", done.without, "have none of the fields"),
         ("empty", done.empty, "no text, so they match nothing"),
         ("too short", done.short, "left out of answers unless asked for"),
+        (
+            "too long",
+            done.too_long,
+            "for passages in the document itself; --to INDEX keeps them for texts of any length",
+        ),
         ("done again", done.changed, "somebody changed them at the same moment"),
         ("gone", done.gone, "deleted meanwhile"),
         ("removed", done.removed, "their documents are gone"),

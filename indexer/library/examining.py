@@ -100,7 +100,15 @@ def _sketches(store: Store) -> Finding:
     if lacking:
         says = f"{counted(lacking, 'document')} without the sketch by {PREFERRED}, which {default_rule(store)} compares"
         return Finding("sketches", "warning", says, "index or annotate them again")
-    return Finding("sketches", "ok", f"every document that has words has one by {PREFERRED}")
+    others = store.lacking([scheme.name for scheme in store.info.schemes])
+    if any(others.values()):
+        says = "; ".join(
+            f"{counted(count, 'document')} without one by {name}" for name, count in others.items() if count
+        )
+        return Finding(
+            "sketches", "warning", says, "index or annotate them again, with --to where an index is not yours"
+        )
+    return Finding("sketches", "ok", f"every document that has words has one by {' and '.join(others)}")
 
 
 def _clusters(store: Store) -> Iterator[Finding]:

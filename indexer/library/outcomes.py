@@ -125,6 +125,7 @@ class AnnotatedDocuments(Outcome):
         without: Documents that have none of the fields
         empty: Of the annotated documents, those without words
         short: Of the annotated documents, those with too few words to be compared
+        too_long: Of the annotated documents, those too long for sketches that grow with the text, which were left out
         changed: Documents that others changed at the same moment, and that were processed again
         gone: Documents that were deleted meanwhile
         removed: With --to, records whose documents are gone, and that were removed
@@ -144,6 +145,7 @@ class AnnotatedDocuments(Outcome):
     without: int
     empty: int
     short: int
+    too_long: int
     changed: int
     gone: int
     removed: int

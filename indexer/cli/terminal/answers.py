@@ -235,7 +235,7 @@ def tell_lacking(count: int, rule: MatchRule) -> None:
     if count:
         say(
             f"{counted(count, 'document')} can't be compared: no sketch of {rule.measure.name} is stored; "
-            "neardup index or annotate adds it",
+            f"neardup index or annotate adds it{', annotate --to also to long documents' * rule.of_parts}",
             level="warning",
             not_comparable=count,
         )

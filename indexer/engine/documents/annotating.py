@@ -43,7 +43,9 @@ class AnnotationSummary(RunCounts):
     of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had none before
     and `stale` another text's, `empty` have no text and `short` too few tokens. `changed` were changed by others at the
     same moment and done again. `removed` are documents of a sidecar whose originals are gone. `total` is how many
-    documents there were at the start. `forgotten` tells that the index's owner forbids noting the fields in it.
+    documents there were at the start, `too_long` how many of the annotated had no room for a sketch that grows with the
+    text (`indexer.engine.index.bodies.OWNERS_ROOM`). `forgotten` tells that the index's owner forbids noting the fields
+    in it.
     """
 
     total: int = 0
@@ -54,6 +56,7 @@ class AnnotationSummary(RunCounts):
     stale: int = 0
     changed: int = 0
     removed: int = 0
+    too_long: int = 0
     forgotten: bool = False
 
     @property
@@ -304,6 +307,7 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         for (pending, record), result in zip(records, results, strict=True):
             if result.is_done:
                 self.summary.annotated += 1
+                self.summary.too_long += result.is_too_long
                 self.summary.taken(record)
             elif result.is_changed:
                 self.summary.changed += 1

@@ -17,7 +17,7 @@ from indexer.engine.client.names import indices_of, matches
 from indexer.engine.index.bodies import ROOT, Bodies, is_owners, own_part, unpacked_digest
 from indexer.engine.index.mapping import named
 from indexer.engine.index.side_index import forget_failures
-from indexer.engine.index.sketches import FEATURES
+from indexer.engine.index.sketches import FEATURES, TOO_LONG
 from indexer.engine.index.source_fields import ASIDE
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.store import SearchStore
@@ -69,10 +69,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """The result of writing a record, as an HTTP status and a reason."""
+    """The result of writing a record, as an HTTP status and a reason; `is_too_long` if a sketch had no room there."""
 
     status: int
     reason: str = ""
+    is_too_long: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -211,7 +212,7 @@ class InPlace(Sink):
             title=own.get("title") or "",
             pending="pending" in own,
             complete=bool(own.get("text_digest"))
-            and all((own.get(name) or {}).get(FEATURES) is not None for name in self._wanted),
+            and all(not {FEATURES, TOO_LONG}.isdisjoint(_given(own.get(name))) for name in self._wanted),
             own=own,
         )
 
@@ -219,15 +220,18 @@ class InPlace(Sink):
         """See Sink.write."""
         actions: list[Action] = []
         refused: dict[int, ChangeResult] = {}
+        too_long: list[bool] = []
         for number, change in enumerate(batch):
             try:
-                actions.append(update(change.place, {"doc": {ROOT: self._fields(change)}}, change.conditions))
+                fields = self._fields(change)
+                actions.append(update(change.place, {"doc": {ROOT: fields}}, change.conditions))
+                too_long.append(any(TOO_LONG in _given(fields.get(name)) for name in self._bodies.schemes))
             except InexactRecordError as error:
                 refused[number] = ChangeResult(_REFUSED, str(error))
         if self._store and not {action.index for action in actions} <= self._store.context.mappings.keys():
             self._store.context.require_mapped(anew=True)
         outcomes = send(self._client, actions) if actions else []
-        sent = (ChangeResult(outcome.status, outcome.reason) for outcome in outcomes)
+        sent = (ChangeResult(one.status, one.reason, long) for one, long in zip(outcomes, too_long, strict=True))
         results = [refused.get(number) or next(sent) for number in range(len(batch))]
         if self._store:
             stored = [change.record.ref for change, result in zip(batch, results, strict=True) if result.is_done]
@@ -237,7 +241,7 @@ class InPlace(Sink):
         return results
 
     def _fields(self, change: Change) -> dict[str, Any]:
-        fields = self._bodies.fields(change.record)
+        fields = self._bodies.within(self._bodies.fields(change.record))
         if change.known.pending:
             fields |= dict.fromkeys(("pending", "pending_detail"))
         if not change.known.there:
@@ -362,6 +366,11 @@ class Sidecar(Sink):
     def _origins(self, store: SearchStore) -> Iterator[list[tuple[Ref, Ref]]]:
         origins = ((record.ref, document) for record in store.scan(sketches=False) if (document := document_of(record)))
         yield from chunks(origins, BATCH_RECORDS)
+
+
+def _given(fields: Any) -> set[str]:
+    """The names of what a document has of a scheme."""
+    return {name for name, value in fields.items() if value is not None} if isinstance(fields, Mapping) else set()
 
 
 def _added(store: SearchStore, specifications: Sequence[str]) -> Sequence[Scheme]:

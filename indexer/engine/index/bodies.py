@@ -9,10 +9,11 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from indexer.engine.client.lines import InexactRecordError
+from indexer.engine.client.lines import InexactRecordError, encoded
 from indexer.engine.index.sketches import (
     FEATURES,
     PAYLOAD,
+    TOO_LONG,
     KeyFields,
     has_doc_values,
     replacing_fields,
@@ -27,6 +28,8 @@ from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
 MAPPING_VERSION = 6
+# The most bytes that sketches may bring the part below `neardup` to, in a document of an owner's.
+OWNERS_ROOM = 2048
 SHORT = f"{ROOT}.short"
 # Every record has it, also one without a fingerprint: what distinguishes a record from an owner's other documents.
 TOKENS = f"{ROOT}.tokens"
@@ -126,6 +129,17 @@ class Bodies:
             body["metadata"] = pack_json(record.metadata, "metadata")
         body |= {"cluster": alone(), "version": {"is_latest": True}}
         return body
+
+    def within(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The same fields in at most OWNERS_ROOM bytes of `_source`, as far as leaving out sketches can do it.
+
+        Those that grow with the text go; `too_long` stands in their place.
+        """
+        fields = dict(body)
+        for name, keys in self.key_fields.items():
+            if keys.holder and name in fields and len(encoded(fields)) > OWNERS_ROOM:
+                fields[name] = {TOO_LONG: fields[name][FEATURES]}
+        return fields
 
     def replacing(self, body: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
         """The same for a partial update of what stands there: what it lacks becomes null, and everything else goes.

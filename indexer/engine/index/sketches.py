@@ -24,6 +24,8 @@ from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.schemes.registry import known_class
 
 PAYLOAD, FEATURES, KEYS = "sketch", "features", "key_terms"
+# In the place of a sketch that an owner's document has no room for: the number of its features.
+TOO_LONG = "too_long"
 # The engines take five entries of 50 characters as metadata of a field; the first has the layout too.
 _META_TEXT, _META_TEXTS = 50, 4
 _LAYOUT = "layout"
@@ -185,7 +187,7 @@ def sketch_fields(sketch: Sketch, keys: KeyFields) -> dict[str, Any]:
 
 def replacing_fields(fields: Mapping[str, Any], keys: KeyFields) -> dict[str, Any]:
     """The fields of a sketch for a partial update: those that it does not have become null."""
-    return dict.fromkeys([PAYLOAD, FEATURES, *keys.names()]) | dict(fields)
+    return dict.fromkeys([PAYLOAD, FEATURES, TOO_LONG, *keys.names()]) | dict(fields)
 
 
 def sketch_of(scheme: SchemeInfo, fields: Mapping[str, Any], keys: KeyFields) -> Sketch | None:

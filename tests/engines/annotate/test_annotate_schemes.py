@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from indexer.engine.index.bodies import OWNERS_ROOM
 from indexer.library.opening import open_store
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
+from indexer.schemes.testing import document
 from tests.engines.annotated import annotate, fill, neardup, prose, sources, write
 from tests.engines.servers import Server
 
@@ -37,6 +41,38 @@ def test_sketches_are_added_and_kept_up(server: Server, index_name: str, aside: 
         assert [m.record.ref.id[-1] for m in lookup(store, rule, Question("asked", prose(3))).matches] == ["b"]
     if not aside:
         assert sources(server, index_name)[f"{index_name}/a"]["lang"] == "en"
+
+
+def test_passages_take_no_more_of_an_owners_document_than_it_has_room_for(server: Server, index_name: str) -> None:
+    url, beside = f"{server.url}/{index_name}", f"{index_name}-neardup"
+    note, book = f"Note\n{document(1, 1500)}", f"Book\n{document(2, 60_000)}"
+    fill(server, index_name, {"note": {"body": note}, "book": {"body": book}, "leaf": {"body": document(3, 60)}})
+    flags = ["--field", "body", "--scheme", "passages"]
+    done = annotate(url, *flags)
+    assert (done["annotated"], done["too_long"]) == (3, 1)
+    assert annotate(url, *flags)["unchanged"] == 3
+    for each in sources(server, index_name).values():
+        assert len(json.dumps(each["neardup"], separators=(",", ":"))) <= OWNERS_ROOM
+
+    def holders(name: str, text: str) -> tuple[list[str], int]:
+        with open_store(f"{server.url}/{name}", read_only=True) as store:
+            answer = lookup(store, parse_rule("passages@0.9", store), Question("asked", text))
+        return [match.record.ref.id.rpartition("/")[2] for match in answer.matches], answer.lacking
+
+    page, chapter = " ".join(note.split()[300:700]), " ".join(book.split()[30_000:31_000])
+    assert holders(index_name, page) == (["note"], 1)
+    # What is not kept is not found, and counted as what can't be compared.
+    assert holders(index_name, chapter) == ([], 1)
+    assert annotate(url, *flags, "--to", beside)["too_long"] == 0
+    assert holders(beside, chapter) == (["book"], 0)
+    # A text that was cut has room, and of one that has grown nothing is left.
+    write(server, index_name, "book", {"body": chapter})
+    write(server, index_name, "note", {"body": book})
+    assert annotate(url, *flags)["too_long"] == 1
+    assert holders(index_name, chapter) == (["book"], 1)
+    own = {name.rpartition("/")[2]: each["neardup"] for name, each in sources(server, index_name).items()}
+    assert own["book"]["passages"].keys() == {"features", "key_terms"}
+    assert own["note"]["passages"].keys() == {"too_long"}
 
 
 def test_a_text_with_other_numbers_leaves_its_cluster(server: Server, index_name: str) -> None:
