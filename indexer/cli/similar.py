@@ -73,7 +73,8 @@ listing_options = Group(
         "--at-least",
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="Show candidates of at least this similarity, regardless of the rule; 0 shows all candidates.",
+        help="Show what is at least this similar, regardless of the rule, which below its own threshold reads every "
+        "sketch of the store; 0 shows the nearest, however distant.",
     ),
     click.option(
         "--limit",
@@ -132,7 +133,8 @@ Examples:
 By default a document is near if it shares at least 60% of its 5-word shingles; the answer shows that share, and how
 many of the 64 bits of the simhash differ. --match and its short forms use another rule: -k 3 finds every document
 within 3 bits of the simhash. That is quick and finds copies, but also documents that share nothing but their
-language; it is the rule for --hash. --at-least 0 shows every document that shares keys with it.
+language; it is the rule for --hash. --at-least 0 compares every stored sketch, and shows the nearest documents,
+however distant.
 
 Folders, patterns and files with many documents are read as by neardup index, and each document is asked about, 50 in
 one request. One that can't be read or has no words, and an id that is not stored, are named with the reason, and the

@@ -15,15 +15,18 @@ from indexer.errors import UsageError, shown
 from indexer.library.making import TextInput, all_sketches, is_many, sketches_of
 from indexer.library.postings import Postings
 from indexer.library.rows import Rows
-from indexer.matching.lookups import plans
+from indexer.matching.lookups import plans, scans
 from indexer.matching.rule import Finder, MatchRule, default_rule, parse_rule
 from indexer.model import Sketch
+from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK
 from indexer.text.counts import counted
 
 # This many documents, and half of all, may be gone before their places are given away.
 _FEW_GONE = 1000
+# This many are compared at once, so that few payloads are copied.
+_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,8 @@ class MemoryIndex:
     def query(self, text: TextInput, *, limit: int | None = 10, at_least: float | None = None) -> Rows[Near]:
         """The documents that the rule calls near a text, the most similar first, ties in order of insertion.
 
-        `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces every threshold, but lookups use the
-        same keys; 0 returns the nearest candidates.
+        `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces the rule's thresholds: below the
+        rule's own every document is compared, and 0 returns the nearest ones, however distant.
         """
         return self.query_sketches(sketches_of(text, self.rule.schemes), limit, at_least)
 
@@ -171,16 +174,17 @@ class MemoryIndex:
         if sketch is None:
             return Rows(Near)
         with self._lock:
-            places = self._candidates(asked)
+            if at_least is not None and scans(self.rule, at_least):
+                places = list(self._place.values())
+                near = np.ones(len(places), dtype=np.bool_)
+            else:
+                places = self._candidates(asked)
+                near = self._found(asked, places)
             if not places:
                 return Rows(Near)
-            near = np.zeros(len(places), dtype=np.bool_)
-            values = self._similarities(measure, sketch.payload, places)
-            for finder in self.rule.finders:
-                one = asked[finder.name]
-                if one is not None:
-                    same = values if finder.name == measure.name else self._similarities(finder, one.payload, places)
-                    near |= same >= (finder.similarity if at_least is None else at_least) - SLACK
+            values = np.concatenate(
+                [self._similarities(measure, sketch.payload, some) for some in chunks(places, _AT_ONCE)]
+            )
             near &= values >= max((measure.similarity if at_least is None else at_least) - SLACK, 0.0)
             kept = np.flatnonzero(near)
             nearest = kept[np.argsort(-values[kept], kind="stable")][:limit]
@@ -204,6 +208,15 @@ class MemoryIndex:
                     tables.setdefault(owner, set()).add(key >> finder.scheme.layout.bits)
             candidates.update(owner for owner, met in tables.items() if len(met) >= plan.agreeing)
         return sorted(place for place in candidates if self._ids[place] is not None)
+
+    def _found(self, asked: Mapping[str, Sketch | None], places: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """True for each of some documents that a finder finds."""
+        found = np.zeros(len(places), dtype=np.bool_)
+        for finder in self.rule.finders:
+            sketch = asked[finder.name]
+            if sketch is not None and places:
+                found |= self._similarities(finder, sketch.payload, places) >= finder.similarity - SLACK
+        return found
 
     def _similarities(self, finder: Finder, payload: bytes, places: Sequence[int]) -> npt.NDArray[np.float64]:
         """The similarities of the documents at some places, below 0 for those without a sketch."""

@@ -48,11 +48,13 @@ class Nearness(OpenStore):
     ) -> Rows[Match]:
         """The documents near a text, a file (a Path, or `path`) or a stored document (`id`), the most similar first.
 
-        `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces the rule's thresholds; 0 returns the
-        nearest candidates. Short documents are left out unless `include_short`. With `passages` the texts of matches
-        are read again, and each match has the passages that the two have in common. With `relation` they are read to
-        say how the text that is asked about stands to each near one, with "at hand" only those in fields of an index,
-        or in files of at most 2 MB. Raises UsageError, NotFoundError and ExtractionError.
+        `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces the rule's thresholds: below the
+        rule's own every stored sketch is compared, which reads all of them, and 0 returns the nearest documents,
+        however distant (by a rule that reads texts, the nearest of those that share keys). Short documents are left out
+        unless `include_short`. With `passages` the texts of matches are read again, and each match has the passages
+        that the two have in common. With `relation` they are read to say how the text that is asked about stands to
+        each near one, with "at hand" only those in fields of an index, or in files of at most 2 MB. Raises UsageError,
+        NotFoundError and ExtractionError.
         """
         from indexer.matching.asking import Answered, added_by
         from indexer.matching.lookups import lookup

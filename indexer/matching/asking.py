@@ -15,7 +15,7 @@ from indexer.ingest.naming import possible_ids
 from indexer.ingest.outcomes import ExtractionWorkers, texts
 from indexer.ingest.sources import Input, Rejected
 from indexer.matching.excerpts import Excerpts
-from indexer.matching.lookups import Answer, Asking, check_of, plans, require_limit
+from indexer.matching.lookups import Answer, Asking, check_of, plans, require_limit, scan
 from indexer.matching.question import Question, stored_as_each
 from indexer.matching.relating import QuestionRelations, Relating
 from indexer.matching.rule import MatchRule
@@ -85,6 +85,9 @@ def lookup_each(
         askings = deque(_asking(store, rule, each, at_least) for each in group)
         served = [each.probes for each in askings if isinstance(each, Asking) and each.probes]
         found = store.probe_many([] if inside else served, list(rule.schemes), include_short=include_short)
+        scanning = [each for each in askings if isinstance(each, Asking) and each.scans]
+        if scanning:
+            scan(store, rule, scanning, limit, include_short=include_short)
         while askings:
             # What it has read is let go with it.
             each = askings.popleft()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -127,15 +126,38 @@ def lookup(
     """The stored documents that the rule calls near the question.
 
     `limit` is the number of matches listed, None for all; memory grows with it, not with the candidates. Short
-    documents stay out unless asked for; `exclude` leaves one document out. `at_least` takes the place of every
-    threshold but is asked for with the same keys: 0 gives the nearest candidates, whatever they are like. `inside` lets
-    the engine leave out what lies too far, for a rule of simhash-doc alone; the answer is the same. Raises UsageError
-    where a plan can't serve a threshold, and where the question lacks what the rule compares.
+    documents stay out unless asked for; `exclude` leaves one document out. `at_least` asks for what has that similarity
+    by the rule's measure: below the rule's own, every sketch of the store is compared (see `scan`), so that 0 gives the
+    nearest documents, however distant. `inside` lets the engine leave out what lies too far, for a rule of simhash-doc
+    alone; the answer is the same. Raises UsageError where a plan can't serve a threshold, and where the question lacks
+    what the rule compares.
     """
     require_limit(limit)
     asking = Asking(store, rule, question, exclude, at_least)
+    if asking.scans:
+        scan(store, rule, [asking], limit, include_short=include_short)
+        return asking.answer((), limit)
     check = check_of(rule, question) if inside and asking.probes else None
     return asking.answer(asking.found(include_short=include_short, check=check), limit)
+
+
+def scan(
+    store: Store, rule: MatchRule, askings: Sequence[Asking], limit: int | None, *, include_short: bool = False
+) -> None:
+    """Compare every sketch of the store with each of some questions, in one reading of the store.
+
+    What they find is equal to a comparison with every stored document by the rule's measure, with nothing looked up.
+    Memory: a block of sketches, and the matches listed.
+    """
+    lacking = rule.lacking(store.lacking(list(rule.schemes)))
+    excluded = {asking.exclude for asking in askings if asking.exclude}
+    for asking in askings:
+        asking.lacking = lacking
+    for batch in store.scan_sketches([rule.measure.name], include_short=include_short):
+        # A store makes identities as they are asked for, which takes longer than all else.
+        own = {ref: place for place, ref in enumerate(batch.refs) if ref in excluded} if excluded else {}
+        for asking in askings:
+            asking.take(batch, limit, own.get(asking.exclude) if asking.exclude else None)
 
 
 def nearest_part(store: Store, question: Question, *, exclude: Ref | None = None) -> NearDocument | None:
@@ -152,6 +174,14 @@ def nearest_part(store: Store, question: Question, *, exclude: Ref | None = None
                 for match in lookup(store, rule, question, limit=1, exclude=exclude).matches:
                     return match
     return None
+
+
+def scans(rule: MatchRule, at_least: float) -> bool:
+    """True if what is that similar can only be found by comparing every document: keys find what the rule calls near.
+
+    Texts are never read for that: a rule that is verified by these goes by its keys.
+    """
+    return isinstance(rule.measure, Finder) and at_least < rule.measure.similarity
 
 
 def require_limit(limit: int | None) -> None:
@@ -176,7 +206,10 @@ def _nearest(entry: Entry) -> tuple[float, tuple[str, str, str]]:
 
 
 class Asking:
-    """One question by a rule: `probes` are what a store is asked for, none where the question matches nothing."""
+    """One question by a rule: `probes` are what a store is asked for, none where the question matches nothing.
+
+    Where it `scans`, it has no probes, and is to be compared with every document of the store.
+    """
 
     def __init__(
         self,
@@ -190,6 +223,8 @@ class Asking:
         self.store = store
         self.rule, self.question, self.exclude, self.at_least = rule, question, exclude, at_least
         self.total = self.candidates = self.lacking = self.set_aside = 0
+        self.scans = False
+        self._best: list[Entry] = []
         self.reader: Reader | None = reader_of(store, rule)
         self._read = self.reader.asked(question) if self.reader else None
         self.simhash = question.simhash
@@ -201,6 +236,9 @@ class Asking:
             if sketch is not None and sketch.payload:
                 self.sketches[name] = sketch
         if isinstance(rule.verifier, Finder) and rule.verifier.name not in self.sketches:
+            return
+        if at_least is not None and scans(rule, at_least):
+            self.scans = rule.measure.name in self.sketches
             return
         for finder, plan in served:
             if finder.name in self.sketches:
@@ -215,14 +253,14 @@ class Asking:
 
     def answer(self, batches: Iterable[Found], limit: int | None) -> Answer:
         """The near documents among those that the store found, the nearest `limit` of them listed (None: all)."""
-        entries = self.entries(batches)
-        best = sorted(entries, key=_nearest) if limit is None else heapq.nsmallest(limit, entries, key=_nearest)
-        # For none at all, nothing was read yet.
-        deque(entries, maxlen=0)
+        for batch in batches:
+            own = [place for place, ref in enumerate(batch.refs) if ref == self.exclude] if self.exclude else []
+            self.take(batch, limit, *own)
         if self.reader:
             self.reader.require_read(self.exclude)
+        best = sorted(self._best, key=_nearest)
         missing = [entry.ref for entry in best if entry.record is None]
-        read = dict(zip(missing, self.store.get(missing, sketches=False), strict=True)) if missing else {}
+        read = dict(zip(missing, self.store.get(missing, sketches=self.scans), strict=True)) if missing else {}
         same = self.question.text_digest if best else ""
         matches = [
             NearDocument(
@@ -230,7 +268,7 @@ class Asking:
                 entry.similarity,
                 self.bits(record),
                 self.rule,
-                entry.near,
+                entry.near and (not self.scans or self._finds(record)),
                 bool(same) and record.text_digest == same,
                 entry.shares,
                 entry.longest,
@@ -242,24 +280,33 @@ class Asking:
         unread = self.reader.unread if self.reader else {}
         return Answer(self.rule, matches, self.total, keys, self.candidates, self.lacking, self.set_aside, unread)
 
-    def entries(self, batches: Iterable[Found]) -> Iterator[Entry]:
-        """An entry for each near document, with its similarity, in no given order; counts the documents that pass."""
-        for batch in batches:
-            self.candidates += len(batch.refs)
-            self.lacking = max(self.lacking, self.rule.lacking(batch.lacking or {}))
-            self.set_aside += batch.set_aside
-            values, near, shares = self._judged(batch)
-            for place in np.flatnonzero(values >= 0).tolist():
-                ref = batch.refs[place]
-                if ref != self.exclude:
-                    self.total += 1
-                    record = batch.records[place] if batch.records is not None else None
-                    both = None if shares is None else (float(shares[place, 0]), float(shares[place, 1]))
-                    parts = self.reader.parts.get(ref) if self.reader else None
-                    longest = None
-                    if parts is not None:
-                        both, longest = (parts.of_question, parts.of_document), parts.longest
-                    yield Entry(float(values[place]), ref, record, bool(near[place]), both, longest)
+    def take(self, batch: Found, limit: int | None, own: int | None = None) -> None:
+        """Judge some documents, and keep the nearest `limit` of all so far; `own` is the place of the one left out."""
+        self.candidates += len(batch.refs)
+        self.lacking = max(self.lacking, self.rule.lacking(batch.lacking or {}))
+        self.set_aside += batch.set_aside
+        values, near, shares = self._judged(batch)
+        if own is not None:
+            values[own] = -1.0
+        places = np.flatnonzero(values >= 0)
+        self.total += places.size
+        if limit is not None and places.size:
+            # Of a million that are asked for, few are made entries.
+            least = self._best[-1].similarity if 0 < limit <= len(self._best) else 0.0
+            if 0 < limit < places.size:
+                least = max(least, float(np.partition(values[places], -limit)[-limit]))
+            places = places[values[places] >= least] if limit else places[:0]
+        for place in places.tolist():
+            ref = batch.refs[place]
+            record = batch.records[place] if batch.records is not None else None
+            both = None if shares is None else (float(shares[place, 0]), float(shares[place, 1]))
+            parts = self.reader.parts.get(ref) if self.reader else None
+            longest = None
+            if parts is not None:
+                both, longest = (parts.of_question, parts.of_document), parts.longest
+            self._best.append(Entry(float(values[place]), ref, record, bool(near[place]), both, longest))
+        if limit is not None and places.size:
+            self._best = heapq.nsmallest(limit, self._best, key=_nearest)
 
     def near(self, batch: Found) -> Similarities:
         """The similarities by the measure of what is near, below 0 for the rest."""
@@ -268,9 +315,11 @@ class Asking:
     def _judged(self, batch: Found) -> tuple[Similarities, npt.NDArray[np.bool_], Similarities | None]:
         """The similarities of what is asked for, below 0 for the rest, what the rule itself calls near, and shares."""
         measure, least = self.rule.measure, self.at_least
-        by_scheme = {name: self._similarities(name, batch.payloads[name]) for name in self.sketches}
-        near = self._reached(by_scheme, None)
-        passed = near if least is None else self._reached(by_scheme, least)
+        read = [name for name in self.sketches if name in batch.payloads]
+        by_scheme = {name: self._similarities(name, batch.payloads[name]) for name in read}
+        # Of what is scanned for, the finders are asked when it is known which documents are listed.
+        near = np.ones(len(batch.refs), dtype=np.bool_) if self.scans else self._reached(by_scheme, None)
+        passed = near if least is None or self.reader is None else self._reached(by_scheme, least)
         shares = None
         if self.reader is not None:
             values = np.full(len(batch.refs), -1.0)
@@ -282,6 +331,12 @@ class Asking:
         wanted = max((measure.similarity if least is None else least) - SLACK, 0.0)
         judged = np.where(passed & (values >= wanted), values, -1.0)
         return judged, judged >= 0 if least is None else near & (judged >= measure.similarity - SLACK), shares
+
+    def _finds(self, record: Record) -> bool:
+        """True if a finder of the rule finds a document with these sketches."""
+        rows = {name: Ragged.of_bytes([record.sketches[name].payload]) for name in record.sketches}
+        there = {name: self._similarities(name, rows[name]) for name in self.sketches if name in rows}
+        return bool(np.any(self._reached(there, None)))
 
     def _reached(self, by_scheme: dict[str, Similarities], at_least: float | None) -> npt.NDArray[np.bool_]:
         """True for each document that at least one finder finds."""

@@ -30,6 +30,8 @@ from indexer.service.forms import (
 )
 
 MOST_DOCUMENTS = 1000
+# A lower threshold than the rule's may let in every document of the store.
+MOST_NEAREST = 1000
 """So many documents may be in one request."""
 
 
@@ -91,6 +93,8 @@ def _similar(collection: Collection, request: SimilarRequest) -> Iterator[Simila
     _require_few(request.documents)
     if request.limit is not None and request.limit < 0:
         raise UsageError("'limit': must be 0 or more")
+    if request.at_least is not None and (request.limit is None or request.limit > MOST_NEAREST):
+        raise UsageError(f"'limit': must be {MOST_NEAREST:,} at most with 'at_least', which may ask for every document")
 
     def asked(documents: Any, ids: Sequence[str] | None) -> Iterator[Similar]:
         return collection.similar_each(

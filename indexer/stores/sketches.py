@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
@@ -14,6 +14,7 @@ from indexer.schemes.keys.layout import SchemeInfo
 from indexer.text.counts import counted
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 MAX_RESOURCE_BYTES = 64 << 20
 COUNTED = 100
@@ -66,20 +67,24 @@ class Found:
     set_aside: int = 0
 
 
-class LazyRecords(Sequence[Record]):
-    """Records that are made from what a store answered when they are asked for, each time anew."""
+class LazySequence(Sequence[Item]):
+    """Records or identities that are made from what a store answered when they are asked for, each time anew."""
 
-    def __init__(self, rows: Sequence[T], make: Callable[[T], Record]) -> None:
-        self._rows, self._make = rows, make
+    def __init__(self, rows: Sequence[T], make: Callable[[T], Item]) -> None:
+        self._rows: Sequence[Any] = rows
+        self._make: Callable[[Any], Item] = make
 
     def __len__(self) -> int:
         return len(self._rows)
 
+    def __iter__(self) -> Iterator[Item]:
+        return map(self._make, self._rows)
+
     @overload
-    def __getitem__(self, place: int) -> Record: ...
+    def __getitem__(self, place: int) -> Item: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Record]: ...
-    def __getitem__(self, place: int | slice) -> Record | list[Record]:
+    def __getitem__(self, place: slice) -> list[Item]: ...
+    def __getitem__(self, place: int | slice) -> Item | list[Item]:
         if isinstance(place, slice):
             return [self._make(row) for row in self._rows[place]]
         return self._make(self._rows[place])

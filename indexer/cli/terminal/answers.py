@@ -165,10 +165,10 @@ def _set_aside(count: int) -> str:
 
 def _nothing(rule: MatchRule, at_least: float | None) -> str:
     if at_least is None:
-        return f"nothing else is near by {rule.in_words}; --at-least 0 shows the nearest candidates"
+        return f"nothing else is near by {rule.in_words}; --at-least 0 shows the nearest, however distant"
     if at_least:
-        return f"no candidate of {rule.in_words} is that similar; --at-least 0 shows the nearest"
-    return f"{rule.in_words} finds no candidate; a rule that finds more is --match {_WIDEST}"
+        return f"nothing else is that similar by {rule.in_words}; --at-least 0 shows the nearest, however distant"
+    return f"nothing else can be compared by {rule.in_words}; a rule that finds more is --match {_WIDEST}"
 
 
 def _show_matches(matches: Sequence[Match], rule: MatchRule) -> None:

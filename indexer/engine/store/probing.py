@@ -21,7 +21,7 @@ from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
-from indexer.stores.sketches import BOUND, COUNTED, Check, Found, LazyRecords, Probe, RareKeys, require_schemes
+from indexer.stores.sketches import BOUND, COUNTED, Check, Found, LazySequence, Probe, RareKeys, require_schemes
 
 # This many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
 FEW = 200
@@ -319,7 +319,7 @@ class ProbePart(StorePart):
             for name in self.context.bodies.schemes:
                 # A record comes without sketches.
                 hit["_source"][ROOT].pop(name, None)
-        records = LazyRecords(hits, lambda hit: next(self.lookup.records([hit])))
+        records = LazySequence(hits, lambda hit: next(self.lookup.records([hit])))
         return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking, set_aside=set_aside)
 
     def _page(self, schemes: Iterable[str], *, keys: bool = False) -> int:

@@ -95,6 +95,13 @@ class MinwiseScheme(Scheme):
         filling = 8 * size // self.bits - self.values
         return estimated((equal - filling) / self.values, self.bits)
 
+    def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
+        """The estimates of one with each of the others."""
+        size = (self.values * self.bits + 7) // 8
+        require_bytes(self, (payload,), size)
+        equal = core_sketch.equal_parts(payload, payloads.matrix(size), self.bits)
+        return estimated((equal - (8 * size // self.bits - self.values)) / self.values, self.bits)
+
     def containments(self, one: Sketch, others: Sequence[Sketch]) -> npt.NDArray[np.float64]:
         """The share of the smaller set of features in the other; NaN where that is unknown: see `containments`."""
         sizes = np.array([other.features for other in others], dtype=np.float64)

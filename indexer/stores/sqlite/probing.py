@@ -16,7 +16,7 @@ from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
-from indexer.stores.sketches import BOUND, Check, Found, LazyRecords, Probe, RareKeys, require_schemes
+from indexer.stores.sketches import BOUND, Check, Found, LazySequence, Probe, RareKeys, require_schemes
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.parts import SqlitePart
 from indexer.stores.sqlite.rows import RECORD_COLUMNS, Packer
@@ -71,7 +71,7 @@ class SketchLookups(SqlitePart):
                 answer = Found(
                     refs,
                     _payloads(rows, names, _RECORD_WIDTH),
-                    records=LazyRecords(rows, self._record),
+                    records=LazySequence(rows, self._record),
                     lacking=lacking,
                     set_aside=set_aside,
                 )
@@ -115,6 +115,13 @@ class SketchLookups(SqlitePart):
                 there[scheme] = {cells.integer(key) + known.half for (key,) in rows}
         return there
 
+    def _ref(self, row: Sequence[Any]) -> Ref:
+        try:
+            return Ref(cells.text(row[0]))
+        except cells.DamagedError:
+            with self._reading():
+                raise
+
     def _record(self, row: Sequence[Any]) -> Record:
         try:
             return self._packer.record(row[:_RECORD_WIDTH])
@@ -156,14 +163,13 @@ class SketchLookups(SqlitePart):
         with self._snapshot() as connection:
             cursor = connection.execute(_scanning(numbers, key_numbers), (include_short,))
             while rows := cursor.fetchmany(_READ):
-                refs = [Ref(cells.text(row[0])) for row in rows]
                 columns = {
                     name: self._schemes[name].unpack_each(
                         [row[place] for row in rows], [row[place + 1] for row in rows]
                     )
                     for place, name in zip(range(1 + len(names), len(rows[0]), 2), keyed, strict=True)
                 }
-                yield Found(refs, _payloads(rows, names, 1), columns)
+                yield Found(LazySequence(rows, self._ref), _payloads(rows, names, 1), columns)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
         self._require(schemes)

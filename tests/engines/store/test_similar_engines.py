@@ -49,3 +49,33 @@ def test_many_files_and_ids_are_asked_about_in_few_requests(server: Server, inde
         assert done.stdout == lines if done.returncode == 0 else "does not run Painless" in done.stderr
     finally:
         proxy.close()
+
+
+def test_the_nearest_are_found_however_distant(server: Server, index_name: str) -> None:
+    texts = {f"d{number}": prose(number) for number in range(30)}
+    asked = " ".join(prose(3).split()[:30] + prose(900).split()[:60])
+    memory = indexer.MemoryIndex()
+    memory.insert_many(texts.items())
+    with indexer.open(f"{server.url}/{index_name}") as collection:
+        collection.add_many(texts.items())
+        assert not collection.similar(asked)
+        found = collection.similar(asked, at_least=0, limit=None)
+        assert {match.id: match.similarity for match in found} == {
+            near.id: pytest.approx(near.similarity) for near in memory.query(asked, at_least=0, limit=None)
+        }
+        assert found[0].id == "d3"
+        # A stored document is no answer to itself, and what a query narrows is so here too.
+        assert "d3" not in {match.id for match in collection.similar(id="d3", at_least=0, limit=None)}
+    done = neardup(
+        "similar",
+        "--id",
+        "d3",
+        "--at-least",
+        "0",
+        "--filter",
+        "_id:d7",
+        "--store",
+        f"{server.url}/{index_name}",
+        "--json",
+    )
+    assert [match["id"] for match in json.loads(done.stdout)["matches"]] == ["d7"]
