@@ -84,10 +84,11 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     rule = rule_of(form, match)
     preferred = canonical_asked(canonical) or CanonicalRule()
     preferred.require_rows()
-    if rule.by_hash_alone and not unverified:
+    asked = ClusteringOptions(rule, preferred, **more)
+    if rule.by_hash_alone and asked.permitted is None and not unverified:
         raise UsageError(
-            f"{rule}: alone also calls documents near that share nothing but their language; take a verified rule, or "
-            "say --unverified"
+            f"{rule}: alone also calls documents near that share nothing but their language; verify by their texts, "
+            "take a verified rule, or say --unverified"
         )
     given = sources or Sources(list(paths))
     parts = parts_to_write(given, (*paths, *((more["against"],) if more.get("against") else ())), output)
@@ -101,7 +102,6 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
 
     sketched = steps.sketch(given, parts, folder, making)
     took("sketch")
-    asked = ClusteringOptions(rule, preferred, **more)
     clustered = steps.cluster(folder, folder, asked)
     took("cluster")
     against = [asked.against] if asked.against else []

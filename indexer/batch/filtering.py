@@ -36,8 +36,11 @@ _REMOVED = arrow.schema(
         ("similarity", arrow.float64()),
         ("cluster", arrow.string()),
         ("reason", arrow.string()),
+        ("relation", arrow.string()),
+        ("evidence", arrow.string()),
     ]
 )
+_HOW = ("relation", "evidence")
 _OF = {"similarity": "duplicate_similarity"}
 # Why a document is not kept.
 _REPEATS, _REPLACED, _FEW_ORIGINS, _NO_CLUSTER = "repeats", "replaced", "few-origins", "no-cluster"
@@ -104,11 +107,11 @@ def keep(
 ) -> Filtered:
     """Write of the files that are named what is to be kept to `output`, and list what is not in `removed_file`.
 
-    No two documents that are kept are near, and each removed one is near one that is kept; of several documents with
-    one id the last one counts; what gave no text is kept. What stands for a removed document is kept with it, or is of
-    a batch in `against`, folders of sketches whose documents are said to be kept elsewhere. What is only to be tagged
-    needs no such thing, and all of it is written. `parts` are what the paths stand for, if that is known.
-    `write` does what `write_parts` does.
+    The clusters say what is kept: each removed one is near one that is kept, and unless sketches alone were to decide,
+    says the same; of several documents with one id the last one counts; what gave no text is kept. What stands for a
+    removed document is kept with it, or is of a batch in `against`, folders of sketches whose documents are said to be
+    kept elsewhere. What is only to be tagged needs no such thing, and all of it is written. `parts` are what the paths
+    stand for, if that is known. `write` does what `write_parts` does.
 
     Clusters of fewer than `output.min_origins` origins are left out as a whole, and what is in no cluster where
     `output.singletons` is false, also what gave no text; but what stands for a document of another cluster stays.
@@ -155,8 +158,10 @@ def keep(
 
 
 def _decided(path: Path, output: Output, standing: Any) -> Any:
-    """The columns DECIDED of a file of clusters, and the `reason` of each document that is not kept."""
-    table = parquet.read_table(path, columns=[*DECIDED, "size", "origins"]).combine_chunks()
+    """The columns DECIDED of a file of clusters, and of each document that is not kept the `reason`, and how it stands
+    to what it repeats.
+    """
+    table = parquet.read_table(path, columns=[*DECIDED, *_HOW, "size", "origins"]).combine_chunks()
     columns = {name: table[name].combine_chunks() for name in table.schema.names}
     surplus = compute.if_else(compute.is_null(columns["cluster"]), _reason(_REPLACED), _reason(_REPEATS))
     repeats = compute.if_else(columns["keep"], _reason(None), surplus)
@@ -164,7 +169,9 @@ def _decided(path: Path, output: Output, standing: Any) -> Any:
     stands = compute.is_in(columns["id"], value_set=standing)
     reason = compute.coalesce(compute.if_else(stands, _reason(None), unwanted), repeats)
     columns |= {"keep": compute.is_null(reason), "reason": reason}
-    names = [*DECIDED, "reason"]
+    repeats = compute.equal(reason, _reason(_REPEATS))
+    columns |= {name: compute.if_else(repeats, columns[name], _reason(None)) for name in _HOW}
+    names = [*DECIDED, "reason", *_HOW]
     return arrow.RecordBatch.from_arrays([columns[name] for name in names], names=names)
 
 
@@ -302,10 +309,10 @@ def _clusters_of(folder: str, *, unverified: bool) -> dict[str, Path]:
     found = {}
     for path in sorted(Path(folder, CLUSTERS).glob("*.parquet")):
         footer = read_footer(os.fspath(path), CLUSTERS)
-        if footer["by_hash_alone"] and not unverified:
+        if footer["by_hash_alone"] and footer["verify"] == "sketch" and not unverified:
             raise UsageError(
                 f"the clusters were made by {footer['rule']} alone, which also calls documents near that share nothing "
-                "but their language; cluster by a verified rule, or say --unverified"
+                "but their language; cluster with --verify text, by a verified rule, or say --unverified"
             )
         found[footer["input"]] = path
     return found

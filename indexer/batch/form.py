@@ -18,7 +18,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import StoreInfo
 
-FORMAT = 4
+FORMAT = 5
 FOOTER = b"neardup"
 # The cluster that a document of an older batch was in, and whether it was kept there; null for a new document.
 OLDER_CLUSTER, OLDER_KEEP = "older_cluster", "older_keep"
@@ -35,6 +35,10 @@ _TEXTS = (
     "cluster",
     "canonical",
     "duplicate_of",
+    "near_to",
+    "relation",
+    "evidence",
+    "stays_for",
     "repeats",
 )
 
@@ -138,7 +142,11 @@ def sketch_schema(form: Form) -> Any:
 
 
 def cluster_schema(*, against: bool = False) -> Any:
-    """The columns of a file of clusters, `against` an older batch what a document repeats of it too."""
+    """The columns of a file of clusters, `against` an older batch what a document repeats of it too.
+
+    A document is `near_to` the one that sketches alone would keep in its place, and not kept if its text says so too,
+    which is its `relation` to `duplicate_of`; else it stays, and `stays_for` is why.
+    """
     more = [("repeats", arrow.string()), ("repeats_similarity", arrow.float64())] if against else []
     return arrow.schema(
         [
@@ -153,6 +161,12 @@ def cluster_schema(*, against: bool = False) -> Any:
             ("canonical", arrow.string()),
             ("duplicate_of", arrow.string()),
             ("duplicate_similarity", arrow.float64()),
+            ("near_to", arrow.string()),
+            ("near_similarity", arrow.float64()),
+            ("relation", arrow.string()),
+            ("evidence", arrow.string()),
+            ("lost", arrow.int64()),
+            ("stays_for", arrow.string()),
             *more,
         ]
     )

@@ -246,7 +246,7 @@ class _Members:
 
     def add(self, refs: Sequence[Ref], rows: Any) -> list[Ref]:
         """Take in those that are in a cluster; the others."""
-        repeated, shares = rows["duplicate_of"].to_pylist(), rows["duplicate_similarity"].to_pylist()
+        repeated, shares = rows["near_to"].to_pylist(), rows["near_similarity"].to_pylist()
         together = np.array(rows["size"].to_pylist(), dtype=np.int64) > 1
         together |= np.array([name is not None for name in repeated], dtype=np.bool_)
         inside = np.flatnonzero(together).tolist()

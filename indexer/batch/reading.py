@@ -191,6 +191,8 @@ def clustering_of(folder: str) -> dict[str, Any]:
         raise StoreError(
             f"{folder}: has no finished clusters ({error}); make them with neardup batch cluster"
         ) from error
+    if "verify" not in said:
+        raise StoreError(f"{folder}: its clusters were made by another version; run neardup batch cluster again")
     return said
 
 

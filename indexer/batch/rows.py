@@ -22,7 +22,7 @@ from indexer.clustering.memory import note_of
 from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, ClusteringNote, Fingerprint, Record, Ref, Sketch, to_unsigned
 
-MEMBERSHIP = ("id", "cluster", "is_canonical", "similarity", "size", "duplicate_of", "duplicate_similarity")
+MEMBERSHIP = ("id", "cluster", "is_canonical", "similarity", "size", "near_to", "near_similarity")
 _TOGETHER = 4000
 
 

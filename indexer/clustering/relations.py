@@ -85,6 +85,7 @@ class _Staying(Generic[Document]):
     by_words: dict[bytes, int] = field(default_factory=dict)
     by_word: dict[int, list[int]] = field(default_factory=dict)
     stand_ins: set[Hashable] = field(default_factory=set)
+    replaced: set[Hashable] = field(default_factory=set)
 
     def add(self, document: Document, wording: Wording, digest: str, own: Sequence[int]) -> None:
         """Take in a document, with its words that what it was compared with lacks."""
@@ -133,10 +134,86 @@ class Relations(Generic[Document]):
     def __init__(self, permitted: Permitted, texts: RelatedTexts[Document]) -> None:
         self.permitted, self.texts = permitted, texts
         self._staying: _Staying[Document] = _Staying()
+        self._found: dict[tuple[Hashable, Hashable], Relation | str] = {}
 
     def prepare(self, clusters: Mapping[str, Sequence[Document]]) -> None:
         """Read the texts of documents that are to be compared, by their clusters, in place of those of long ago."""
+        self._found = {}
         self.texts.prepare(clusters.values())
+
+    def verdicts(
+        self,
+        cluster: str,
+        pairs: Sequence[tuple[Document, Document]],
+        near: Callable[[Document, Document], bool],
+        may_go: Callable[[Document], bool] = lambda _: True,
+    ) -> Iterator[tuple[Document, Verdict[Document]]]:
+        """The verdict on each document of a cluster that repeats another one, in (document, stand-in), all prepared.
+
+        A stand-in that is a copy of one of its documents with more misread words goes in favour of that: there is a
+        verdict on it too, the first, and what repeats it is compared with the one that stays. `near` says whether a
+        document is near another one, `may_go` is false for one that is kept whatever it says.
+        """
+        self._enter(cluster)
+        repeating: dict[Hashable, list[tuple[Document, Document]]] = {}
+        for document, stand_in in pairs:
+            repeating.setdefault(self.texts.key(stand_in), []).append((document, stand_in))
+        cleaner: dict[Hashable, Document] = {}
+        for key, some in repeating.items():
+            # Something has gone for one that was a stand-in before.
+            if key not in self._staying.stand_ins and may_go(some[0][1]) and (verdict := self._cleaner(some)):
+                cleaner[key] = verdict.repeats
+                self._staying.replaced.add(key)
+                self._stands(verdict.repeats)
+                yield some[0][1], verdict
+        for document, stand_in in pairs:
+            instead = cleaner.get(self.texts.key(stand_in), stand_in)
+            if not may_go(document):
+                self._stands(instead)
+                self._stay(document, instead)
+            elif self.texts.key(stand_in) not in self._staying.replaced:
+                yield document, self.judge(cluster, document, stand_in, partial(near, document))
+            else:
+                yield document, self._instead(cluster, document, stand_in, instead, near)
+
+    def _cleaner(self, pairs: Sequence[tuple[Document, Document]]) -> Verdict[Document] | None:
+        """The verdict on the stand-in of documents where it is one of them with more misread words, else None."""
+        found: Verdict[Document] | None = None
+        stand_in = pairs[0][1]
+        for document, _ in pairs:
+            if self.texts.identical(document, stand_in):
+                continue
+            relation = self._between(document, found.repeats if found else stand_in)
+            if isinstance(relation, Relation) and relation.word == "noise" and relation.cleaner == "left":
+                reverse = self._between(stand_in, document)
+                if isinstance(reverse, Relation) and self.permitted.reason_to_keep(reverse, "") is None:
+                    found = Verdict(document, reverse, None)
+        return found
+
+    def _instead(
+        self,
+        cluster: str,
+        document: Document,
+        stand_in: Document,
+        instead: Document,
+        near: Callable[[Document, Document], bool],
+    ) -> Verdict[Document]:
+        """The verdict on a document whose stand-in goes in favour of another one, maybe of itself."""
+        if self.texts.key(instead) == self.texts.key(document):
+            relation = self._between(document, stand_in)
+            assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
+            says = f"{relation}, beside {self.texts.name(stand_in)}, which goes in its favour"
+            return Verdict(stand_in, relation, Reason("in favour of which more misread ones go", says))
+        if self.texts.key(instead) != self.texts.key(stand_in):
+            if self.texts.identical(document, stand_in):
+                relation = self._between(stand_in, instead)
+                assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
+                return Verdict(instead, relation, None)
+            if near(document, instead):
+                return self.judge(cluster, document, instead, partial(near, document))
+        says = f"{self.texts.name(stand_in)}, which it repeats, goes in favour of one that it is not near"
+        self._stay(document, None)
+        return Verdict(stand_in, None, Reason("whose stand-in goes in favour of a cleaner one", says))
 
     def judge(
         self, cluster: str, document: Document, stand_in: Document, near: Callable[[Document], bool]
@@ -145,12 +222,9 @@ class Relations(Generic[Document]):
 
         `near` says whether another document is near enough to stand for it.
         """
-        if self._staying.cluster != cluster:
-            self._staying = _Staying(cluster)
-        if (key := self.texts.key(stand_in)) not in self._staying.stand_ins:
-            self._staying.stand_ins.add(key)
-            self._stay(stand_in, None)
-        relation = self.texts.between(document, stand_in)
+        self._enter(cluster)
+        self._stands(stand_in)
+        relation = self._between(document, stand_in)
         if isinstance(relation, str):
             return Verdict(stand_in, None, Reason("which were not verified", f"not verified: {relation}"))
         reason = self.permitted.reason_to_keep(relation, self.texts.name(stand_in))
@@ -161,6 +235,22 @@ class Relations(Generic[Document]):
                 return Verdict(other, found, None)
         self._stay(document, stand_in)
         return Verdict(stand_in, relation, reason)
+
+    def _enter(self, cluster: str) -> None:
+        if self._staying.cluster != cluster:
+            self._staying = _Staying(cluster)
+
+    def _stands(self, stand_in: Document) -> None:
+        """Note that a document stands for others of the cluster."""
+        if (key := self.texts.key(stand_in)) not in self._staying.stand_ins:
+            self._staying.stand_ins.add(key)
+            self._stay(stand_in, None)
+
+    def _between(self, document: Document, other: Document) -> Relation | str:
+        pair = self.texts.key(document), self.texts.key(other)
+        if pair not in self._found:
+            self._found[pair] = self.texts.between(document, other)
+        return self._found[pair]
 
     def _stay(self, document: Document, stand_in: Document | None) -> None:
         """Note that a document stays, to be found by the words that the one that it was compared with lacks."""
@@ -228,22 +318,45 @@ def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
 
 
 def settled(
-    relations: Relations[int], of: Positions, ranks: Positions, together: Positions, near: Callable[[int, int], bool]
+    relations: Relations[int],
+    of: Positions,
+    ranks: Positions,
+    together: Positions,
+    near: Callable[[int, int], bool],
+    may_go: Callable[[int], bool] = lambda _: True,
 ) -> Iterator[tuple[int, Verdict[int]]]:
     """The verdict on each document that repeats another one, `of[i]`, where that is not i, by a choice by sketches.
 
     Documents are numbers; `ranks` are as for `indexer.clustering.choosing.choose`, `together` numbers the components
-    that they are in, and `near` compares two of them.
+    that they are in, and `near` compares two of them. Some of those that others repeat have a verdict too, and those
+    of which `may_go` is false none: see `Relations.verdicts`. What is said of a component depends on no other one.
     """
     going = np.flatnonzero(of != np.arange(of.size))
     going = going[np.lexsort((ranks[going], together[going]))]
-    for page in chunks(going.tolist(), _SETTLED_AT_ONCE):
+    for page in _whole_pages(going, together[going]):
         clusters: dict[str, dict[int, None]] = {}
+        pairs: dict[str, list[tuple[int, int]]] = {}
         for document in page:
-            clusters.setdefault(str(together[document]), {}).update({int(of[document]): None, document: None})
+            name, stand_in = str(together[document]), int(of[document])
+            pairs.setdefault(name, []).append((document, stand_in))
+            if not relations.texts.identical(document, stand_in):
+                clusters.setdefault(name, {}).update({stand_in: None, document: None})
         relations.prepare({name: list(documents) for name, documents in clusters.items()})
-        for document in page:
-            yield (
-                document,
-                relations.judge(str(together[document]), document, int(of[document]), partial(near, document)),
-            )
+        for name, some in pairs.items():
+            yield from relations.verdicts(name, some, near, may_go)
+
+
+def _whole_pages(documents: Positions, together: Positions) -> Iterator[list[int]]:
+    """Documents, sorted by component, some at a time: whole components, or pages of one that is larger."""
+    ends = [*(np.flatnonzero(together[1:] != together[:-1]) + 1).tolist(), documents.size]
+    start = last = 0
+    for end in ends:
+        if end - start > _SETTLED_AT_ONCE and last > start:
+            yield documents[start:last].tolist()
+            start = last
+        if end - start > _SETTLED_AT_ONCE:
+            yield from chunks(documents[start:end].tolist(), _SETTLED_AT_ONCE)
+            start = end
+        last = end
+    if start < last:
+        yield documents[start:last].tolist()

@@ -104,13 +104,19 @@ class BatchClustered(ByRule):
         bound: How far apart two documents of a cluster may be; null for twice what the rule allows
         canonical: The rule for canonical documents
         similarity: The least similarity (0 to 1) of the rule
-        by_hash_alone: True if a simhash alone decides
+        by_hash_alone: True if a simhash alone finds what is near
+        verify: What decides on what is removed: "text", or "sketch"
         documents: The documents that count
         replaced: Documents in whose place a later one of the same id counts
         differing: Of these, documents with another text
         compared: Documents that were compared
         kept: Documents that are kept
-        removed: Documents that are near a kept one
+        removed: Documents that repeat a kept one and are not kept
+        relations: Of these, documents by their relation to the kept one: identical, reflowed, noise, edited, or form;
+            empty if texts were not compared
+        lost: How many words of these stand in no kept document
+        stays: Documents that are near a kept one and are kept all the same, by reason
+        reading_seconds: How long it took to read texts again; null if that was not asked for
         unseen: Inputs that can't be seen from here and count on
         stale: Inputs that are gone or have changed and count on
         clusters: Clusters of two or more documents
@@ -131,12 +137,17 @@ class BatchClustered(ByRule):
     canonical: str
     similarity: float
     by_hash_alone: bool
+    verify: str
     documents: int
     replaced: int
     differing: int
     compared: int
     kept: int
     removed: int
+    relations: Mapping[str, int]
+    lost: int
+    stays: Mapping[str, int]
+    reading_seconds: float | None
     unseen: tuple[str, ...]
     stale: tuple[str, ...]
     clusters: int
@@ -172,7 +183,7 @@ class BatchFigures(BatchClustered):
     """The figures of the clusters of a batch.
 
     Attributes:
-        redundant: Documents that are near one that is kept
+        redundant: Documents that repeat one that is kept
         redundant_share: Their share (0 to 1) of all documents
         spanning: Clusters from two hosts or folders or more
         sizes: Clusters, counted by size
@@ -266,6 +277,11 @@ class BatchDeduped(Outcome, ByRule):
         failed: Documents that could not be read, counted by reason
         kept: Documents that are kept
         removed: Documents that repeat one that is kept
+        relations: Of these, documents by their relation to the kept one: identical, reflowed, noise, edited, or form;
+            empty if texts were not compared
+        lost: How many words of these stand in no kept document
+        stays: Documents that are near a kept one and are kept all the same, by reason
+        reading_seconds: How long it took to read texts again; null if that was not asked for
         replaced: Documents in whose place a later one of the same id counts
         few_origins: With --min-origins, documents of clusters from fewer hosts or folders
         singletons: With --singletons drop, documents of no cluster
@@ -285,6 +301,10 @@ class BatchDeduped(Outcome, ByRule):
     failed: Mapping[str, int]
     kept: int
     removed: int
+    relations: Mapping[str, int]
+    lost: int
+    stays: Mapping[str, int]
+    reading_seconds: float | None
     replaced: int
     few_origins: int
     singletons: int

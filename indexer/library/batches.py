@@ -45,6 +45,7 @@ from indexer.library.opening import Follow, Tell, tell_contended, tell_made, war
 from indexer.library.options import (
     USUAL_CONTENT,
     BatchComparison,
+    BatchJudging,
     BatchLoading,
     BatchOutput,
     BatchPassages,
@@ -119,6 +120,7 @@ def cluster(
 ) -> BatchClustered:
     """Put the documents of a folder's sketches into clusters, written to `out`/clusters, as `neardup batch cluster`.
 
+    Which of them are not kept is decided by their texts, which are read again from the files, as `comparison` says.
     Raises StoreError, and UsageError, also for different texts with one id and for stale inputs.
     """
     wanted = ClusteringOptions(
@@ -131,6 +133,7 @@ def cluster(
         most_grouped=spread.most_grouped,
         stale=comparison.stale,
         latest=comparison.latest,
+        permitted=comparison.judging.permitted(),
     )
     begin = time.monotonic()
     with _steps(spread.running, spread.most_joined) as steps:
@@ -221,13 +224,14 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     time_field: str | None = None,
     against: str | None = None,
     latest: bool = False,
+    judging: BatchJudging = BatchJudging(),
     unverified: bool = False,
     spread: BatchSpread = BatchSpread(),
 ) -> BatchDeduped:
     """Write of files and folders the documents without their near-duplicates, as `neardup batch dedupe`.
 
-    It does what `sketch`, `cluster` and `filter` do, with their options. Raises UsageError, NotFoundError, StoreError
-    and IncompatibleStoreError.
+    With `unverified` sketches alone decide, also where that is a simhash. It does what `sketch`, `cluster` and `filter`
+    do, with their options. Raises UsageError, NotFoundError, StoreError and IncompatibleStoreError.
     """
     _require_files(paths, walk)
     # Looked at twice: where they lie, and what they hold.
@@ -238,6 +242,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
         "against": against,
         "most_grouped": spread.most_grouped,
         "latest": latest,
+        "permitted": judging.permitted(unverified=unverified),
     }
     with _steps(spread.running, spread.most_joined) as steps:
         done = run_dedupe(
@@ -265,6 +270,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
         empty=sketched.empty,
         short=sketched.short,
         failed=dict(sketched.failed),
+        **{name: done.clustered[name] for name in ("relations", "lost", "stays", "reading_seconds")},
         left_out=sketched.left_out,
         bytes=sketched.bytes_read,
         seconds=done.seconds,
@@ -355,10 +361,11 @@ def _output(output: BatchOutput) -> Output:
 
 def _clustered(found: Mapping[str, Any]) -> dict[str, Any]:
     """The members of `BatchClustered` but the time, of what a file of clusters says of itself."""
-    plain = ("rule", "bound", "canonical", "similarity", "by_hash_alone", "documents", "replaced", "differing")
-    counts = ("compared", "kept", "removed", "clusters", "clustered", "largest", "split", "comparisons")
+    plain = ("rule", "bound", "canonical", "similarity", "by_hash_alone", "verify", "documents", "replaced")
+    counts = ("differing", "compared", "kept", "removed", "clusters", "clustered", "largest", "split", "comparisons")
+    judged = ("relations", "lost", "stays", "reading_seconds")
     return {
-        **{name: found[name] for name in (*plain, *counts)},
+        **{name: found[name] for name in (*plain, *counts, *judged)},
         "unseen": tuple(found["unseen"]),
         "stale": tuple(found["stale"]),
         "buckets": tuple(BatchBucket(**each) for each in found["buckets"]),

@@ -19,6 +19,7 @@ from indexer.model.times import Refresh
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
+    from indexer.clustering.relations import Permitted
     from indexer.stores.base import Store
     from indexer.stores.texts import TextFields
 
@@ -272,13 +273,36 @@ class BatchSpread:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchJudging:
+    """The way near documents are verified, by their texts where None, and what goes beside plain copies."""
+
+    verify: Literal["text", "sketch"] | None = None
+    forms: bool = False
+    edited: bool = False
+
+    def permitted(self, *, unverified: bool = False) -> Permitted | None:
+        """What may go by its text, None where sketches alone decide. Raises UsageError."""
+        from indexer.clustering.relations import Permitted
+
+        by_sketch = unverified or self.verify == "sketch"
+        if by_sketch and (self.forms or self.edited):
+            raise UsageError("forms and edited documents are told by their texts; leave out --verify sketch")
+        if unverified and self.verify:
+            raise UsageError("--unverified goes by sketches alone; leave out --verify")
+        return None if by_sketch else Permitted(self.forms, self.edited)
+
+
+@dataclass(frozen=True, slots=True)
 class BatchComparison:
-    """The older documents that are compared too, the memory, and what becomes of stale inputs and repeated ids."""
+    """The older documents that are compared too, the memory, what becomes of stale inputs and repeated ids, and what
+    decides on near documents.
+    """
 
     memory: int = 2 << 30
     against: str | None = None
     stale: Literal["refuse", "forget", "keep"] = "refuse"
     latest: bool = False
+    judging: BatchJudging = BatchJudging()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,8 @@ class RelatedTexts(Generic[Document]):
 
     `read` gives texts, `key` tells documents apart, `name` names them, and `digest` is equal for identical texts, empty
     where it is unknown. With `learns` the relations go by the words that these texts are found to use, which then have
-    to be those of whole clusters. Memory: some 16 million characters of texts, and those of one `prepare`.
+    to be those of whole clusters, else by those of `lexicon`, where one is given. Memory: some 16 million characters of
+    texts, and those of one `prepare`.
     """
 
     def __init__(
@@ -53,9 +54,11 @@ class RelatedTexts(Generic[Document]):
         digest: Callable[[Document], str],
         *,
         learns: bool = True,
+        lexicon: Lexicon | None = None,
     ) -> None:
         self._read, self.key, self.name, self.digest = read, key, name, digest
-        self.lexicon = Lexicon() if learns else None
+        self._learned = Lexicon() if learns and lexicon is None else None
+        self.lexicon = self._learned or lexicon
         self._known: OrderedDict[Hashable, Wording | str] = OrderedDict()
         self._characters = 0
         self.unread = ""
@@ -70,11 +73,11 @@ class RelatedTexts(Generic[Document]):
         wanted = {self.key(each): each for documents in listed for each in documents}
         for document, text in self._read([each for key, each in wanted.items() if key not in self._known]):
             self._note(document, text)
-        if self.lexicon is None:
+        if self._learned is None:
             return
         for documents in listed:
             known = [self._known[self.key(each)] for each in documents]
-            self.lexicon.add([wording.hashes for wording in known if isinstance(wording, Wording)])
+            self._learned.add([wording.hashes for wording in known if isinstance(wording, Wording)])
 
     def _note(self, document: Document, text: str | ExtractionError) -> None:
         said = _made_ready(text)

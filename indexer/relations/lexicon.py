@@ -14,6 +14,13 @@ _KNOWN, _COMMON, _COMMON_SHARE = 2, 5, 0.01
 _MOST = 2_000_000
 
 
+def known_words(words: Hashes) -> tuple[Hashes, npt.NDArray[np.int64]]:
+    """The hashes that a lexicon knows among those of the words of documents, and in how many of these each stands."""
+    hashes, counts = np.unique(words, return_counts=True)
+    known = counts >= _KNOWN
+    return hashes[known], counts[known].astype(np.int64)
+
+
 class Lexicon:
     """In how many documents each word stands, of those that were added; near ones are to be added as one.
 
@@ -25,6 +32,16 @@ class Lexicon:
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)
         self._counts: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._waiting: list[Hashes] = []
+
+    @classmethod
+    def of(cls, hashes: Hashes, counts: npt.NDArray[np.int64], documents: int) -> Lexicon:
+        """A lexicon of words, by their hashes, each once, and in how many of so many documents they stand."""
+        made = cls()
+        # Of as many counts the lower hash, so that the order in which words come decides nothing.
+        kept = np.lexsort((hashes, -counts))[:_MOST]
+        kept = kept[np.argsort(hashes[kept])]
+        made.documents, made._hashes, made._counts = documents, hashes[kept], counts[kept]
+        return made
 
     def add(self, texts: Sequence[Hashes]) -> None:
         """Count the words of texts that are near each other, by their hashes, as those of one document."""

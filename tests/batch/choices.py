@@ -70,7 +70,9 @@ def decided_in(out: Path, name: str = "clusters") -> Decided:
 
 
 def chosen(out: Path, canonical: CanonicalRule = EARLIEST, rule: str | None = None, **more: Any) -> Decided:
-    said = cluster(str(out), str(out), ClusteringOptions(rule_of(FORM, rule), canonical, threads=1, **more))
+    """What sketches alone keep of a batch."""
+    wanted = ClusteringOptions(rule_of(FORM, rule), canonical, threads=1, permitted=None, **more)
+    said = cluster(str(out), str(out), wanted)
     found = decided_in(out)
     assert said["kept"] == sum(kept for kept, _, _ in found.values())
     assert said["kept"] + said["removed"] == len(found)

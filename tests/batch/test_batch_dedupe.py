@@ -132,7 +132,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(tmp_path: Path) 
     out = str(tmp_path / "kept")
     for more, said in (
         ({"tag": True}, "a column neardup_keep"),
-        ({"match": "simhash-doc@3bits"}, "--unverified"),
+        ({"match": "simhash-doc@3bits", "wanted": {"permitted": None}}, "--unverified"),
     ):
         with pytest.raises(UsageError, match=said):
             dedupe([str(given)], out, **more)  # type: ignore[arg-type]

@@ -29,8 +29,10 @@ TEXTS = named(collection(3, 120))
 
 
 def clustered(given: Path, out: Path, rule: str | None = None, schemes: tuple[str, ...] = (MINHASH,)) -> None:
+    """Clusters of which sketches alone say what is kept."""
     sketched(given, out, Form(schemes))
-    cluster(str(out), str(out), ClusteringOptions(rule_of(Form(schemes), rule), LONGEST, threads=1))
+    wanted = ClusteringOptions(rule_of(Form(schemes), rule), LONGEST, threads=1, permitted=None)
+    cluster(str(out), str(out), wanted)
 
 
 def surplus(out: Path) -> dict[str, tuple[str, float]]:
@@ -176,8 +178,7 @@ def rows_of(out: Path) -> dict[str, dict[str, Any]]:
 def test_origins_are_counted_and_what_few_have_is_left_out(tmp_path: Path) -> None:
     given, out = tmp_path / "in", tmp_path / "batch"
     spread(given, wide())
-    sketched(given, out, Form((MINHASH,)))
-    cluster(str(out), str(out), ClusteringOptions(rule_of(Form((MINHASH,)), None), LONGEST, threads=1))
+    clustered(given, out)
     rows = rows_of(out)
     members: dict[str, set[str]] = {}
     for name, row in rows.items():

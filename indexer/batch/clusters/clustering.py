@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from indexer.batch.clusters.deciding import Decided
 from indexer.batch.clusters.grouping import clusters_of, columns_of
 from indexer.batch.clusters.partitioning import Parts, parts_for, whole
 from indexer.batch.clusters.writing import ClusteringFigures, ClusterRows, Counts, FoundClusters, write_clusters
@@ -19,6 +20,7 @@ from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched
 from indexer.batch.sketches.inputs import Inputs, Stale, inputs_for
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.grouping import radius_of
+from indexer.clustering.relations import Permitted
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import default_jobs
 from indexer.matching.rule import MatchRule
@@ -36,7 +38,8 @@ class ClusteringOptions:
     sketches and clusters, whose documents are compared too, and whose clusters keep their ids. Components of what may
     be near that have more than `most_grouped` documents, as many as a partition holds where None, are verified bucket
     by bucket before they are grouped. `stale` says what becomes of sketches whose input is gone or changed.
-    With `latest` the last of several documents with one id counts, also where they have different texts.
+    With `latest` the last of several documents with one id counts, also where they have different texts. `permitted`
+    says what may go beside plain copies, by the texts, which are read again; where None sketches alone decide.
     """
 
     rule: MatchRule
@@ -49,6 +52,7 @@ class ClusteringOptions:
     stale: Stale = "refuse"
     latest: bool = False
     threads: int = field(default_factory=default_jobs)
+    permitted: Permitted | None = field(default_factory=Permitted)
 
 
 def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
@@ -84,8 +88,12 @@ def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
             )
             found.add(clusters)
             figures.add(ClusteringFigures.of(clusters))
-        _write(sketched, found, out, wanted, counts)
-        return finish(said_of(sketched, figures, wanted, counts, inputs))
+        decided = None
+        if wanted.permitted:
+            decided = Decided(sketched, found, wanted.rule, wanted.permitted, Path(spill), wanted.threads)
+        _write(sketched, found, out, wanted, counts, decided)
+        seconds = decided.seconds if decided else None
+        return finish(said_of(sketched, figures, wanted, counts, inputs, seconds))
 
 
 def sketched_apart(folder: str, out: str, wanted: ClusteringOptions) -> tuple[Sketched, Inputs]:
@@ -118,10 +126,18 @@ def finished_in(out: str) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]
         raise StoreError(f"{error.filename or out}: can't be written: {error.strerror or error}") from error
 
 
-def _write(sketched: Sketched, found: FoundClusters, out: str, wanted: ClusteringOptions, counts: Counts) -> None:
+def _write(
+    sketched: Sketched,
+    found: FoundClusters,
+    out: str,
+    wanted: ClusteringOptions,
+    counts: Counts,
+    decided: Decided | None,
+) -> None:
     """A file of clusters for each file of sketches, with its rows in its order."""
-    rows = ClusterRows(found, sketched.without, against=bool(wanted.against))
+    rows = ClusterRows(found, sketched.without, against=bool(wanted.against), by_sketch=decided is None)
     for number, (path, start) in enumerate(zip(sketched.files, sketched.offsets.tolist(), strict=False)):
+        rows.verdicts = decided.of(number) if decided else None
         target, is_older = target_of(sketched, number, out), number < sketched.older
         made = write_clusters(path, target, rows, sketched.form, rules_of(wanted), place=start, is_older=is_older)
         counts.add(made)
@@ -149,11 +165,17 @@ def rules_of(wanted: ClusteringOptions) -> dict[str, Any]:
         "canonical": str(wanted.canonical),
         "similarity": wanted.rule.measure.similarity,
         "by_hash_alone": wanted.rule.by_hash_alone,
+        "verify": "text" if wanted.permitted else "sketch",
     }
 
 
 def said_of(
-    sketched: Sketched, figures: ClusteringFigures, wanted: ClusteringOptions, counts: Counts, inputs: Inputs
+    sketched: Sketched,
+    figures: ClusteringFigures,
+    wanted: ClusteringOptions,
+    counts: Counts,
+    inputs: Inputs,
+    reading_seconds: float | None,
 ) -> dict[str, Any]:
     """The summary of what was found, for people and programs."""
     said = {
@@ -165,6 +187,10 @@ def said_of(
         "compared": counts.compared,
         "kept": counts.kept,
         "removed": counts.removed,
+        "relations": counts.relations,
+        "lost": counts.lost,
+        "stays": counts.stays,
+        "reading_seconds": reading_seconds and round(reading_seconds, 3),
         "unseen": list(inputs.unseen),
         "stale": list(inputs.stale),
         **figures.shown(),

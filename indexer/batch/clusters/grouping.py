@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import arrow, bytes_of, column_of, flags_of, integers_of, joined_of, numbers_of, present_in
+from indexer.batch.arrow import (
+    arrow,
+    bytes_of,
+    column_of,
+    compute,
+    flags_of,
+    integers_of,
+    joined_of,
+    numbers_of,
+    present_in,
+    scalar,
+)
 from indexer.batch.clusters.describing import ids_of, origins_of, ranks_in
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, column_name
 from indexer.clustering.canonical import CanonicalRule
@@ -36,7 +47,7 @@ _TOGETHER = 1 << 16
 def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
     """The columns of sketches that clusters by a rule are made from. Raises UsageError."""
     canonical.require_rows()
-    names = ["id", "source", "tokens", "short", "time"] + [OLDER_CLUSTER, OLDER_KEEP] * against
+    names = ["id", "source", "tokens", "short", "time", "text_digest"] + [OLDER_CLUSTER, OLDER_KEEP] * against
     names += ["metadata"] * canonical.reads_metadata
     wanted = keyed(rule)
     for family in rule.schemes:
@@ -51,15 +62,19 @@ def found_by(rule: MatchRule) -> list[str]:
     return names + [f"{column_name(family)}_keys" for family in keyed(rule)]
 
 
+def payloads_of(batch: Any, family: str) -> Ragged:
+    """The sketches by a scheme, a row for each document."""
+    column = batch[column_name(family)]
+    return _simhashes(column) if family == SIMHASH_DOC else bytes_of(column)
+
+
 def sketches_of(batch: Any, rule: MatchRule) -> dict[str, Sketches]:
     """The sketches by each scheme of a rule, a row for each document."""
     found = {}
     wanted = keyed(rule)
     for family in rule.schemes:
-        name = column_name(family)
-        payloads = _simhashes(batch[name]) if family == SIMHASH_DOC else bytes_of(batch[name])
-        keys = integers_of(batch[f"{name}_keys"]) if family in wanted else Ragged.joined([], np.int64)
-        found[family] = Sketches(payloads, keys)
+        keys = integers_of(batch[f"{column_name(family)}_keys"]) if family in wanted else Ragged.joined([], np.int64)
+        found[family] = Sketches(payloads_of(batch, family), keys)
     return found
 
 
@@ -89,6 +104,8 @@ class GroupedClusters:
     `repeats[i]` is the place in `kept`, ids of documents that are kept, of the one that a document is near and is
     removed for, with the similarity `to_kept`; -1 and NaN where it is kept itself. See
     `indexer.clustering.choosing.choose`; the order is that of the canonical rule, what an older batch kept before it.
+    `stand_in[i]` is the position of that one, -1 for none, and `identical[i]` says whether their texts are known to be
+    equal. What is near directly or by others has one number as its `component`, and `ranks` its order there.
 
     `split` components were cut, `comparisons` pairs compared. The largest `buckets` and `components` are
     as those of `indexer.clustering.grouping.Groups`, each with the id of an example.
@@ -107,6 +124,10 @@ class GroupedClusters:
     repeats: Positions
     to_kept: npt.NDArray[np.float64]
     kept: list[str]
+    stand_in: Positions
+    identical: npt.NDArray[np.bool_]
+    component: Positions
+    ranks: Positions
     split: int
     comparisons: int
     buckets: list[dict[str, Any]]
@@ -159,7 +180,14 @@ def clusters_of(
         # Of new documents, whose value is null, it is anything.
         stayed = present_in(older) & flags_of(rows[OLDER_KEEP])
         there = np.flatnonzero(stayed | ~present_in(older))
-    repeats, to_kept, kept = _chosen(nodes, comparison, grouped, members, ranks, there, stayed, threads)
+    repeats, to_kept, kept, stand_in = _chosen(nodes, comparison, grouped, members, ranks, there, stayed, threads)
+    chosen = np.flatnonzero(stand_in >= 0)
+    identical = np.zeros(members.size, dtype=np.bool_)
+    identical[chosen] = _same_texts(table["text_digest"], members[chosen], stand_in[chosen])
+    # Whichever documents are in a table, the first of a component names it.
+    _, component = np.unique(grouped.whole[nodes.node_of[members]], return_inverse=True)
+    heads = np.full(component.max(initial=-1) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(heads, component, positions[members])
     return GroupedClusters(
         positions[members],
         numbers,
@@ -174,6 +202,10 @@ def clusters_of(
         repeats,
         to_kept,
         kept,
+        np.where(stand_in >= 0, positions[stand_in], -1),
+        identical,
+        heads[component],
+        ranks,
         grouped.split,
         comparison.compared,
         with_example(nodes, grouped.buckets),
@@ -209,8 +241,8 @@ def _chosen(
     there: Positions,
     stayed: npt.NDArray[np.bool_],
     threads: int,
-) -> tuple[Positions, npt.NDArray[np.float64], list[str]]:
-    """`repeats`, `to_kept` and `kept` of GroupedClusters.
+) -> tuple[Positions, npt.NDArray[np.float64], list[str], Positions]:
+    """`repeats`, `to_kept`, `kept` and, as rows of the table, `stand_in` of GroupedClusters.
 
     What an older batch kept, which `stayed`, comes first; what it removed is not `there`.
     """
@@ -220,7 +252,15 @@ def _chosen(
     kept, place_of = np.unique(choice.of[gone], return_inverse=True)
     repeats, to_kept = np.full(members.size, -1, dtype=np.int64), np.full(members.size, np.nan)
     repeats[there[gone]], to_kept[there[gone]] = place_of, np.round(choice.similarity[gone], 4)
-    return repeats, to_kept, [ref.id for ref in nodes.refs.take(kept)]
+    stand_in = np.full(members.size, -1, dtype=np.int64)
+    stand_in[there[gone]] = choice.of[gone]
+    return repeats, to_kept, [ref.id for ref in nodes.refs.take(kept)], stand_in
+
+
+def _same_texts(digests: Any, one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
+    """The mask of those pairs of rows whose texts are known to be equal, except for case and white space."""
+    left, right = (compute.cast(digests.take(column_of(rows)), arrow.binary()) for rows in (one, other))
+    return flags_of(compute.coalesce(compute.equal(left, right), scalar(False)).combine_chunks())
 
 
 def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,9 +19,11 @@ from indexer.batch.arrow import (
     column_of_strings,
     compute,
     joined_of,
+    numbers_of,
     scalar,
 )
 from indexer.batch.clusters.grouping import GroupedClusters
+from indexer.batch.clusters.judging import VERDICTS
 from indexer.batch.form import Form, cluster_schema, read_footer, writer, written_footer
 from indexer.batch.reading import CLUSTERS, batches_of, older_clusters
 from indexer.batch.sketches.inputs import SKETCHES
@@ -31,7 +34,8 @@ from indexer.schemes.base import Positions
 _SHOWN = 10
 # Not by arrow.scalar(), which imports pandas.
 _NO_SIMILARITY: Any = column_of(np.zeros(1), np.ones(1, dtype=np.bool_))[0]
-DECIDED = ("keep", "duplicate_of", "duplicate_similarity")
+_JUDGED = tuple(field.name for field in VERDICTS if field.name != "owner")
+DECIDED = (*_JUDGED, "near_to", "near_similarity")
 
 
 @dataclass(slots=True)
@@ -97,7 +101,9 @@ class Counts:
     """Counts of documents: `replaced` by a later one of their id, `compared`, `new`, and `repeating` older ones.
 
     `differing` of the replaced ones have another text than the later one. Of the others, without those of an older
-    batch, so many are `kept`, and `removed` are near one of these.
+    batch, so many are `kept`, and `removed` are near one of these. `relations` counts the removed by their relation to
+    that one, `lost` the words of them that stand in no kept document, and `stays` those that are near a kept one and
+    stay, by reason.
     """
 
     replaced: int = 0
@@ -107,18 +113,23 @@ class Counts:
     repeating: int = 0
     kept: int = 0
     removed: int = 0
+    lost: int = 0
+    relations: dict[str, int] = field(default_factory=dict)
+    stays: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: Counts) -> None:
         """Take in those of other files."""
         for name, value in asdict(other).items():
-            setattr(self, name, getattr(self, name) + value)
+            known = getattr(self, name)
+            setattr(self, name, dict(Counter(known) + Counter(value)) if isinstance(value, dict) else known + value)
 
 
 @dataclass(slots=True)
 class FoundClusters:
     """The clusters of documents in a row: document i is in number `of[i]` of them, -1 for one that is alone.
 
-    It is removed for number `repeats[i]` of those that are `kept`, -1 for one that is kept itself.
+    Sketches alone would keep number `repeats[i]` of `kept` in its place, which stands at `stand_in[i]`, -1 for one that
+    they would keep itself; `identical`, `component` and `ranks` are as those of `GroupedClusters`.
     """
 
     of: Positions
@@ -127,6 +138,10 @@ class FoundClusters:
     to_before: npt.NDArray[np.float64]
     repeats: Positions
     to_kept: npt.NDArray[np.float64]
+    stand_in: Positions
+    identical: npt.NDArray[np.bool_]
+    component: Positions
+    ranks: Positions
     ids: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
@@ -138,7 +153,10 @@ class FoundClusters:
     def alone(cls, count: int) -> FoundClusters:
         """The state before any clusters are known: each document is alone."""
         none, nowhere = np.full(count, -1, dtype=np.int64), np.full(count, np.nan)
-        return cls(none, np.ones(count), np.ones(count, dtype=np.bool_), nowhere, none.copy(), nowhere.copy())
+        return cls(
+            none, np.ones(count), np.ones(count, dtype=np.bool_), nowhere, none.copy(), nowhere.copy(), none.copy(),
+            np.zeros(count, dtype=np.bool_), none.copy(), none.copy(),
+        )  # fmt: skip
 
     def add(self, clusters: GroupedClusters) -> None:
         """Take in the clusters of a partition, whose positions are places in the row."""
@@ -149,6 +167,8 @@ class FoundClusters:
         self.to_before[places] = clusters.to_before
         self.repeats[places] = np.where(clusters.repeats < 0, -1, clusters.repeats + len(self.kept))
         self.to_kept[places] = clusters.to_kept
+        self.stand_in[places], self.identical[places] = clusters.stand_in, clusters.identical
+        self.component[places], self.ranks[places] = clusters.component, clusters.ranks
         self.before += clusters.before
         self.ids += clusters.ids
         self.names += clusters.names
@@ -161,8 +181,9 @@ class FoundClusters:
         inside = slice(start, stop)
         return FoundClusters(
             self.of[inside], self.similarity[inside], self.canonical[inside], self.to_before[inside],
-            self.repeats[inside], self.to_kept[inside], self.ids, self.names, self.sizes, self.origins, self.before,
-            self.kept,
+            self.repeats[inside], self.to_kept[inside], self.stand_in[inside], self.identical[inside],
+            self.component[inside], self.ranks[inside], self.ids, self.names, self.sizes,
+            self.origins, self.before, self.kept,
         )  # fmt: skip
 
 
@@ -171,10 +192,15 @@ class ClusterRows:
 
     `gone` are documents in whose place a later one counts. With `against` columns say what new documents repeat; those
     of an older batch repeat nothing, because that was said when they came, and are kept or not as it was decided then.
+    What repeats another document is kept unless the `verdicts` (see VERDICTS; their owners are places in order) say
+    otherwise, or with `by_sketch` goes.
     """
 
-    def __init__(self, found: FoundClusters, gone: npt.NDArray[np.bool_], *, against: bool) -> None:
+    def __init__(
+        self, found: FoundClusters, gone: npt.NDArray[np.bool_], *, against: bool, by_sketch: bool, verdicts: Any = None
+    ) -> None:
         self.schema = cluster_schema(against=against)
+        self.verdicts, self._by_sketch = verdicts, by_sketch
         self._found, self._gone = found, gone
         # One more before the first, for those that are alone.
         self._sizes = np.array([1, *found.sizes], dtype=np.int64)
@@ -195,13 +221,15 @@ class ClusterRows:
         alone = number == 0
         own = np.where(alone, cluster_ids(joined_of(batch["id"])), self._ids[number])
         taken = column_of(number)
-        decided = {
-            "keep": column_of(found.repeats < 0),
-            "duplicate_of": self._kept.take(column_of(found.repeats + 1)).cast(arrow.string()),
-            "duplicate_similarity": column_of(found.to_kept, np.isnan(found.to_kept)),
+        near = {
+            "near_to": self._kept.take(column_of(found.repeats + 1)).cast(arrow.string()),
+            "near_similarity": column_of(found.to_kept, np.isnan(found.to_kept)),
         }
+        decided = self._decided(part, found, near) | near
         if older is not None:
-            decided = {name: older[name] for name in DECIDED}
+            # What was kept then may be near another one of these, and what was not is near what it was.
+            decided = {name: older[name] for name in _JUDGED}
+            decided |= {name: compute.coalesce(column, older[name]) for name, column in near.items()}
         columns = [
             batch["id"],
             batch["row"],
@@ -214,6 +242,7 @@ class ClusterRows:
             compute.if_else(column_of(alone), batch["id"], self._names.take(taken).cast(arrow.string())),
             compute.if_else(column_of(gone), batch["id"], decided["duplicate_of"]),
             compute.if_else(column_of(gone), _NO_SIMILARITY, decided["duplicate_similarity"]),
+            *(decided[name] for name in ("near_to", "near_similarity", "relation", "evidence", "lost", "stays_for")),
         ]
         if self._before is not None:
             is_older = np.full(batch.num_rows, older is not None)
@@ -223,6 +252,25 @@ class ClusterRows:
                 column_of(found.to_before, is_older | np.isnan(found.to_before)),
             ]
         return arrow.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _decided(self, part: slice, found: FoundClusters, near: Mapping[str, Any]) -> dict[str, Any]:
+        """The columns _JUDGED of some documents."""
+        count = found.repeats.size
+        decided = {each.name: arrow.nulls(count, each.type) for each in VERDICTS if each.name != "owner"}
+        if self._by_sketch:
+            decided["keep"] = column_of(found.repeats < 0)
+            decided["duplicate_of"], decided["duplicate_similarity"] = near["near_to"], near["near_similarity"]
+            return decided
+        decided["keep"] = column_of(np.ones(count, dtype=np.bool_))
+        if self.verdicts is not None and self.verdicts.num_rows:
+            owners = numbers_of(self.verdicts["owner"].combine_chunks())
+            start, end = np.searchsorted(owners, (part.start, part.stop)).tolist()
+            row = np.full(count, -1, dtype=np.int64)
+            row[owners[start:end] - part.start] = np.arange(start, end)
+            taken = self.verdicts.take(column_of(np.maximum(row, 0), row < 0)).combine_chunks()
+            decided = {name: taken[name].combine_chunks() for name in _JUDGED}
+            decided["keep"] = compute.coalesce(decided["keep"], scalar(True))
+        return decided
 
 
 def write_clusters(
@@ -257,8 +305,16 @@ def write_clusters(
                 kept = compute.sum(made["keep"]).as_py() or 0
                 counts.kept += kept
                 counts.removed += total - kept
+                gone = made.filter(compute.and_(there, compute.invert(made["keep"])))
+                counts.lost += compute.sum(gone["lost"]).as_py() or 0
+                counts.add(Counts(relations=_counted(gone["relation"]), stays=_counted(made["stays_for"])))
                 if "repeats" in made.schema.names:
                     repeating = compute.sum(compute.and_(there, made["repeats"].is_valid())).as_py() or 0
                     counts.repeating += repeating
                     counts.new += total - repeating
     return counts
+
+
+def _counted(column: Any) -> dict[str, int]:
+    """The number of rows with each value that is not null."""
+    return {each["values"]: each["counts"] for each in compute.value_counts(column.drop_null()).to_pylist()}

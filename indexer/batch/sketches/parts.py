@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -15,7 +15,7 @@ from indexer.ingest.readers import ColumnNames, FileReader, reader_by_head, read
 from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Selection, Sources, UnreadableError, open_regular
-from indexer.model.paths import printable_path
+from indexer.model.paths import path_of_printable, printable_path
 
 _FILES_TOGETHER = 5000
 _HEAD = 512
@@ -68,6 +68,23 @@ def selection_of(footer: Mapping[str, Any]) -> Selection:
     how = dict(footer["read"])
     names = {name: tuple(how.pop(name)) for name in ("include", "exclude")}
     return Selection(**{**how, **names, "columns": ColumnNames(**how.pop("columns"))})
+
+
+def part_again(footer: Mapping[str, Any], sources: Sequence[str]) -> Part:
+    """The part that a footer notes, as it was read, from the sources of its documents.
+
+    Raises UnreadableError where a file of it is not there any more.
+    """
+    place, is_folder = footer["input"], bool(footer["together"])
+    names = [name if is_remote(name) else path_of_printable(name) for name in (sources if is_folder else [place])]
+    files = []
+    for file in Sources([], selection_of(footer), paths_from=names).files():
+        if isinstance(file, Rejected):
+            raise UnreadableError(file.reason, f"{file.source}: {file.detail}")
+        # What was found in a folder is not looked into for documents inside.
+        files.append(replace(file, named=False) if is_folder else file)
+    reader = None if is_folder else reader_of(files[0].path) or _reader_inside(files[0])
+    return Part(os.path.basename(place), tuple(files), reader)
 
 
 def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[Part]:

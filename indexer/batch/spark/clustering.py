@@ -22,11 +22,13 @@ from indexer.batch.clusters.clustering import (
     target_of,
 )
 from indexer.batch.clusters.grouping import columns_of, compared, found_by
+from indexer.batch.clusters.judging import VERDICTS
 from indexer.batch.clusters.writing import ClusteringFigures, ClusterRows, Counts, FoundClusters, write_clusters
 from indexer.batch.form import cluster_schema, sketch_schema
 from indexer.batch.reading import OLDER, TEXT_COLUMNS, Differing, Sketched, id_hashes
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import BLOCKS, Kept, sorted_blocks
+from indexer.batch.spark.deciding import decided, few_rows_at_once, with_file
 from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
 from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
 from indexer.schemes.base import Positions
@@ -115,7 +117,10 @@ def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: Cluste
     gone = np.zeros(count, dtype=np.bool_)
     gone[places & ((1 << _ROW_BITS) - 1)] = True
     members = rows.filter(rows["cluster"].is_valid()).combine_chunks()
-    written = ClusterRows(_found(members, count), gone, against=bool(wanted.against))
+    by_sketch = wanted.permitted is None
+    verdicts = None if by_sketch else _verdicts(rows)
+    against = bool(wanted.against)
+    written = ClusterRows(_found(members, count), gone, against=against, by_sketch=by_sketch, verdicts=verdicts)
     is_older, target = number < sketched.older, target_of(sketched, number, out)
     counts = write_clusters(
         sketched.files[number], target, written, sketched.form, rules_of(wanted), place=0, is_older=is_older
@@ -125,6 +130,14 @@ def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: Cluste
         counts.compared += int(np.count_nonzero(compared(batch, wanted.rule) & ~gone[place : place + batch.num_rows]))
         place += batch.num_rows
     return counts
+
+
+def _verdicts(rows: Any) -> Any:
+    """The verdicts among the rows of a file, by place."""
+    judged = rows.filter(rows["keep"].is_valid()).combine_chunks()
+    places = numbers_of(judged["owner"].combine_chunks()) & ((1 << _ROW_BITS) - 1)
+    columns = {name: judged[name] for name in VERDICTS.names} | {"owner": column_of(places)}
+    return arrow.Table.from_arrays([columns[name] for name in VERDICTS.names], schema=VERDICTS)
 
 
 def _found(members: Any, count: int) -> FoundClusters:
@@ -189,15 +202,18 @@ def cluster(
         wanted.rule, wanted.canonical, wanted.bound, count, most_joined, most_grouped, against=against, by_arrival=True
     )
     given = Folder(sketched)
-    with finished_in(out) as finish, plain_errors(), Kept() as kept:
+    with finished_in(out) as finish, plain_errors(), Kept() as kept, few_rows_at_once(spark):
         gone, differing = _gone(_files(spark, given, {}, count), given, count)
         if not wanted.latest:
             differing.require_none()
         files = _files(spark, given, gone, count)
-        clusters = found(_Files(files, given, run), run, kept)
-        number = functions.when(functions.col("owner").isNull(), -1)
-        clusters = clusters.withColumn("file", number.otherwise(functions.shiftright("owner", _ROW_BITS)))
-        every = clusters.unionByName(files.withColumn("file", functions.col("number")), allowMissingColumns=True)
+        clusters = with_file(found(_Files(files, given, run), run, kept), _ROW_BITS)
+        every = files.withColumn("file", functions.col("number"))
+        if wanted.permitted:
+            clusters = kept.keep(clusters)
+            verdicts = decided(clusters, sketched, _ROW_BITS, wanted.rule, wanted.permitted, count, kept)
+            every = every.unionByName(with_file(verdicts, _ROW_BITS), allowMissingColumns=True)
+        every = clusters.unionByName(every, allowMissingColumns=True)
         dealt = every.repartition(count, "file").sortWithinPartitions("file", "owner")
         figures, counts = ClusteringFigures(), Counts(differing=differing.count)
         for row in mapped(dealt, write_files, _SAID, given, out, wanted).collect():
@@ -207,7 +223,7 @@ def cluster(
             else:
                 counts.add(Counts(**said))
         remove_stale(sketched, out)
-        return finish(said_of(sketched, figures, wanted, counts, inputs))
+        return finish(said_of(sketched, figures, wanted, counts, inputs, None))
 
 
 def _files(spark: Any, folder: Folder, gone: dict[int, Any], count: int) -> Any:

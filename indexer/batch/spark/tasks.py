@@ -29,6 +29,7 @@ from indexer.batch.arrow import (
 )
 from indexer.batch.clusters.blocking import Forest, connected, finder_blocks
 from indexer.batch.clusters.grouping import clusters_of, compared, sketches_of, whole_runs
+from indexer.batch.clusters.rereading import compared_texts
 from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
 from indexer.batch.clusters.verifying import shared, verified
 from indexer.batch.clusters.writing import ClusteringFigures
@@ -76,10 +77,18 @@ FOUND = arrow.schema(
         ("to_before", arrow.float64()),
         ("duplicate_of", arrow.string()),
         ("duplicate_similarity", arrow.float64()),
+        ("stand_in", arrow.int64()),
+        ("component", arrow.int64()),
+        ("rank", arrow.int64()),
+        ("is_read", arrow.bool_()),
         ("figures", arrow.string()),
     ]
 )
-"""A row for each document that is near others; one of each task with the `figures` of its clusters, a JSON object."""
+"""A row for each document that is near others; one of each task with the `figures` of its clusters, a JSON object.
+
+`duplicate_of` is what sketches would keep in its place, by its owner the `stand_in`. `is_read` says whether its text is
+compared to decide on documents, null where the document is not needed for it.
+"""
 
 
 def sketch(batches: Iterable[Any], making: Making, written: str) -> Iterator[Any]:
@@ -318,6 +327,8 @@ def group(
         found = clusters_of(given, rows, rule, canonical, radius, 1, arrivals=arrivals)
         figures.add(ClusteringFigures.of(found))
         members = column_of(found.positions)
+        stand_in = np.where(found.stand_in >= 0, numbers_of(owners)[found.stand_in], -1)
+        judged, read = compared_texts(found.positions, found.stand_in, found.identical)
         names = [column_of_strings(each).take(column_of(found.of)) for each in (found.ids, found.names, found.before)]
         names = [each.cast(arrow.string()) for each in names]
         columns = [
@@ -332,6 +343,10 @@ def group(
             column_of(found.to_before, np.isnan(found.to_before)),
             column_of_strings([None, *found.kept]).take(column_of(found.repeats + 1)).cast(arrow.string()),
             column_of(found.to_kept, np.isnan(found.to_kept)),
+            column_of(stand_in, stand_in < 0),
+            column_of(numbers_of(owners)[found.component]),
+            column_of(found.ranks),
+            column_of(read, ~judged),
             arrow.nulls(len(members), arrow.string()),
         ]
         yield arrow.RecordBatch.from_arrays(columns, schema=FOUND)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from indexer.cli.batch.judging import judged_fields, verify_options
 from indexer.cli.batch.running import spread_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
@@ -57,6 +58,7 @@ compared_options = Group(
         is_flag=True,
         help="Of documents with one id and different texts let the last count; otherwise they are refused.",
     ),
+    verify_options,
 )
 
 
@@ -75,10 +77,15 @@ Examples:
 
 DIR is the folder of neardup batch sketch. OUT/clusters has a file for each one of sketches, with its rows: id, row,
 cluster, is_canonical, keep, similarity to the canonical document, size of the cluster, origins (from how many distinct
-hosts or folders its documents are; 100 stands for 100 or more), canonical, the id of the canonical document, and
-duplicate_of and duplicate_similarity: no two documents that are kept are near, and each other one is near a kept
-one, which is named. They are the clusters that neardup cluster makes of the same documents in a new store, however they
-are spread over files. Of several documents with one id the last counts, by the paths of the files, then by row; the
+hosts or folders its documents are; 100 stands for 100 or more), and canonical, the id of the canonical document. They
+are the clusters that neardup cluster makes of the same documents in a new store, however they are spread over files.
+
+near_to and near_similarity name the document that sketches would keep in its place. Then the texts of both are read
+again and aligned: what is identical, reflowed, misread or edited is not kept, and duplicate_of and duplicate_similarity
+name the kept one that it repeats. Forms, in which facts differ, are kept, and so is what could not be read: relation,
+evidence, lost (words that stand in no kept one) and stays_for say why. With --verify sketch sketches alone decide.
+
+Of several documents with one id the last counts, by the paths of the files, then by row; the
 others have no cluster. If they have different texts, as where row numbers of several files serve as ids, they are
 refused unless --latest is given.
 
@@ -133,7 +140,8 @@ def show_clusters(done: BatchClustered) -> None:
             ("replaced", f"{done.replaced:,} by a later one of the same id{other}" if done.replaced else ""),
             ("clusters", f"{clusters:,}, the largest of {done.largest:,}" if clusters else "0"),
             ("clustered", f"{counted(done.clustered, 'document')}"),
-            ("kept", f"{done.kept:,}, and {done.removed:,} that are near one of them"),
+            ("kept", f"{done.kept:,}, and {done.removed:,} that repeat one of them"),
+            *judged_fields(done),
             ("split", f"{counted(done.split, 'chain was', 'chains were')} too wide" if done.split else ""),
             ("compared", f"{counted(done.comparisons, 'pair')}"),
             ("not seen", f"{inputs_named(done.unseen)}; counted on" if done.unseen else ""),

@@ -7,18 +7,28 @@ from dataclasses import dataclass
 import click
 
 from indexer.cli.batch.filtering import left_out_fields, writing_options
+from indexer.cli.batch.judging import judged_fields, verify_options
 from indexer.cli.batch.running import spread_options
 from indexer.cli.indexing import walk_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
-from indexer.cli.options.groups import Group, typed
+from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.matching import match_option
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import extraction_options, json_option
 from indexer.cli.terminal.output import answer_json, fields, size
 from indexer.errors import UsageError
-from indexer.library.options import LEFT_OUT, BatchOutput, BatchSpread, ClusterOptions, Extraction, Fingerprinting, Walk
+from indexer.library.options import (
+    LEFT_OUT,
+    BatchJudging,
+    BatchOutput,
+    BatchSpread,
+    ClusterOptions,
+    Extraction,
+    Fingerprinting,
+    Walk,
+)
 from indexer.text.counts import counted
 
 
@@ -30,6 +40,7 @@ class DedupeOptions:
     time_field: str | None
     against: str | None
     latest: bool
+    judging: BatchJudging
     unverified: bool
     spread: BatchSpread
 
@@ -53,7 +64,16 @@ judging_options = Group(
         is_flag=True,
         help="Of documents with one id and different texts let the last count; otherwise they are refused.",
     ),
-    click.option("--unverified", is_flag=True, help="Decide also by a simhash alone."),
+    verify_options,
+    click.option(
+        "--unverified",
+        cls=Related,
+        not_with=["verify"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="Decide by the rule alone, without texts, also where it is a simhash. Some of what is removed may be "
+        "unrelated to what is kept.",
+    ),
     spread_options,
 )
 
@@ -72,8 +92,9 @@ Examples:
   find . -name '*.md' -print0 | neardup batch dedupe --paths-from - --out kept
   neardup batch dedupe crawl/ --out kept --run-on spark --master spark://host:7077
 
-This is neardup batch sketch, cluster and filter in one. No two documents that are kept are near, and each one that is
-removed is near one that is kept: OUT.removed.parquet lists it with that one. Parquet and JSON lines are written in
+This is neardup batch sketch, cluster and filter in one. Each document that is removed is near one that is kept, and
+says what that says, by their texts: OUT.removed.parquet lists it with that one. Forms, in which facts differ, are kept,
+and so is what could not be read. Parquet and JSON lines are written in
 their own format, single files are copied, and the texts of everything else (WARC, archives, CSV, feeds) go to Parquet:
 id, source, row, title, text, metadata (JSON), and failed, the reason where a document gave no text. With --tag nothing
 is removed. The input stays as it is.
@@ -120,6 +141,7 @@ def dedupe(
         time_field=judging.time_field,
         against=judging.against,
         latest=judging.latest,
+        judging=judging.judging,
         unverified=judging.unverified,
         spread=judging.spread,
     )
@@ -133,6 +155,7 @@ def dedupe(
             ("failed", f"{done.failures:,}: {done.reasons}" if done.failures else ""),
             ("kept", f"{done.kept:,}" + (f", and the others tagged in {writing.out}" if writing.tag else "")),
             ("removed", f"{done.removed:,}, listed in {done.removed_list}"),
+            *judged_fields(done),
             *left_out_fields(done, writing),
             ("left out", f"{counted(done.left_out, 'file')} {LEFT_OUT}" if done.left_out else ""),
             ("took", ", ".join(f"{step} {seconds:.1f} s" for step, seconds in done.seconds.items())),

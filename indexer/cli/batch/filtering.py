@@ -83,7 +83,11 @@ keeping_options = Group(
         help="A folder with sketches whose documents are kept elsewhere, as the older ones that neardup batch cluster "
         "was told of; may be given several times.",
     ),
-    click.option("--unverified", is_flag=True, help="Filter also by clusters that were made by a simhash alone."),
+    click.option(
+        "--unverified",
+        is_flag=True,
+        help="Filter also by clusters that were made by a simhash alone, and not verified by texts.",
+    ),
     click.option(
         "--passages",
         cls=Related,
@@ -109,12 +113,12 @@ Examples:
   neardup batch filter crawl/ --clusters batch --out kept --texts --passages cut --words 100
   neardup batch filter crawl/ --clusters batch --out kept --run-on spark --master spark://host:7077
 
-No two documents that are kept are near, and each one that is removed is near one that is kept. OUT has the files of
+What the clusters say is kept: see neardup batch cluster, where --verify and --forms are. OUT has the files of
 the input: Parquet and JSON lines in their own format, compressed or not, and single files. Of everything else (WARC,
 archives, CSV, feeds) the texts are written as Parquet: id, source, row, title, text, metadata (JSON), and failed, the
 reason where a document gave no text. What was removed is listed beside OUT, in OUT.removed.parquet: source, row, id,
 duplicate_of (the kept document that it repeats), similarity to that one (null where a later document has the same id),
-cluster, and reason. With --tag nothing is removed. The input stays as it is.
+cluster, reason, relation and evidence. With --tag nothing is removed. The input stays as it is.
 
 With --min-origins what few have is left out: the documents of a cluster count as one text, and its origins are the
 distinct hosts of their URLs, or folders of their paths, counted up to 100. What stands for a removed document of a

@@ -1,0 +1,239 @@
+"""The relations of documents to those that would be kept in their place, by their texts, and which of them go.
+
+One machine reads texts into a file of its own, tasks of Spark get them from others; both judge them here, component by
+component, so that they say the same.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.batch.arrow import (
+    arrow,
+    column_of,
+    column_of_strings,
+    flags_of,
+    numbers_of,
+)
+from indexer.batch.clusters.grouping import payloads_of
+from indexer.batch.form import column_name
+from indexer.clustering.relations import Permitted, Relations, Verdict, settled
+from indexer.errors import ExtractionError
+from indexer.matching.measures.tables import Comparer
+from indexer.matching.relating import RelatedTexts
+from indexer.matching.rule import MatchRule
+from indexer.model import SIMHASH_DOC
+from indexer.model.chunking import chunks
+from indexer.model.ragged import Ragged
+from indexer.relations.lexicon import Hashes, Lexicon
+from indexer.schemes.base import Positions
+from indexer.text.words import words_of
+
+NEAR = arrow.schema(
+    [
+        ("owner", arrow.int64()),
+        ("id", arrow.string()),
+        ("component", arrow.int64()),
+        ("rank", arrow.int64()),
+        ("stand_in", arrow.int64()),
+        ("similarity", arrow.float64()),
+        ("stays", arrow.bool_()),
+        ("digest", arrow.binary()),
+        ("text", arrow.binary()),
+        ("unread", arrow.string()),
+    ]
+)
+"""Documents that repeat another one, their `stand_in`, and those that are one, with no `stand_in` (-1).
+
+`rank` is their order in a `component`; one that `stays` was kept by an older batch. `text` is compressed, null where
+none is needed or none could be read: `unread` then says why. The sketches of the rule follow.
+"""
+VERDICTS = arrow.schema(
+    [
+        ("owner", arrow.int64()),
+        ("keep", arrow.bool_()),
+        ("duplicate_of", arrow.string()),
+        ("duplicate_similarity", arrow.float64()),
+        ("relation", arrow.string()),
+        ("evidence", arrow.string()),
+        ("lost", arrow.int64()),
+        ("stays_for", arrow.string()),
+    ]
+)
+"""What was decided on documents that repeat another one, in columns of files of clusters."""
+NOT_VERIFIED = "which were not verified"
+
+WORD_BLOCKS = 64
+"""Blocks of words that are counted one after the other."""
+_WORDS_AT_ONCE = 1 << 22
+_VERDICTS_AT_ONCE = 1 << 14
+
+
+def near_schema(rule: MatchRule) -> Any:
+    """The columns NEAR with the sketches of a rule."""
+    kinds = {name: arrow.int64() if name == SIMHASH_DOC else arrow.binary() for name in rule.schemes}
+    return arrow.schema([*NEAR, *((column_name(name), kind) for name, kind in kinds.items())])
+
+
+def packed_text(text: str) -> bytes:
+    """The compact form in which a text waits or travels."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+
+
+def word_block(words: Hashes) -> npt.NDArray[np.int64]:
+    """The number of the block of WORD_BLOCKS that each word is counted in."""
+    return np.asarray(words >> np.uint64(58), dtype=np.int64)
+
+
+def lexicon_of(counted: Iterable[tuple[Hashes, npt.NDArray[np.int64]]], components: int) -> Lexicon:
+    """The lexicon of so many components, of what `known_words` gives of each block."""
+    blocks = [(np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)), *counted]
+    words, counts = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    return Lexicon.of(words, counts, components)
+
+
+class NearDocuments:
+    """Rows of NEAR with the sketches of a rule, whose texts wait in a file of `folder`; a context manager.
+
+    Memory: their sketches, ids and 100 bytes of each, and what `Relations` takes.
+    """
+
+    def __init__(self, rule: MatchRule, folder: Path) -> None:
+        self._rule, self._file = rule, (folder / "near-texts").open("w+b")
+        self._rows: list[Any] = []
+        self._ends: list[Positions] = [np.zeros(1, dtype=np.int64)]
+        self._size = 0
+
+    def __enter__(self) -> NearDocuments:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._file.close()
+
+    def add(self, batch: Any) -> None:
+        """Take in some of them."""
+        texts = batch["text"].to_pylist()
+        self._file.writelines(filter(None, texts))
+        sizes = np.array([len(text or b"") for text in texts], dtype=np.int64)
+        self._ends.append(self._size + np.cumsum(sizes))
+        self._size += int(sizes.sum())
+        self._rows.append(batch.select([name for name in batch.schema.names if name != "text"]))
+
+    def ready(self) -> _Near:
+        """All that were taken in."""
+        table = arrow.Table.from_batches(self._rows, schema=_without_text(self._rule))
+        return _Near(self._rule, table.combine_chunks(), np.concatenate(self._ends), self._file)
+
+
+def _without_text(rule: MatchRule) -> Any:
+    return arrow.schema([field for field in near_schema(rule) if field.name != "text"])
+
+
+class _Near:
+    """All rows that a NearDocuments holds, by their places."""
+
+    def __init__(self, rule: MatchRule, table: Any, ends: Positions, file: IO[bytes]) -> None:
+        self._table, self._ends, self._file = table, ends, file
+        self._owners, self._together = self._numbers("owner"), self._numbers("component")
+        self._of = self._stand_ins()
+        self._comparison = Comparer(
+            rule, {name: Ragged.joined([payloads_of(one, name) for one in table.to_batches()]) for name in rule.schemes}
+        )
+
+    def _numbers(self, name: str, kind: Any = np.int64) -> npt.NDArray[Any]:
+        return numbers_of(self._table[name].combine_chunks(), kind)
+
+    def _stand_ins(self) -> Positions:
+        """The place of each document's stand-in, its own where it has none."""
+        order = np.argsort(self._owners, kind="stable")
+        of, wanted = np.arange(self._owners.size), self._numbers("stand_in")
+        asking = np.flatnonzero(wanted >= 0)
+        of[asking] = order[np.searchsorted(self._owners, wanted[asking], sorter=order)]
+        return of
+
+    def _text(self, place: int) -> str | ExtractionError:
+        start, end = int(self._ends[place]), int(self._ends[place + 1])
+        if start == end:
+            return ExtractionError("unreadable", self._table["unread"][place].as_py() or "it was not read")
+        self._file.seek(start)
+        return zlib.decompress(self._file.read(end - start)).decode("utf-8", "surrogatepass")
+
+    def words(self) -> Iterator[Hashes]:
+        """The words of each component whose texts are compared, each once."""
+        there = np.flatnonzero(np.diff(self._ends) > 0)
+        there = there[np.argsort(self._together[there], kind="stable")]
+        bounds = np.flatnonzero(np.diff(self._together[there])) + 1
+        for component in np.split(there, bounds) if there.size else ():
+            waiting: list[Hashes] = []
+            for place in component.tolist():
+                if isinstance(text := self._text(place), str):
+                    waiting.append(np.unique(words_of(text).hashes))
+                if sum(map(len, waiting)) > _WORDS_AT_ONCE:
+                    waiting = [np.unique(np.concatenate(waiting))]
+            yield np.unique(np.concatenate(waiting))
+
+    def verdicts(self, permitted: Permitted, lexicon: Lexicon) -> Iterator[Any]:
+        """The verdict on each that repeats another one and was not kept before, and on what goes in favour of one."""
+        if not self._owners.size:
+            return
+        digests = [each.hex() if each else "" for each in self._table["digest"].to_pylist()]
+        stays, ids = flags_of(self._table["stays"].combine_chunks()), self._table["id"]
+        texts = RelatedTexts(
+            lambda places: ((place, self._text(place)) for place in places),
+            key=int,
+            name=lambda place: str(ids[place].as_py()),
+            digest=lambda place: digests[place],
+            lexicon=lexicon,
+        )
+        found = settled(
+            Relations(permitted, texts), self._of, self._numbers("rank"), self._together,
+            lambda one, other: self._similarity(one, other) >= 0, lambda place: not stays[place],
+        )  # fmt: skip
+        for some in chunks(found, _VERDICTS_AT_ONCE):
+            yield self._rows(some)
+
+    def _similarity(self, one: int, other: int) -> float:
+        return float(self._comparison.judged(np.array([one]), np.array([other]))[0])
+
+    def _rows(self, found: Sequence[tuple[int, Verdict[int]]]) -> Any:
+        """Some verdicts as a batch of VERDICTS."""
+        places = np.array([place for place, _ in found], dtype=np.int64)
+        verdicts = [verdict for _, verdict in found]
+        goes = np.array([verdict.reason is None for verdict in verdicts], dtype=np.bool_)
+        near, ids = self._numbers("similarity", np.float64), self._table["id"]
+        similarity = [
+            near[place] if self._of[place] == verdict.repeats else round(self._similarity(place, verdict.repeats), 4)
+            for place, verdict in found
+        ]
+        lost = [verdict.relation.removed if verdict.relation else 0 for verdict in verdicts]
+        return arrow.RecordBatch.from_arrays(
+            [
+                column_of(self._owners[places]),
+                column_of(~goes),
+                column_of_strings([None if each.reason else ids[each.repeats].as_py() for each in verdicts]),
+                column_of(np.array(similarity, dtype=np.float64), ~goes),
+                column_of_strings([verdict.relation.word if verdict.relation else None for verdict in verdicts]),
+                column_of_strings([_evidence(verdict) for verdict in verdicts]),
+                column_of(np.array(lost, dtype=np.int64), ~goes),
+                column_of_strings([verdict.reason.kind if verdict.reason else None for verdict in verdicts]),
+            ],
+            schema=VERDICTS,
+        )
+
+
+def _evidence(verdict: Verdict[int]) -> str | None:
+    """What differs, in one line, or why it is not known."""
+    if verdict.relation is None:
+        return _plain(verdict.reason.says) if verdict.reason else None
+    return _plain(verdict.relation.evidence) or None
+
+
+def _plain(text: str) -> str:
+    """Parquet's text is UTF-8, which has no lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()

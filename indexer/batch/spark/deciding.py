@@ -1,0 +1,151 @@
+"""The decision on documents of clusters by their texts, in tasks of Spark: the same as one process makes.
+
+A task reads the texts of a file that are compared, which travel compressed, to those that judge them component by
+component. The words that these know come to this process first, and go to all of them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from indexer.batch.arrow import arrow, column_of, column_of_bytes, compute, flags_of, numbers_of
+from indexer.batch.clusters.judging import (
+    VERDICTS,
+    WORD_BLOCKS,
+    NearDocuments,
+    lexicon_of,
+    near_schema,
+    word_block,
+)
+from indexer.batch.clusters.rereading import near_in_file
+from indexer.batch.reading import Sketched
+from indexer.batch.spark import tasks
+from indexer.batch.spark.components import Kept
+from indexer.batch.spark.session import functions, mapped
+from indexer.batch.texts import BatchTexts
+from indexer.clustering.relations import Permitted
+from indexer.matching.rule import MatchRule
+from indexer.model.chunking import chunks_by_size
+from indexer.model.ragged import Ragged
+from indexer.relations.lexicon import Hashes, Lexicon, known_words
+
+_WORDS = arrow.schema([("block", arrow.int64()), ("words", arrow.binary()), ("counts", arrow.binary())])
+# The block of a row that has no words but the number of components that a task saw.
+_COMPONENTS = -1
+_WORDS_AT_ONCE = 1 << 20
+# Rows with texts that Spark hands to a task at once: as many of the longest still fit its memory.
+_ROWS_AT_ONCE = "1000"
+_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+@contextmanager
+def few_rows_at_once(spark: Any) -> Iterator[None]:
+    """Let Spark hand rows to tasks in batches that hold texts."""
+    before = spark.conf.get(_ROWS_SETTING)
+    spark.conf.set(_ROWS_SETTING, _ROWS_AT_ONCE)
+    try:
+        yield
+    finally:
+        spark.conf.set(_ROWS_SETTING, before)
+
+
+def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: MatchRule) -> Iterator[Any]:
+    """Rows of NEAR with the sketches of a rule, of documents in FOUND that come sorted by file and owner."""
+    with BatchTexts(1) as reader:
+        for (number,), rows in tasks.runs(batches, ("file",)):
+            owners = numbers_of(rows["owner"].combine_chunks())
+            stand_in = compute.coalesce(rows["stand_in"].combine_chunks(), column_of(np.full(len(owners), -1)))
+            near = compute.coalesce(rows["duplicate_similarity"].combine_chunks(), column_of(np.zeros(len(owners))))
+            columns = {
+                "place": column_of(owners & ((1 << row_bits) - 1)),
+                "owner": column_of(owners),
+                "component": rows["component"].combine_chunks(),
+                "rank": rows["rank"].combine_chunks(),
+                "stand_in": stand_in,
+                "similarity": near,
+                "stays": column_of(np.full(len(owners), number < sketched.older)),
+            }
+            described = arrow.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+            read = flags_of(rows["is_read"].combine_chunks())
+            yield from near_in_file(sketched.files[number], described, read, rule, reader)
+
+
+def words_in(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
+    """The words of each component, in _WORDS by block, without counts; documents come by component."""
+    components = 0
+    with tempfile.TemporaryDirectory() as folder, NearDocuments(rule, Path(folder)) as given:
+        for batch in batches:
+            given.add(batch)
+        words = given.ready().words()
+        for some in chunks_by_size(words, _WORDS_AT_ONCE, len, _WORDS_AT_ONCE):
+            components += len(some)
+            together = np.concatenate(some)
+            block = word_block(together)
+            for number in range(WORD_BLOCKS):
+                yield _packed(number, together[block == number], np.empty(0, dtype=np.int64))
+    yield _packed(_COMPONENTS, np.empty(0, dtype=np.uint64), np.array([components]))
+
+
+def count_words(batches: Iterable[Any]) -> Iterator[Any]:
+    """The words of each block that a lexicon knows, with their counts; those of a block come together."""
+    for (block,), rows in tasks.runs(batches, ("block",)):
+        if block == _COMPONENTS:
+            yield from rows.to_batches()
+            continue
+        words = np.frombuffer(b"".join(rows["words"].to_pylist()), dtype=np.uint64)
+        yield _packed(block, *known_words(words))
+
+
+def judge(batches: Iterable[Any], rule: MatchRule, permitted: Permitted, lexicon: Lexicon) -> Iterator[Any]:
+    """The verdicts on documents, which come by component, in VERDICTS."""
+    with tempfile.TemporaryDirectory() as folder, NearDocuments(rule, Path(folder)) as given:
+        for batch in batches:
+            given.add(batch)
+        yield from given.ready().verdicts(permitted, lexicon)
+
+
+def _packed(block: int, words: Hashes, counts: Any) -> Any:
+    packed = [column_of_bytes(Ragged.of_bytes([np.ascontiguousarray(each).tobytes()])) for each in (words, counts)]
+    return arrow.RecordBatch.from_arrays([column_of(np.array([block])), *packed], schema=_WORDS)
+
+
+def decided(
+    clusters: Any, sketched: Sketched, row_bits: int, rule: MatchRule, permitted: Permitted, count: int, kept: Kept
+) -> Any:
+    """The verdicts on documents of clusters, which come in FOUND with their `file`, in VERDICTS."""
+    judged = clusters.where("is_read is not null").repartition(count, "file").sortWithinPartitions("file", "owner")
+    texts = mapped(judged, read_near, near_schema(rule), sketched, row_bits, rule)
+    near = kept.keep(by_component(texts, count))
+    return mapped(near, judge, VERDICTS, rule, permitted, lexicon(near, rule, count))
+
+
+def by_component(near: Any, count: int) -> Any:
+    """Rows of NEAR in partitions that hold whole components, by rank."""
+    return near.repartition(count, "component").sortWithinPartitions("component", "rank")
+
+
+def lexicon(near: Any, rule: MatchRule, count: int) -> Lexicon:
+    """The words that stand in several components of documents in NEAR, which are in partitions of whole ones."""
+    words = mapped(near, words_in, _WORDS, rule)
+    counted = mapped(words.repartition(count, "block").sortWithinPartitions("block"), count_words, _WORDS).collect()
+    components = sum(
+        int(np.frombuffer(row["counts"], dtype=np.int64)[0]) for row in counted if row["block"] == _COMPONENTS
+    )
+    known = (
+        (np.frombuffer(row["words"], dtype=np.uint64), np.frombuffer(row["counts"], dtype=np.int64))
+        for row in counted
+        if row["block"] != _COMPONENTS
+    )
+    return lexicon_of(known, components)
+
+
+def with_file(clusters: Any, row_bits: int) -> Any:
+    """Rows with an `owner` and the number of their file, -1 where they have none."""
+    number = functions.when(functions.col("owner").isNull(), -1)
+    return clusters.withColumn("file", number.otherwise(functions.shiftright("owner", row_bits)))

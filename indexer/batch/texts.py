@@ -1,0 +1,168 @@
+"""The texts of some documents of a batch, read again from what its sketches were made of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from indexer.batch.arrow import arrow, compute, numbers_of, parquet
+from indexer.batch.form import Form, form_of, read_footer
+from indexer.batch.sketches.documents import reads_columns
+from indexer.batch.sketches.inputs import SKETCHES
+from indexer.batch.sketches.kernels import serves
+from indexer.batch.sketches.parts import Part, part_again, selection_of
+from indexer.core_sketch import is_clean, text_digest
+from indexer.errors import ExtractionError, NeardupError
+from indexer.extract.base import Extracted, Item, Limits
+from indexer.ingest.outcomes import ExtractionWorkers, read, texts
+from indexer.ingest.readers.compression import BROKEN
+from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
+from indexer.ingest.sources import Selection, Sources, UnreadableError
+from indexer.schemes.base import Positions
+
+_TOGETHER, _BYTES = 512, 64 << 20
+_OTHER = "what it was made of no longer holds the text that was sketched"
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The documents of a file of sketches to read: their places there and digests, and what they were made of."""
+
+    path: Path
+    places: Positions
+    digests: Mapping[int, bytes]
+    footer: Mapping[str, Any]
+
+    @property
+    def form(self) -> Form:
+        return form_of(self.footer)
+
+    @property
+    def selection(self) -> Selection:
+        return selection_of(self.footer)
+
+    def column(self, name: str) -> Any:
+        """A column of sketches, of all documents of the file."""
+        return parquet.read_table(self.path, columns=[name])[name].combine_chunks()
+
+    def part(self) -> Part:
+        """The part that they are of; of single files those that are wanted."""
+        sources: list[str] = []
+        if self.footer["together"]:
+            sources = [self.column("source")[place].as_py() for place in self.places.tolist()]
+        return part_again(self.footer, sources)
+
+
+class BatchTexts:
+    """Reads the texts of a batch's documents, by so many processes, started when the first one needs them.
+
+    A context manager, which ends them. Memory: some batches of 1,000 rows, or documents for each process.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._open = ExitStack()
+        self._started: dict[Form, ExtractionWorkers[None]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def read(
+        self, path: Path, places: Positions, digests: Mapping[int, bytes]
+    ) -> Iterator[tuple[int, str | ExtractionError]]:
+        """(place, text) of documents at some places (in order) of a file of sketches, or why there is none.
+
+        A text is given where its digest is the one that was noted. What the sketches were made of is read once, as it
+        was then, and what is not asked for is passed over. They come in any order.
+        """
+        wanted = _Wanted(path, places, digests, read_footer(os.fspath(path), SKETCHES))
+        left, why = set(places.tolist()), _OTHER
+        try:
+            for place, text in self._read(wanted):
+                left.discard(place)
+                if isinstance(text, str) and text_digest(text) != digests.get(place):
+                    yield place, ExtractionError("unreadable", _OTHER)
+                else:
+                    yield place, text
+        except (UnreadableError, NeardupError, OSError, arrow.ArrowException, *BROKEN) as error:
+            why = str(error)
+        for place in sorted(left):
+            yield place, ExtractionError("unreadable", why)
+
+    def _read(self, wanted: _Wanted) -> Iterator[tuple[int, str | ExtractionError]]:
+        part = wanted.part()
+        if isinstance(part.reader, Parquet) and serves(wanted.form) and wanted.selection.id_from == "path":
+            with part.opened() as stream, parquet_file(stream, part.path) as file:
+                if reads_columns(file.schema_arrow, wanted.selection.columns):
+                    yield from _by_columns(wanted, file)
+                    return
+        waiting: list[Any] = []
+        size = 0
+        for place, given in _given(wanted, part):
+            if isinstance(given, Item) and given.format == "text" and is_clean(given.data):
+                yield place, given.data.decode()
+                continue
+            waiting.append(replace(given, key=place))
+            size += len(given.data) if isinstance(given, Item) else 0
+            if len(waiting) >= _TOGETHER or size >= _BYTES:
+                yield from self._extracted(waiting, wanted.form)
+                waiting, size = [], 0
+        yield from self._extracted(waiting, wanted.form)
+
+    def _extracted(self, items: Sequence[Any], form: Form) -> Iterator[tuple[int, str | ExtractionError]]:
+        """The texts of documents that have their place as the key, by processes."""
+        if not items:
+            return
+        if form not in self._started:
+            self._started[form] = self._open.enter_context(texts(self._jobs, form.options, Limits()))
+        for outcome in self._started[form].outcomes(items):
+            if isinstance(outcome, Extracted):
+                yield outcome.key, outcome.document.text
+            else:
+                yield outcome.key, ExtractionError("unreadable", outcome.detail or outcome.reason)
+
+
+def _given(wanted: _Wanted, part: Part) -> Iterator[tuple[int, Any]]:
+    """(place, document before it is extracted) of those that are wanted."""
+    sources, limit = Sources([], wanted.selection), Limits().input_bytes
+    # Of single files only those that are wanted are there.
+    place_of = dict(enumerate(wanted.places.tolist()))
+    if part.reader:
+        place_of = {place: place for place in wanted.places.tolist()}
+    last = max(place_of)
+    for number, given in enumerate(each for file in part.files for each in read(sources.inputs_of(file), limit)):
+        if number in place_of:
+            yield place_of[number], given
+        if number >= last:
+            return
+
+
+def _by_columns(wanted: _Wanted, file: Any) -> Iterator[tuple[int, str | ExtractionError]]:
+    """The texts in rows of a file of Parquet, of which only the groups are read that hold any."""
+    from indexer.extract import extract
+
+    name, options = wanted.selection.columns.text or "text", replace(wanted.form.options, format="text")
+    rows = numbers_of(wanted.column("row"))[wanted.places] - 1
+    order = np.argsort(rows, kind="stable")
+    rows, places = rows[order], wanted.places[order]
+    begin = 0
+    for group in range(file.metadata.num_row_groups):
+        end = begin + file.metadata.row_group(group).num_rows
+        first = begin
+        if np.searchsorted(rows, begin) < np.searchsorted(rows, end):
+            for batch in file.iter_batches(BATCH_ROWS, row_groups=[group], columns=[name]):
+                start, stop = np.searchsorted(rows, (first, first + batch.num_rows))
+                for row, place in zip(rows[start:stop].tolist(), places[start:stop].tolist(), strict=True):
+                    data = (compute.cast(batch[name][row - first], arrow.string()).as_py() or "").encode()
+                    yield place, data.decode() if is_clean(data) else extract(data, options=options).text
+                first += batch.num_rows
+        begin = end

@@ -1,0 +1,55 @@
+"""The options of verifying near documents of a batch by their texts, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from indexer.cli.options.groups import Group, Related
+from indexer.library.options import BatchJudging
+from indexer.text.counts import counted
+
+if TYPE_CHECKING:
+    from indexer.library.batch_outcomes import BatchClustered, BatchDeduped
+
+verify_options = Group(
+    BatchJudging,
+    click.option(
+        "--verify",
+        type=click.Choice(["text", "sketch"]),
+        help="Decide on what is not kept by the texts, which are read again from the files and aligned (the default), "
+        "or by the sketches alone: that also removes forms.",
+    ),
+    click.option(
+        "--forms",
+        cls=Related,
+        not_with=["unverified", "verify=sketch"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="Also remove forms: documents in which a number, a date, a name or another fact differs.",
+    ),
+    click.option(
+        "--edited",
+        cls=Related,
+        not_with=["unverified", "verify=sketch"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="Also remove edited documents of which more than 2% of the words, or a number or a name, stand in no kept "
+        "one.",
+    ),
+    title="What is removed",
+)
+
+
+def judged_fields(done: BatchClustered | BatchDeduped) -> list[tuple[str, str]]:
+    """The relations of what is removed, and why others stay, in words."""
+    said = ", ".join(f"{count:,} {word}" for word, count in sorted(done.relations.items(), key=lambda one: -one[1]))
+    lost = f"; {counted(done.lost, 'word')} of edited ones stand in no kept document" if done.lost else ""
+    stays = sorted(done.stays.items(), key=lambda one: (-one[1], one[0]))
+    seconds = done.reading_seconds
+    return [
+        ("relations", said + lost),
+        *(("stay" if not place else "", f"{count:,} {why}") for place, (why, count) in enumerate(stays)),
+        ("texts", "" if seconds is None else f"read again in {seconds:.1f} s"),
+    ]
