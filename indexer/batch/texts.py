@@ -124,6 +124,7 @@ class BatchTexts:
             return
         if form not in self._started:
             self._started[form] = self._open.enter_context(texts(self._jobs, form.options, Limits()))
+        outcome: Any
         for outcome in self._started[form].outcomes(items):
             if isinstance(outcome, Extracted):
                 yield outcome.key, outcome.document.text

@@ -281,7 +281,7 @@ class BatchJudging:
     edited: bool = False
 
     def permitted(self, *, unverified: bool = False) -> Permitted | None:
-        """What may go by its text, None where sketches alone decide. Raises UsageError."""
+        """The documents that may go by their texts, None where sketches alone decide. Raises UsageError."""
         from indexer.clustering.relations import Permitted
 
         by_sketch = unverified or self.verify == "sketch"

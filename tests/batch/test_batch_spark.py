@@ -40,6 +40,7 @@ from tests.batch.spotted import spotted
 from tests.cli.written import prose
 from tests.pages import DOCS, blocks
 from tests.planted import collection, named
+from tests.relations.filled import COPIES, forms
 
 pytest.importorskip("pyspark", reason="NEEDS SPARK: pyspark is not installed; batches on Spark were not tested")
 if missing := java_missing():
@@ -342,10 +343,44 @@ def test_the_same_is_kept_as_in_one_process(count: int, spark: Any, tmp_path: Pa
     rows = [{"id": f"t{place}", "text": text, "seen": f"{place:09}"} for place, text in enumerate(texts)]
     random.Random(count).shuffle(rows)
     made = tables.sketches(spark.createDataFrame(rows).repartition(count), time="seen")
-    found = tables.clusters(made, canonical="earliest", partitions=count, most_grouped=3 if count > 1 else 1000)
+    found = tables.clusters(
+        made, canonical="earliest", partitions=count, most_grouped=3 if count > 1 else 1000, verify="sketch"
+    )
     got = {row["id"]: (row["keep"], row["duplicate_of"], row["duplicate_similarity"]) for row in found.collect()}
     assert got == expected
     assert len({kept for kept, _, _ in got.values()}) == 2
+
+
+def test_texts_decide_as_in_one_process(spark: Any, tmp_path: Path) -> None:
+    """Copies go and not one form, from files and from tables, and all of it says the same."""
+    texts = {f"f{place:02}": text for place, text in enumerate(forms(40))}
+    draw = random.Random(2)
+    texts |= {f"z{name}": draw.choice(COPIES)(texts[name], draw) for name in ("f03", "f17", "f28", "f31")}
+    # One with more misread words than its copy goes, whatever comes first.
+    texts |= {"a-misread": texts["f05"].replace("zahl", "zahI").replace("Rechnung", "Rcchnung")}
+    rows = [{"id": name, "text": text, "seen": name} for name, text in texts.items()]
+    write_files(tmp_path / "in", rows, 3)
+    for name in ("here", "spark"):
+        sketched(tmp_path / "in", tmp_path / name, Form((MINHASH,), time_field="seen"))
+    wanted = ClusteringOptions(rule_of(Form((MINHASH,)), None), EARLIEST, parts=2, threads=1)
+    said = cluster(str(tmp_path / "here"), str(tmp_path / "here"), wanted)
+    told = clustering.cluster(spark, str(tmp_path / "spark"), str(tmp_path / "spark"), wanted)
+    assert same_said(told, said)
+    assert same_files(tmp_path / "here", tmp_path / "spark")
+    assert said["removed"] >= 4
+    assert said["stays"]["in which facts differ (forms)"] > 10
+    here = {row["id"]: row for path in tmp_path.glob("here/clusters/*") for row in pq.read_table(path).to_pylist()}
+    documents = spark.createDataFrame(rows).repartition(3)
+    made = tables.sketches(documents, time="seen")
+    found = tables.clusters(made, canonical="earliest", partitions=2, texts=documents.select("id", "text"))
+    columns = [name for name in here["f03"] if name != "row"]
+    assert {row["id"]: row.asDict() for row in found.collect()} == {
+        name: {column: row[column] for column in columns} for name, row in here.items()
+    }
+    # Without texts nothing goes but what is identical.
+    alone = {row["id"]: row for row in tables.clusters(made, canonical="earliest", partitions=2).collect()}
+    assert {row["relation"] for row in alone.values() if not row["keep"]} <= {"identical"}
+    assert sum(row["stays_for"] == "which were not verified" for row in alone.values()) > 10
 
 
 def test_origins_are_counted_as_in_one_process(spark: Any, tmp_path: Path) -> None:

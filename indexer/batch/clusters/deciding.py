@@ -92,7 +92,7 @@ def _read(sketched: Sketched, found: FoundClusters, rule: MatchRule, jobs: int) 
 
 
 def _described(found: FoundClusters, inside: Positions, first: int, *, stays: bool) -> Any:
-    """What is known of documents of a file, the first of which stands at `first`."""
+    """The columns DESCRIBED and the places of documents of a file, the first of which stands at `first`."""
     arrays = {
         "place": inside - first,
         "owner": inside,
@@ -102,7 +102,9 @@ def _described(found: FoundClusters, inside: Positions, first: int, *, stays: bo
         "similarity": found.to_kept[inside],
         "stays": np.full(inside.size, stays),
     }
-    return arrow.RecordBatch.from_arrays([column_of(each) for each in arrays.values()], names=list(arrays))
+    columns = {name: column_of(each) for name, each in arrays.items()}
+    columns["stand_in"] = column_of(arrays["stand_in"], arrays["stand_in"] < 0)
+    return arrow.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
 def _lexicon(words: Iterable[Hashes], spill: Path) -> Lexicon:

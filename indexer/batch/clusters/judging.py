@@ -20,6 +20,7 @@ from indexer.batch.arrow import (
     column_of_strings,
     flags_of,
     numbers_of,
+    present_in,
 )
 from indexer.batch.clusters.grouping import payloads_of
 from indexer.batch.form import column_name
@@ -49,7 +50,7 @@ NEAR = arrow.schema(
         ("unread", arrow.string()),
     ]
 )
-"""Documents that repeat another one, their `stand_in`, and those that are one, with no `stand_in` (-1).
+"""Documents that repeat another one, their `stand_in`, and those that are one, with no `stand_in` (null).
 
 `rank` is their order in a `component`; one that `stays` was kept by an older batch. `text` is compressed, null where
 none is needed or none could be read: `unread` then says why. The sketches of the rule follow.
@@ -57,6 +58,7 @@ none is needed or none could be read: `unread` then says why. The sketches of th
 VERDICTS = arrow.schema(
     [
         ("owner", arrow.int64()),
+        ("id", arrow.string()),
         ("keep", arrow.bool_()),
         ("duplicate_of", arrow.string()),
         ("duplicate_similarity", arrow.float64()),
@@ -66,7 +68,7 @@ VERDICTS = arrow.schema(
         ("stays_for", arrow.string()),
     ]
 )
-"""What was decided on documents that repeat another one, in columns of files of clusters."""
+"""The decisions on documents that repeat another one, in columns of files of clusters."""
 NOT_VERIFIED = "which were not verified"
 
 WORD_BLOCKS = 64
@@ -153,7 +155,7 @@ class _Near:
         """The place of each document's stand-in, its own where it has none."""
         order = np.argsort(self._owners, kind="stable")
         of, wanted = np.arange(self._owners.size), self._numbers("stand_in")
-        asking = np.flatnonzero(wanted >= 0)
+        asking = np.flatnonzero(present_in(self._table["stand_in"].combine_chunks()))
         of[asking] = order[np.searchsorted(self._owners, wanted[asking], sorter=order)]
         return of
 
@@ -215,6 +217,7 @@ class _Near:
         return arrow.RecordBatch.from_arrays(
             [
                 column_of(self._owners[places]),
+                ids.combine_chunks().take(column_of(places)),
                 column_of(~goes),
                 column_of_strings([None if each.reason else ids[each.repeats].as_py() for each in verdicts]),
                 column_of(np.array(similarity, dtype=np.float64), ~goes),
@@ -228,7 +231,7 @@ class _Near:
 
 
 def _evidence(verdict: Verdict[int]) -> str | None:
-    """What differs, in one line, or why it is not known."""
+    """The differences in one line, or why it is not known."""
     if verdict.relation is None:
         return _plain(verdict.reason.says) if verdict.reason else None
     return _plain(verdict.relation.evidence) or None

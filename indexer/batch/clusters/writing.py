@@ -34,8 +34,8 @@ from indexer.schemes.base import Positions
 _SHOWN = 10
 # Not by arrow.scalar(), which imports pandas.
 _NO_SIMILARITY: Any = column_of(np.zeros(1), np.ones(1, dtype=np.bool_))[0]
-_JUDGED = tuple(field.name for field in VERDICTS if field.name != "owner")
-DECIDED = (*_JUDGED, "near_to", "near_similarity")
+JUDGED = tuple(field.name for field in VERDICTS if field.name not in ("owner", "id"))
+DECIDED = (*JUDGED, "near_to", "near_similarity")
 
 
 @dataclass(slots=True)
@@ -228,7 +228,7 @@ class ClusterRows:
         decided = self._decided(part, found, near) | near
         if older is not None:
             # What was kept then may be near another one of these, and what was not is near what it was.
-            decided = {name: older[name] for name in _JUDGED}
+            decided = {name: older[name] for name in JUDGED}
             decided |= {name: compute.coalesce(column, older[name]) for name, column in near.items()}
         columns = [
             batch["id"],
@@ -254,9 +254,9 @@ class ClusterRows:
         return arrow.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _decided(self, part: slice, found: FoundClusters, near: Mapping[str, Any]) -> dict[str, Any]:
-        """The columns _JUDGED of some documents."""
+        """The columns JUDGED of some documents."""
         count = found.repeats.size
-        decided = {each.name: arrow.nulls(count, each.type) for each in VERDICTS if each.name != "owner"}
+        decided = {name: arrow.nulls(count, VERDICTS.field(name).type) for name in JUDGED}
         if self._by_sketch:
             decided["keep"] = column_of(found.repeats < 0)
             decided["duplicate_of"], decided["duplicate_similarity"] = near["near_to"], near["near_similarity"]
@@ -268,7 +268,7 @@ class ClusterRows:
             row = np.full(count, -1, dtype=np.int64)
             row[owners[start:end] - part.start] = np.arange(start, end)
             taken = self.verdicts.take(column_of(np.maximum(row, 0), row < 0)).combine_chunks()
-            decided = {name: taken[name].combine_chunks() for name in _JUDGED}
+            decided = {name: taken[name].combine_chunks() for name in JUDGED}
             decided["keep"] = compute.coalesce(decided["keep"], scalar(True))
         return decided
 

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, column_of, column_of_bytes, compute, flags_of, numbers_of
+from indexer.batch.arrow import arrow, column_of, column_of_bytes, column_of_strings, compute, flags_of, numbers_of
 from indexer.batch.clusters.judging import (
     VERDICTS,
     WORD_BLOCKS,
     NearDocuments,
     lexicon_of,
     near_schema,
+    packed_text,
     word_block,
 )
 from indexer.batch.clusters.rereading import near_in_file
@@ -30,6 +31,7 @@ from indexer.batch.spark.components import Kept
 from indexer.batch.spark.session import functions, mapped
 from indexer.batch.texts import BatchTexts
 from indexer.clustering.relations import Permitted
+from indexer.core_sketch import text_digest
 from indexer.matching.rule import MatchRule
 from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
@@ -39,6 +41,7 @@ _WORDS = arrow.schema([("block", arrow.int64()), ("words", arrow.binary()), ("co
 # The block of a row that has no words but the number of components that a task saw.
 _COMPONENTS = -1
 _WORDS_AT_ONCE = 1 << 20
+_NO_TEXT, _OTHER_TEXT = "no text of it was given", "another text was given than was sketched"
 # Rows with texts that Spark hands to a task at once: as many of the longest still fit its memory.
 _ROWS_AT_ONCE = "1000"
 _ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -60,20 +63,35 @@ def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: M
     with BatchTexts(1) as reader:
         for (number,), rows in tasks.runs(batches, ("file",)):
             owners = numbers_of(rows["owner"].combine_chunks())
-            stand_in = compute.coalesce(rows["stand_in"].combine_chunks(), column_of(np.full(len(owners), -1)))
             near = compute.coalesce(rows["duplicate_similarity"].combine_chunks(), column_of(np.zeros(len(owners))))
             columns = {
                 "place": column_of(owners & ((1 << row_bits) - 1)),
                 "owner": column_of(owners),
                 "component": rows["component"].combine_chunks(),
                 "rank": rows["rank"].combine_chunks(),
-                "stand_in": stand_in,
+                "stand_in": rows["stand_in"].combine_chunks(),
                 "similarity": near,
                 "stays": column_of(np.full(len(owners), number < sketched.older)),
             }
             described = arrow.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
             read = flags_of(rows["is_read"].combine_chunks())
             yield from near_in_file(sketched.files[number], described, read, rule, reader)
+
+
+def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
+    """Rows of NEAR, from their columns up to `stays`, then text_digest, is_read, text, and the sketches of the rule."""
+    for batch in batches:
+        texts: list[bytes | None] = []
+        unread: list[str | None] = []
+        read = (batch[name].to_pylist() for name in ("text_digest", "is_read", "text"))
+        for digest, wanted, text in zip(*read, strict=True):
+            same = wanted and text is not None and text_digest(text) == digest
+            texts.append(packed_text(text) if same else None)
+            unread.append(None if same or not wanted else _NO_TEXT if text is None else _OTHER_TEXT)
+        columns = {name: batch[name] for name in schema.names if name in batch.schema.names}
+        columns |= {"digest": batch["text_digest"], "text": arrow.array(texts, arrow.binary())}
+        columns["unread"] = column_of_strings(unread)
+        yield arrow.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
 def words_in(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
@@ -119,9 +137,13 @@ def decided(
     clusters: Any, sketched: Sketched, row_bits: int, rule: MatchRule, permitted: Permitted, count: int, kept: Kept
 ) -> Any:
     """The verdicts on documents of clusters, which come in FOUND with their `file`, in VERDICTS."""
-    judged = clusters.where("is_read is not null").repartition(count, "file").sortWithinPartitions("file", "owner")
-    texts = mapped(judged, read_near, near_schema(rule), sketched, row_bits, rule)
-    near = kept.keep(by_component(texts, count))
+    asked = clusters.where("is_read is not null").repartition(count, "file").sortWithinPartitions("file", "owner")
+    texts = mapped(asked, read_near, near_schema(rule), sketched, row_bits, rule)
+    return judged(kept.keep(by_component(texts, count)), rule, permitted, count)
+
+
+def judged(near: Any, rule: MatchRule, permitted: Permitted, count: int) -> Any:
+    """The verdicts on documents in NEAR, which are in partitions of whole components, and kept."""
     return mapped(near, judge, VERDICTS, rule, permitted, lexicon(near, rule, count))
 
 

@@ -66,13 +66,14 @@ def partitions_of(spark: Any, asked: int | None, size: int | None = None) -> int
 
 def ddl(schema: Any) -> str:
     """Columns of Arrow as Spark writes them."""
-    return ", ".join(f"`{field.name}` {_written(field.type)}" for field in schema)
+    return ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema)
 
 
-def _written(kind: Any) -> str:
+def spark_type(kind: Any) -> str:
+    """A type of Arrow as Spark writes it."""
     types = arrow.types
     if types.is_list(kind):
-        return f"array<{_written(kind.value_type)}>"
+        return f"array<{spark_type(kind.value_type)}>"
     if types.is_binary(kind) or types.is_fixed_size_binary(kind):
         return "binary"
     simple = {"int32": "int", "int64": "bigint", "string": "string", "bool": "boolean", "double": "double"}

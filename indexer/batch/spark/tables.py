@@ -7,19 +7,32 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 from indexer.batch.arrow import arrow
 from indexer.batch.clusters.grouping import found_by
-from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, Form, Making, cluster_schema, form_of, sketch_schema
+from indexer.batch.clusters.judging import VERDICTS, near_schema
+from indexer.batch.clusters.writing import JUDGED
+from indexer.batch.form import (
+    OLDER_CLUSTER,
+    OLDER_KEEP,
+    Form,
+    Making,
+    cluster_schema,
+    column_name,
+    form_of,
+    sketch_schema,
+)
 from indexer.batch.reading import Sketched, rule_of
 from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
+from indexer.batch.spark.deciding import by_component, judged, with_texts
 from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
-from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
+from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, spark_type, sql
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
-from indexer.errors import UsageError
+from indexer.clustering.relations import Permitted
+from indexer.errors import UsageError, shown
 from indexer.extract.base import Limits
 from indexer.matching.kept import schemes_of_new
 from indexer.model import DEFAULT_MIN_TOKENS
@@ -92,16 +105,23 @@ def clusters(  # noqa: PLR0913 - they are options of the command
     partitions: int | None = None,
     most_joined: int = MOST_JOINED,
     most_grouped: int = MOST_GROUPED,
+    texts: Any = None,
+    verify: Literal["text", "sketch"] = "text",
+    forms: bool = False,
+    edited: bool = False,
 ) -> Any:
     """The clusters of documents with `sketches`: a DataFrame with a row for each, whatever its partitions and order.
 
-    Its columns are those of files of clusters: id, cluster, is_canonical, keep, similarity, size, origins, canonical,
-    duplicate_of, duplicate_similarity. They are the clusters that `neardup batch cluster` makes of the same documents;
-    where the rule for the canonical document prefers none of two, the first by id comes first. `match`, `canonical` and
-    `bound` are its options. Several documents of one id are an error, unless `latest` names a column: the one with its
-    largest value counts, and the cluster of the others is null. `against` are sketches of older documents with a column
-    `cluster`, and `keep` where not all of them were kept: they are compared too, what was kept of them stays, their
-    clusters keep their ids, and columns `older`, `repeats` and `repeats_similarity` are added.
+    Its columns are those of files of clusters but row. They are the clusters that `neardup batch cluster` makes of the
+    same documents; where the rule for the canonical document prefers none of two, the first by id comes first. `match`,
+    `canonical` and `bound` are its options. Several documents of one id are an error, unless `latest` names a column:
+    the one with its largest value counts, and the cluster of the others is null. `against` are sketches of older
+    documents with a column `cluster`, and `keep` where not all of them were kept: they are compared too, what was kept
+    of them stays, their clusters keep their ids, and columns `older`, `repeats` and `repeats_similarity` are added.
+
+    `keep` is decided by the texts, those of `texts` with the columns id and text as they were sketched: of what is near
+    a kept document forms stay unless `forms`, edited ones of which much stands in no kept one unless `edited`, and what
+    is not there or another text, but what is identical. With verify="sketch" sketches alone decide, also on forms.
 
     What is shuffled has so many `partitions`, as configured where None. Up to `most_joined` documents that share keys
     with others are put into components by one task, and up to `most_grouped` that may be near each other are compared
@@ -127,9 +147,15 @@ def clusters(  # noqa: PLR0913 - they are options of the command
         every = every.withColumn(_REPLACED, functions.rank().over(newest) > 1)
     else:
         every = every.withColumn(_REPLACED, functions.lit(False))
+    permitted, kept = _permitted(verify, forms=forms, edited=edited), Kept()
     with plain_errors():
-        clustered = found(_Documents(every.where(f"not {_REPLACED}"), run, _written(known)[1]), run, Kept())
-    return _with_clusters(every, clustered, run)
+        counting = every.where(f"not {_REPLACED}")
+        clustered = found(_Documents(counting, run, _written(known)[1]), run, kept)
+        if permitted is None:
+            return _with_clusters(every, clustered, run, None)
+        clustered = kept.keep(clustered)
+        near = by_component(_near(counting, clustered, texts, run), run.partitions)
+        return _with_clusters(every, clustered, run, judged(kept.keep(near), rule, permitted, run.partitions))
 
 
 def _form_in(sketches: Any) -> Form:
@@ -171,8 +197,40 @@ class _Documents(Documents):
         return self._frame.select("owner", *columns).join(labels, "owner")
 
 
-def _with_clusters(every: Any, clustered: Any, run: Run) -> Any:
-    """A row for each document with its cluster."""
+def _permitted(verify: str, *, forms: bool, edited: bool) -> Permitted | None:
+    if verify not in ("text", "sketch"):
+        raise UsageError(f"verify={shown(verify)}: is text or sketch")
+    if verify == "sketch" and (forms or edited):
+        raise UsageError('forms and edited documents are told by their texts; leave out verify="sketch"')
+    return Permitted(forms, edited) if verify == "text" else None
+
+
+def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
+    """The documents of clusters that are judged, in NEAR with the sketches of the rule."""
+    column = functions.col
+    sketched = every.select(
+        "owner", "id", "text_digest", *map(column_name, run.rule.schemes), *[OLDER_CLUSTER] * run.against
+    )
+    near = clustered.where("is_read is not null").join(sketched, ["owner", "id"])
+    if texts is not None:
+        given = texts.select(column("id").cast("string").alias("id"), column("text").cast("string").alias("text"))
+        near = near.join(given, "id", "left")
+    else:
+        near = near.withColumn("text", functions.lit(None).cast("string"))
+    stays = column(OLDER_CLUSTER).isNotNull() if run.against else functions.lit(False)
+    columns = [
+        column("owner"), column("id"), column("component"), column("rank"),
+        column("stand_in"),
+        functions.coalesce("duplicate_similarity", functions.lit(0.0)).alias("similarity"),
+        stays.alias("stays"), column("text_digest"), column("is_read"), column("text"),
+        *map(column, map(column_name, run.rule.schemes)),
+    ]  # fmt: skip
+    schema = near_schema(run.rule)
+    return mapped(near.select(*columns), with_texts, schema, schema)
+
+
+def _with_clusters(every: Any, clustered: Any, run: Run, verdicts: Any) -> Any:
+    """A row for each document with its cluster, and what is decided on it: by sketches where there are no verdicts."""
     against = run.against
     column, count = functions.col, functions.count(functions.lit(1))
     own = sql.Window.partitionBy("owner", "id", _REPLACED)
@@ -185,16 +243,24 @@ def _with_clusters(every: Any, clustered: Any, run: Run) -> Any:
     older = [column(OLDER_CLUSTER).isNotNull().alias("older"), column(OLDER_KEEP)] if against else []
     documents = every.select("owner", "id", counts.alias("counts"), *older)
     members = clustered.where("figures is null").drop("figures")
-    rows = documents.join(members, ["owner", "id"], "left")
-    gone = column("counts").isNull()
-    names = [name for name in cluster_schema().names if name not in ("row", "keep")]
+    members = members.withColumnsRenamed({"duplicate_of": "near_to", "duplicate_similarity": "near_similarity"})
+    rows, gone = documents.join(members, ["owner", "id"], "left"), column("counts").isNull()
+    if verdicts is not None:
+        rows = rows.join(verdicts, ["owner", "id"], "left")
+    else:
+        kinds = {name: VERDICTS.field(name).type for name in JUDGED}
+        by_sketch = {"keep": column("near_to").isNull(), "duplicate_of": column("near_to")}
+        by_sketch["duplicate_similarity"] = column("near_similarity")
+        nothing = {name: functions.lit(None).cast(spark_type(kind)) for name, kind in kinds.items()}
+        rows = rows.withColumns({**nothing, **by_sketch})
+    names = [name for name in cluster_schema().names if name != "row"]
     # What stands for a document of this id is another of the same.
-    shown = [functions.when(~gone, column(name)).alias(name) if name != "id" else column(name) for name in names]
+    listed = [functions.when(~gone, column(name)).alias(name) if name != "id" else column(name) for name in names]
     repeats = functions.when(gone, column("id")).otherwise(column("duplicate_of"))
-    shown[names.index("duplicate_of")] = repeats.alias("duplicate_of")
+    listed[names.index("duplicate_of")] = repeats.alias("duplicate_of")
     if against:
         new = ~gone & ~column("older")
-        shown += [
+        listed += [
             column("older"),
             functions.when(new, column("before")).alias("repeats"),
             functions.when(new, column("to_before")).alias("repeats_similarity"),
@@ -203,4 +269,4 @@ def _with_clusters(every: Any, clustered: Any, run: Run) -> Any:
     fields = [field for field in cluster_schema() if field.name != "row"]
     if against:
         fields += [arrow.field("older", arrow.bool_()), *list(cluster_schema(against=True))[-2:]]
-    return mapped(rows.select(*shown, "counts"), tasks.with_own_clusters, arrow.schema(fields))
+    return mapped(rows.select(*listed, "counts"), tasks.with_own_clusters, arrow.schema(fields))

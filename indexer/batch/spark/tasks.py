@@ -19,7 +19,6 @@ from indexer.batch.arrow import (
     column_of_names,
     column_of_strings,
     compute,
-    flags_of,
     joined_of,
     numbers_of,
     present_in,
@@ -134,7 +133,7 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
 def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
     """The clusters of all documents: one that is in none, and counts, is alone in one that has its name.
 
-    `keep` is added after `is_canonical`: false for what repeats another, or was not kept as the older batch says.
+    What is not said not to be kept is, and what an older batch has kept or not is as that says.
     """
     for batch in batches:
         alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])
@@ -149,13 +148,10 @@ def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
         counts = present_in(batch["counts"])
         names = [name for name in batch.schema.names if name not in ("counts", OLDER_KEEP)]
         columns = [compute.coalesce(batch[name], filled[name]) if name in filled else batch[name] for name in names]
-        made = dict(zip(names, columns, strict=True))
-        keep = counts & ~present_in(made["duplicate_of"])
+        keep = compute.coalesce(batch["keep"], scalar(True))
         if OLDER_KEEP in batch.schema.names:
-            keep &= flags_of(compute.coalesce(batch[OLDER_KEEP], scalar(True)))
-        place = names.index("is_canonical") + 1
-        names.insert(place, "keep")
-        columns.insert(place, column_of(keep))
+            keep = compute.coalesce(batch[OLDER_KEEP], keep)
+        columns[names.index("keep")] = compute.and_(keep, column_of(counts))
         yield arrow.RecordBatch.from_arrays(columns, names=names)
 
 
@@ -327,7 +323,7 @@ def group(
         found = clusters_of(given, rows, rule, canonical, radius, 1, arrivals=arrivals)
         figures.add(ClusteringFigures.of(found))
         members = column_of(found.positions)
-        stand_in = np.where(found.stand_in >= 0, numbers_of(owners)[found.stand_in], -1)
+        stand_in = numbers_of(owners)[found.stand_in]
         judged, read = compared_texts(found.positions, found.stand_in, found.identical)
         names = [column_of_strings(each).take(column_of(found.of)) for each in (found.ids, found.names, found.before)]
         names = [each.cast(arrow.string()) for each in names]
@@ -343,7 +339,7 @@ def group(
             column_of(found.to_before, np.isnan(found.to_before)),
             column_of_strings([None, *found.kept]).take(column_of(found.repeats + 1)).cast(arrow.string()),
             column_of(found.to_kept, np.isnan(found.to_kept)),
-            column_of(stand_in, stand_in < 0),
+            column_of(stand_in, found.stand_in < 0),
             column_of(numbers_of(owners)[found.component]),
             column_of(found.ranks),
             column_of(read, ~judged),
