@@ -144,11 +144,9 @@ def found_by(python: str, script: str, given: Path, option: str) -> tuple[np.nda
     return np.fromfile(out, dtype=np.uint8).astype(bool), taken
 
 
-def real_pages() -> list[str]:
+def real_pages(data: Path) -> list[str]:
     """Pages, one of each cluster of near-duplicates."""
-    from tests.benchmarks.__main__ import SHARED_DATA
-
-    texts = texts_of(SHARED_DATA / "html" / "mixed")
+    texts = texts_of(data / "html" / "mixed")
     return [texts[place] for place in dedupe(texts).kept]
 
 
@@ -186,11 +184,13 @@ def compared(kept: Sequence[str], folder: Path, where: Path) -> dict[str, tuple[
     return found
 
 
-def run(documents: int = 200_000, where: Path | None = None, texts: int = 0) -> dict[str, tuple[float, float, Cost]]:
+def run(
+    data: Path, documents: int = 200_000, where: Path | None = None, texts: int = 0
+) -> dict[str, tuple[float, float, Cost]]:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found = compared(real_pages(), folder, where or folder / "environment")
+        found = compared(real_pages(data), folder, where or folder / "environment")
         if texts:
             compared(made_texts(folder, texts), folder, where or folder / "environment")
         write(folder / "made.parquet", documents)
@@ -201,12 +201,14 @@ def run(documents: int = 200_000, where: Path | None = None, texts: int = 0) -> 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
+    from tests.benchmarks.__main__ import SHARED_DATA
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--environment", type=Path, metavar="FOLDER", help="where the suffix array is, and stays")
     parser.add_argument("--texts", type=int, default=100_000)
     options = parser.parse_args(arguments)
-    run(options.documents, options.environment, options.texts)
+    run(SHARED_DATA, options.documents, options.environment, options.texts)
 
 
 if __name__ == "__main__":
