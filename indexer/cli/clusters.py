@@ -18,6 +18,7 @@ from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import filter_option, json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.answers import tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
+from indexer.cli.terminal.relations import relations_shown
 from indexer.errors import UsageError
 from indexer.library.writers import FORMATS
 from indexer.text.counts import counted, share_shown
@@ -153,10 +154,22 @@ Running it again writes nothing. "neardup show ID" shows a document's cluster.
 @match_options
 @cluster_options
 @refresh_option
+@click.option(
+    "--relation",
+    is_flag=True,
+    help="Note how each document that could be removed stands to the one that it repeats, as edited, or a form with "
+    "other facts. Texts are read again, which may take longer than the rest; else only what is identical is noted.",
+)
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @json_option
 def cluster(
-    store: str, matching: Matching, clustering: ClusterOptions, refresh: Refresh, dry_run: bool, json: bool
+    store: str,
+    matching: Matching,
+    clustering: ClusterOptions,
+    refresh: Refresh,
+    relation: bool,
+    dry_run: bool,
+    json: bool,
 ) -> None:
     """Put all stored documents into clusters of near-duplicates, and write the changes to the store."""
     with opened_collection(store, read_only=dry_run, refresh=refresh) as collection:
@@ -165,6 +178,7 @@ def cluster(
             bound=clustering.bound,
             canonical=clustering.canonical,
             prefer=clustering.prefer,
+            relation=relation,
             dry_run=dry_run,
             explain=matching.explain,
         )
@@ -183,6 +197,7 @@ def cluster(
                 "clustered",
                 f"{counted(made.clustered, 'document')}, {made.clustered - made.clusters:,} of them not canonical",
             ),
+            ("could go", relations_shown(made.relations)),
             ("split", f"{counted(made.split, 'chain was', 'chains were')} too wide" if made.split else ""),
             ("versions", f"{counted(made.versions, 'document')} in a known order" if made.versions else ""),
             (

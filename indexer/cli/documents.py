@@ -15,6 +15,7 @@ from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, say, shown_store, size
+from indexer.cli.terminal.relations import relations_shown
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.library.options import list_of_paths
 from indexer.model.declared import as_json
@@ -323,6 +324,7 @@ def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool)
             ("short", f"{counts.short:,}"),
             ("empty", f"{counts.empty:,}"),
             ("formats", _counted(counts.formats)),
+            ("could go", relations_shown(counts.relations)),
             (
                 "failures",
                 f"{sum(counts.failures.values()):,}" + (f" ({_counted(counts.failures)})" if counts.failures else ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, ranks_of
+from indexer.clustering.noted import NotedRelations, RepeatingDocument
 from indexer.clustering.succession import PlacedVersion, Succession, by_version
 from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
 from indexer.model.chunking import chunks
@@ -33,7 +35,8 @@ class Changes:
     """The changes that were written, or would be: documents whose cluster changed, clusters written and forgotten.
 
     `versions` documents are in a known order with others, and in `unordered` clusters the canonical document is not
-    chosen by that, though it was asked for, since it is unknown.
+    chosen by that, though it was asked for, since it is unknown. `relations` counts the documents that could be removed
+    by their relation to what they repeat, empty where that is not known.
     """
 
     documents: int = 0
@@ -41,6 +44,7 @@ class Changes:
     removed: int = 0
     versions: int = 0
     unordered: int = 0
+    relations: Counter[str] = field(default_factory=Counter)
 
 
 class GroupMember(NamedTuple):
@@ -183,10 +187,14 @@ class _Repeated:
 
 
 class Assigner:
-    """Assigns documents to clusters in a store; with `dry_run` it only counts."""
+    """Assigns documents to clusters in a store; with `dry_run` it only counts.
 
-    def __init__(self, store: Store, rule: CanonicalRule, *, dry_run: bool = False) -> None:
+    With `relation` texts are read again to note how each document that could be removed stands to what it repeats.
+    """
+
+    def __init__(self, store: Store, rule: CanonicalRule, *, dry_run: bool = False, relation: bool = False) -> None:
         self.store, self.rule, self.dry_run = store, rule, dry_run
+        self._relations = NotedRelations(store, read=relation)
         self.changes = Changes()
 
     def assign(
@@ -225,6 +233,7 @@ class Assigner:
         del keys
         for batch in iter(kept) if kept is not None else self._members(refs, groups):
             said = repeated.said(batch) if repeated else [{} for _ in batch]
+            self._relate(batch, said)
             noted, versions = [], dict[Ref, Mapping[str, Any]]()
             for member, repeats in zip(batch, said, strict=True):
                 if version := placed.get(member.position):
@@ -240,6 +249,29 @@ class Assigner:
         real = [group for group in new_groups if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
         return [group.id for group in real]
+
+    def _relate(self, batch: Sequence[GroupMember], said: Sequence[dict[str, Any]]) -> None:
+        """Add to what is said of each member that repeats another one how its text stands to that one, if known."""
+        others = {
+            place: repeated_by(member.record.ref, {"cluster": repeats})
+            for place, (member, repeats) in enumerate(zip(batch, said, strict=True))
+            if repeats
+        }
+        known = {member.record.ref: (member.record, member.annotation) for member in batch}
+        missing = list(dict.fromkeys(ref for ref in others.values() if ref and ref not in known))
+        there = zip(missing, self.described(missing) if missing else (), strict=True)
+        known |= {ref: found for ref, found in there if found}
+        documents = []
+        for place, ref in others.items():
+            member = batch[place]
+            other, noted = known.get(ref, (None, {})) if ref else (None, {})
+            documents.append(
+                RepeatingDocument(member.group, member.record, said[place], member.annotation, other, noted)
+            )
+        for place, word in zip(others, self._relations.words(documents), strict=True):
+            self.changes.relations[word] += 1
+            if word:
+                said[place]["relation"] = word
 
     def _choose_again(
         self,

@@ -68,6 +68,7 @@ def cluster(
     *,
     bound: float | None = None,
     canonical: CanonicalRule | None = None,
+    relation: bool = False,
     dry_run: bool = False,
     threads: int | None = None,
     reader: Reader | None = None,
@@ -77,7 +78,8 @@ def cluster(
     Clusters are the groups of `indexer.clustering.grouping.group`. `bound` is how far apart two documents of a cluster
     may be, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts nothing; twice
     the rule's own distance where None. Each document that could be removed is noted with the kept one that it repeats:
-    see `indexer.clustering.choosing.choose`; the order is that of the canonical rule. A document that is short, or
+    see `indexer.clustering.choosing.choose`; the order is that of the canonical rule; and with its relation to that one
+    where it is known, for which texts are read again with `relation`. A document that is short, or
     lacks what the rule compares, is alone. A cluster keeps its id as long as the document that it was named after stays
     in it. Doing it again writes nothing. `reader` is what verifies by reading, if the caller wants to know what could
     not be read; where that is every text that is needed, ExtractionError is raised and nothing is changed. Memory: what
@@ -91,7 +93,7 @@ def cluster(
         store.annotate(())
         before = next(iter(store.clustering_notes().values()), None)
         in_progress(store, note)
-    assigner = Assigner(store, chosen, dry_run=dry_run)
+    assigner = Assigner(store, chosen, dry_run=dry_run, relation=relation)
     reading = reader or reader_of(store, rule)
     nodes = read_nodes(store, rule, whole=reading is not None)
     comparison = Comparer(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)

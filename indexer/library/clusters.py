@@ -61,6 +61,7 @@ class Clusters(OpenStore):
         bound: float | None = None,
         canonical: str | CanonicalRule | None = None,
         prefer: Sequence[str] = (),
+        relation: bool = False,
         dry_run: bool = False,
         threads: int | None = None,
         explain: bool = False,
@@ -69,7 +70,8 @@ class Clusters(OpenStore):
 
         `bound` (0 to 1) is how far apart two documents of a cluster may be; `canonical` chooses the canonical one:
         "earliest", "longest", "declared", "newest", "oldest", "field:NAME", "field:NAME:desc", or "source", by the
-        patterns in `prefer`.
+        patterns in `prefer`. With `relation` texts are read again, and it is noted how each document that could be
+        removed stands to the one that it repeats; else only of those that are identical.
         What is not given is as in the last clustering; a UserWarning says what is not as it was. With `dry_run` nothing
         is written; `explain` tells what the rule looks up.
         """
@@ -90,8 +92,9 @@ class Clusters(OpenStore):
                 self.tell_plan(rule)
             reader = reader_of(self.store, rule)
             made = cluster(
-                self.store, rule, bound=bound, canonical=chosen, dry_run=dry_run, threads=threads, reader=reader
-            )
+                self.store, rule, bound=bound, canonical=chosen, relation=relation, dry_run=dry_run, threads=threads,
+                reader=reader,
+            )  # fmt: skip
             contended = self.tell_contended(before)
             resting = () if dry_run else resting_rows(largest_resting(self.store))
         costliest = (
@@ -100,7 +103,8 @@ class Clusters(OpenStore):
         written = Written(made.changes.documents, made.changes.clusters, made.changes.removed)
         return Clustering(
             str(rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
-            made.split, made.changes.versions, made.changes.unordered, made.comparisons, tuple(costliest),
+            made.split, made.changes.versions, made.changes.unordered, dict(made.changes.relations.most_common()),
+            made.comparisons, tuple(costliest),
             unread_of(reader.unread if reader else {}), written, contended, changed, tuple(resting), dry_run,
         )  # fmt: skip
 

@@ -76,6 +76,7 @@ def described(record: Record, annotations: Mapping[str, Any]) -> Described:
             cluster.get("size_class", ""),
             name_of(other) if other else None,
             cluster.get("repeats_similarity"),
+            cluster.get("relation"),
         )
     ordinal, is_latest = version_of(annotations)
     return Described(

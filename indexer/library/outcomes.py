@@ -167,6 +167,8 @@ class StoreStats(Shown):
         empty: Documents without words
         failures: Documents that could not be indexed, counted by reason
         formats: Documents, counted by format
+        relations: The documents that could be removed, counted by how they stand to what they repeat; an empty name
+            for those of which it is not known
         bytes_on_disk: Its size on disk
         last_indexed_at: When the latest document was fingerprinted; ISO 8601 in UTC, empty for never
         extra: What only a store of this kind tells
@@ -183,6 +185,7 @@ class StoreStats(Shown):
     empty: int
     failures: Mapping[str, int]
     formats: Mapping[str, int]
+    relations: Mapping[str, int]
     bytes_on_disk: int
     last_indexed_at: str
     extra: Mapping[str, Any] = field(repr=False)

@@ -78,6 +78,8 @@ class Membership:
         size_class: The class of the cluster's size, empty for a document that is alone
         repeats: For a document that could be removed, the kept one that it repeats; else null
         repeats_similarity: The similarity (0 to 1) to that one; else null
+        relation: How its text stands to that one: "identical", "reflowed", "noise", "edited", "form", "contains" or
+            "part", "unverified" if a text could not be read; null if it is not known
     """
 
     id: str
@@ -86,6 +88,7 @@ class Membership:
     size_class: str
     repeats: str | None
     repeats_similarity: float | None
+    relation: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,6 +428,8 @@ class Clustering(Shown):
         versions: The documents of which other versions are known, and in which order
         unordered: With the canonical rule newest or oldest, the clusters where the order is unknown, and the earliest
             document is the canonical one
+        relations: The documents that could be removed, counted by how they stand to what they repeat: "identical",
+            "reflowed", "noise", "edited", "form", "contains", "part", "unverified", or empty where it is not known
         comparisons: The comparisons that were made
         costliest: The keys that cost most comparisons
         unread: The documents that could not be read again to verify them
@@ -445,6 +450,7 @@ class Clustering(Shown):
     split: int
     versions: int
     unordered: int
+    relations: Mapping[str, int]
     comparisons: int = field(repr=False)
     costliest: tuple[SharedKey, ...] = field(repr=False)
     unread: tuple[Unread, ...] = field(repr=False)

@@ -152,6 +152,7 @@ class Stats:
     """Counts of a store: documents by kind and format, failures by reason, bytes on disk.
 
     `last_indexed_at` is when the latest document was fingerprinted (ISO 8601 in UTC), empty where there is none.
+    `relations` counts the documents that repeat another one by their noted relation, empty where there is none.
     """
 
     documents: int
@@ -163,6 +164,7 @@ class Stats:
     formats: Mapping[str, int]
     bytes_on_disk: int
     last_indexed_at: str = ""
+    relations: Mapping[str, int] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -265,9 +267,10 @@ class Store(SketchStore, ABC):
 
         What is known of a document's cluster is the annotation `cluster`: `{"id", "is_canonical", "similarity" (0 to 1,
         to the canonical document), "size_class"}`, and of one that could be removed the id of the kept document that it
-        `repeats`, and how similar it is to that one, `repeats_similarity`; `repeats_index` where that is in another
-        index, and `repeats_routing` where it has one. A document without it is in no cluster; stores where documents
-        are grouped by the cluster's id then keep one of its own for it, a new one at each put().
+        `repeats`, how similar it is to that one, `repeats_similarity`, and where it is known their `relation`;
+        `repeats_index` where that is in another index, and `repeats_routing` where it has one. A document without it is
+        in no cluster; stores where documents are grouped by the cluster's id then keep one of its own for it, a new one
+        at each put().
 
         Values are JSON types (UsageError otherwise), None removes a field, a field is replaced as a whole. Kept in
         batches like put().

@@ -270,6 +270,17 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         aggregations=(count("documents"), in_steps("neardup.cluster.repeats_similarity", "shares at least", 0.05)),
     ),
     Chart(
+        name="relations",
+        title="Relation to what stays",
+        about="How the texts of documents that could be removed stand to those that they repeat, as neardup cluster "
+        "--relation notes it; without that only what is identical is known.",
+        view="documents",
+        query=REDUNDANT,
+        aggregations=(count("documents"), terms("neardup.cluster.relation", "relation", 10)),
+        shape="horizontal_bar",
+        width=48,
+    ),
+    Chart(
         name="formats",
         title="Duplicates by format",
         view="documents",

@@ -100,3 +100,17 @@ def test_two_documents_are_told_which_is_newer(forms: Neardup) -> None:
     assert "A to B: form: 1 fact differs: amount 120.00 EUR / 95.50 EUR" in made.err
     found = forms("diff", "guide-1.2/page.txt", "id:guide-1.3/page.txt", "--json").json
     assert (found["relation"], found["order"]) == ("edited", "older")
+
+
+def test_clusters_note_how_texts_stand_to_what_they_repeat(forms: Neardup) -> None:
+    made = forms("cluster", "--json").json
+    assert made["relations"] == {"": 2, "identical": 1}
+    assert forms("show", "docs/b.txt", "--json").json["cluster"]["relation"] is None
+    (forms.folder / "guide-1.2/page.txt").unlink()
+    [said] = [line for line in forms("cluster", "--relation").out.splitlines() if line.startswith("could go")]
+    assert sorted(said.split(maxsplit=2)[2].split(", ")) == ["1 form", "1 identical", "1 unverified"]
+    assert forms("show", "docs/b.txt", "--json").json["cluster"]["relation"] == "form"
+    assert "cluster relation            form\n" in forms("show", "docs/b.txt").out
+    assert forms("stats", "--json").json["relations"] == {"form": 1, "identical": 1, "unverified": 1}
+    again = forms("cluster", "--json").json
+    assert (again["relations"], again["written"]["documents"]) == ({"form": 1, "identical": 1, "unverified": 1}, 0)

@@ -6,6 +6,7 @@ import dataclasses
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,6 +179,44 @@ class ClusterContract:
         assert Pruning(store).delete() == len(wanted)
         left = clusters.cluster(store, rule, threads=1)
         assert (left.documents, left.clusters, list(pairs_of(store, rule))) == (56 - len(wanted), 0, [])
+
+    def test_it_is_noted_how_each_document_stands_to_what_it_repeats(self, store: Store) -> None:
+        invoice, minhash = document(3, 90), parse_rule("minhash@0.6").schemes["minhash"]
+        texts = {
+            "a": f"{invoice} the amount is 120 EUR",
+            "b": f"{invoice} the amount is 95 EUR",
+            "c": f"{invoice}  the amount is 120 eur",
+        }
+        store.add_scheme(minhash.info)
+        records = [
+            planted.record(name, text, [minhash], text_digest=core_sketch.text_digest(text).hex(), indexed_at="2026")
+            for name, text in texts.items()
+        ]
+        put(store, *records)
+        rule = parse_rule("minhash@0.6", store)
+
+        def noted() -> dict[str, Any]:
+            there = store.annotations([Ref(name) for name in texts])
+            return {
+                name: fields["cluster"].get("relation") for name, fields in zip(texts, there, strict=True) if fields
+            }
+
+        # No text of these can be read; what is identical is known by its digest.
+        made = clusters.cluster(store, rule, threads=1)
+        assert noted() == {"a": None, "b": None, "c": "identical"}
+        assert made.changes.relations == store.stats().relations == {"": 1, "identical": 1}
+        made = clusters.cluster(store, rule, relation=True, threads=1)
+        assert noted() == {"a": None, "b": "unverified", "c": "identical"}
+        assert made.changes.relations == store.stats().relations == {"unverified": 1, "identical": 1}
+        [[_, fields]] = [each for each in store.scan_clustered() if each[0].id == "b"]
+        store.annotate([(Ref("b"), {"cluster": fields["cluster"] | {"relation": "form"}})])
+        # What was noted stays as long as both texts do.
+        for relation in (False, True):
+            assert clusters.cluster(store, rule, relation=relation, threads=1).changes.documents == 0
+            assert noted()["b"] == "form"
+        put(store, dataclasses.replace(records[0], text_digest="00", indexed_at="2027", first_indexed_at="2026"))
+        clusters.cluster(store, rule, threads=1)
+        assert noted() == {"a": None, "b": None, "c": None}
 
     def test_clusters_come_back_as_they_were(self, store: Store) -> None:
         full = cluster(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,3 +23,9 @@ def order_shown(made: Related) -> str:
     """The order in time of two documents, A and B, with its evidence; empty where it was not looked for."""
     said = _TIMES.get(made.order, "unknown which is newer" if made.order else "")
     return f"{said}: {made.order_evidence}" if made.order_evidence else said
+
+
+def relations_shown(relations: Mapping[str, int]) -> str:
+    """Counts of documents by their relation to what they repeat, in a line, the most frequent first."""
+    ordered = sorted(relations.items(), key=lambda each: -each[1])
+    return ", ".join(f"{count:,} {word or 'not compared'}" for word, count in ordered)

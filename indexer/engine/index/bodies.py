@@ -27,7 +27,7 @@ from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
-MAPPING_VERSION = 6
+MAPPING_VERSION = 7
 # The most bytes that sketches may bring the part below `neardup` to, in a document of an owner's.
 OWNERS_ROOM = 2048
 SHORT = f"{ROOT}.short"
@@ -36,6 +36,7 @@ TOKENS = f"{ROOT}.tokens"
 DIGEST = f"{ROOT}.source_digest"
 FORMAT = f"{ROOT}.format"
 CLUSTER_ID = f"{ROOT}.cluster.id"
+REPEATS, RELATION = f"{ROOT}.cluster.repeats", f"{ROOT}.cluster.relation"
 # A document that is in no cluster has a cluster id of its own, so that collapsing on the field swallows none.
 SINGLE = f"{ROOT}.cluster.single"
 # With the types that an annotation may have there.
@@ -49,6 +50,7 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "repeats_index": (str,),
     "repeats_routing": (str,),
     "repeats_similarity": (float, int),
+    "relation": (str,),
 }
 VERSION_FIELDS: Mapping[str, type] = {"ordinal": int, "is_latest": bool}
 # Of a document without versions, or whose order is unknown.
@@ -365,7 +367,7 @@ def _fits(cluster: Mapping[str, Any]) -> bool:
         and all(type(value) in CLUSTER_FIELDS.get(name, ()) for name, value in cluster.items())
         and all(0 <= cluster.get(name, 0) <= 1 for name in ("similarity", "repeats_similarity"))
         and 0 <= cluster.get("distance", 0) <= 64
-        and all(len(cluster.get(name, "")) <= MAX_ID_BYTES for name in ("size_class", "repeats"))
+        and all(len(cluster.get(name, "")) <= MAX_ID_BYTES for name in ("size_class", "repeats", "relation"))
     )
 
 

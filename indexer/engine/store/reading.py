@@ -12,6 +12,8 @@ from indexer.engine.index.bodies import (
     ANNOTATIONS,
     CLUSTER_ID,
     FORMAT,
+    RELATION,
+    REPEATS,
     ROOT,
     SHORT,
     SINGLE,
@@ -128,6 +130,10 @@ class ReadPart(StorePart):
             "distinct": {"cardinality": {"field": context.bodies.bits, "precision_threshold": _PRECISION}},
             "last": {"max": {"field": f"{ROOT}.indexed_at", "format": "strict_date_time_no_millis"}},
             "formats": {"terms": {"field": FORMAT, "missing": "", "size": 1000}},
+            "repeating": {
+                "filter": {"exists": {"field": REPEATS}},
+                "aggs": {"relations": {"terms": {"field": RELATION, "missing": "", "size": 100}}},
+            },
         }
         answer = self.lookup.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
         counts = answer["aggregations"]
@@ -146,6 +152,7 @@ class ReadPart(StorePart):
             bytes_on_disk=self._size(),
             # Without any value the engines give a number for the least time that there is.
             last_indexed_at=counts["last"].get("value_as_string", "") if counts["last"]["value"] is not None else "",
+            relations={bucket["key"]: bucket["doc_count"] for bucket in counts["repeating"]["relations"]["buckets"]},
             extra={
                 "engine": context.client.product,
                 "index": context.name,

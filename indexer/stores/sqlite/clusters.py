@@ -19,6 +19,9 @@ _BATCH = 2000
 _READ = 1000
 _COLUMNS = """id, canonical, title, size, octets, first_seen, last_seen, redundant_octets, formats, origins,
     least_similarity, redundant"""
+RELATIONS = """SELECT coalesce(json_extract(fields, '$.cluster.relation'), ''), count(*) FROM annotations
+    WHERE cluster IS NOT NULL AND json_extract(fields, '$.cluster.repeats') IS NOT NULL GROUP BY 1"""
+"""Counts of the documents that repeat another one, by their noted relation."""
 _NOTE = "clustering"
 _NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str, "arrived": list}
 

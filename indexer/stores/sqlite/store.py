@@ -21,7 +21,7 @@ from indexer.model.paths import MovableFolder
 from indexer.model.times import in_order
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
 from indexer.stores.sqlite import cells, file, parts
-from indexer.stores.sqlite.clusters import ClusterTable, cluster_name
+from indexer.stores.sqlite.clusters import RELATIONS, ClusterTable, cluster_name
 from indexer.stores.sqlite.file import StoreErrors, StoreFile, fit_log, transaction
 from indexer.stores.sqlite.parts import (
     READ_ROWS,
@@ -359,6 +359,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 "SELECT sketches, documents FROM schemes WHERE number = ?", (FIRST,)
             ).fetchone()
             reasons = connection.execute("SELECT reason, count(*) FROM failures GROUP BY reason").fetchall()
+            relations = connection.execute(RELATIONS).fetchall()
             (schema,) = connection.execute("PRAGMA user_version").fetchone()
             by_format: Counter[str] = Counter()
             for kind, count, *_ in formats:
@@ -374,6 +375,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 formats=by_format,
                 bytes_on_disk=self._file.size(),
                 last_indexed_at=max((cells.moment(at) for *_, at in formats), key=in_order, default=""),
+                relations={str(word): count for word, count in relations},
                 extra={"schema": schema},
             )
 
