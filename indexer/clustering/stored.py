@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,8 +25,9 @@ class StoredCluster:
 
     `similarities[i]` (0 to 1) is that of `members[i]` to the canonical document, by the rule that made the clusters.
     `repeats[i]` is the kept document, maybe of another cluster, for which it could be removed, None where it is kept
-    itself, and `shares[i]` (0 to 1) how similar it is to that one. A cluster of one is a document without
-    near-duplicates, or one that was cut off from those of its component.
+    itself, `shares[i]` (0 to 1) how similar it is to that one, and `relations[i]` the noted word for how its text
+    stands to that, empty where none is. A cluster of one is a document without near-duplicates, or one that was cut off
+    from those of its component.
     """
 
     id: str
@@ -34,6 +36,7 @@ class StoredCluster:
     similarities: tuple[float, ...]
     repeats: tuple[Ref | None, ...]
     shares: tuple[float, ...]
+    relations: tuple[str, ...]
 
 
 def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) -> Iterator[StoredCluster]:
@@ -46,7 +49,7 @@ def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) ->
     """
     refs, others = RefTable(), RefTable()
     # By document: the place of what it repeats, below 0 where it is kept, and how similar it is to that one.
-    of, shares = array("q"), array("d")
+    of, shares, relations = array("q"), array("d"), list[str]()
     names = bytearray()
     ranks: list[float] = []
     for ref, fields in store.scan_clustered() if least > 1 else store.scan_annotations():
@@ -66,6 +69,8 @@ def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) ->
         other = repeated_by(ref, fields)
         of.append(len(others) if other else -1)
         shares.append(cluster.get("repeats_similarity", 0.0) if other else 1.0)
+        # Of so few words each is held once.
+        relations.append(sys.intern(str(cluster.get("relation") or "")))
         others.extend((other,) if other else ())
     ids = np.frombuffer(bytes(names), dtype=_ID)
     order = np.argsort(ids, kind="stable")
@@ -86,6 +91,7 @@ def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) ->
                 tuple(min(ranks[place], 1.0) for place in places),
                 tuple(others.take([of[place]])[0] if of[place] >= 0 else None for place in places),
                 tuple(shares[place] for place in places),
+                tuple(relations[place] for place in places),
             )
 
 

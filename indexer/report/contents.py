@@ -19,6 +19,7 @@ from indexer.model import Record, name_of
 from indexer.model.declared import as_json
 from indexer.report.counting import ReportCounts, Share, figures
 from indexer.report.figures import ClusterMember, LargeCluster, NamedShare, ReportFigures
+from indexer.report.forms import ShownForm, largest_forms
 from indexer.report.passages import ShownPassages, ShownResting, resting_of_largest, shown_passages
 from indexer.stores.base import Store
 from indexer.text.counts import counted
@@ -83,6 +84,7 @@ class ReportContents:
     pairs: tuple[ShownPair, ...]
     passages: ShownPassages | None = None
     resting: tuple[ShownResting, ...] = ()
+    forms: tuple[ShownForm, ...] = ()
 
 
 def build_report(
@@ -115,6 +117,7 @@ def build_report(
         pairs=tuple(_pairs(store, largest, asked.pairs, text_of or (lambda _, record: texts.of(record)))),
         passages=passages,
         resting=resting,
+        forms=largest_forms(store, largest[: asked.pairs]),
     )
 
 
@@ -163,6 +166,7 @@ def plain_figures(report: ReportContents) -> ReportFigures:
         spanning=numbers.spanning,
         cluster_sizes=numbers.sizes,
         similarities=numbers.similarities,
+        relations=numbers.relations,
         by_format=_shares(numbers.by_format),
         by_source=_shares(numbers.by_source),
         by_time=_shares(numbers.by_time),
@@ -200,6 +204,7 @@ def _figure_rows(report: ReportContents) -> Iterator[tuple[str, str, str, float]
         yield "cluster_size", name, "clusters", size.clusters
         yield "cluster_size", name, "documents", size.documents
     yield from (("similarity", row.label, "documents", row.documents) for row in numbers.similarities)
+    yield from (("relation", row.relation, "documents", row.documents) for row in numbers.relations)
     for section, shares in (("format", numbers.by_format), ("source", numbers.by_source), ("time", numbers.by_time)):
         for share in shares:
             for measure in ("documents", "redundant", "bytes", "redundant_bytes"):
@@ -259,6 +264,11 @@ def report_markdown(report: ReportContents) -> str:
         "Similarity to what stays",
         ("bits that differ" if numbers.rule.unit == "bits" else "shared wording", "documents"),
         [(row.label, f"{row.documents:,}") for row in numbers.similarities],
+    )
+    lines += _md_table(
+        "Relation to what stays",
+        ("relation", "documents"),
+        [(row.relation or "not known", f"{row.documents:,}") for row in numbers.relations],
     )
     lines += _md_table(
         f"The {len(report.clusters):,} largest of {counted(numbers.clusters, 'cluster')}"

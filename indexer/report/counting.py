@@ -106,6 +106,20 @@ class SimilarityStep:
 
 
 @dataclass(frozen=True, slots=True)
+class RelationCount:
+    """Redundant documents whose texts stand so to those that they repeat.
+
+    Attributes:
+        relation: "identical", "reflowed", "noise", "edited", "form", "contains", "part", "unverified" for a text that
+            could not be read, or empty where it is not known
+        documents: The documents
+    """
+
+    relation: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class LeftOut:
     """Documents that the other figures say nothing about.
 
@@ -132,8 +146,8 @@ class ReportCounts:
     `left_out` is what was not compared, by reason, the most frequent first. `clusters` have two members or more,
     `in_clusters` together; `spanning` of them were from two origins or more when they were last written. `unclustered`
     documents came since the last clustering. `similarities` counts the redundant documents by how similar they are to
-    what they repeat, in the unit of `rule`. `by_source` is by host, or by folder as deep as stays readable; `by_time`
-    by hour, day, month or year.
+    what they repeat, in the unit of `rule`, `relations` by how their texts stand to it. `by_source` is by host, or by
+    folder as deep as stays readable; `by_time` by hour, day, month or year.
     """
 
     rule: MatchRule
@@ -147,6 +161,7 @@ class ReportCounts:
     spanning: int
     sizes: tuple[SizeClass, ...]
     similarities: tuple[SimilarityStep, ...]
+    relations: tuple[RelationCount, ...]
     by_format: dict[str, Share]
     by_source: dict[str, Share]
     by_time: dict[str, Share]
@@ -226,12 +241,15 @@ def figures(
     """
     sizes: Counter[int] = Counter()
     near: Counter[tuple[float, str]] = Counter()
+    relations: Counter[str] = Counter()
     redundant, inside = RefTable(), RefTable()
 
     def counted() -> Iterable[StoredCluster]:
         for cluster in stored_clusters(store, least=2, repeating=True):
-            for ref, other, share in zip(cluster.members, cluster.repeats, cluster.shares, strict=True):
+            rows = zip(cluster.members, cluster.repeats, cluster.shares, cluster.relations, strict=True)
+            for ref, other, share, relation in rows:
                 if other is not None:
+                    relations[relation] += 1
                     redundant.extend((ref,))
                     near[_step(share, made.rule)] += 1
             inside.extend(cluster.members)
@@ -263,6 +281,7 @@ def figures(
             spanning=sum(len(cluster.origins) > 1 for cluster in store.clusters()),
             sizes=_size_classes(sizes),
             similarities=tuple(SimilarityStep(label, -below, near[below, label]) for below, label in sorted(near)),
+            relations=tuple(RelationCount(*each) for each in relations.most_common()),
             by_format=_by_amount(scan.formats),
             by_source=_by_amount(
                 {_source_name(key): share for key, share in scan.sources.readable(_SHOWN_SOURCES).items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from indexer.report.counting import LeftOut, Share, SimilarityStep, SizeClass
+from indexer.report.counting import LeftOut, RelationCount, Share, SimilarityStep, SizeClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ class ReportFigures:
         spanning: Clusters from two hosts or folders or more
         cluster_sizes: Clusters by their size
         similarities: Redundant documents by their similarity to what they repeat
+        relations: Redundant documents by how their texts stand to what they repeat
         by_format: The shares by format
         by_source: The shares by host or folder
         by_time: The shares over time
@@ -123,6 +124,7 @@ class ReportFigures:
     spanning: int
     cluster_sizes: tuple[SizeClass, ...]
     similarities: tuple[SimilarityStep, ...]
+    relations: tuple[RelationCount, ...]
     by_format: tuple[NamedShare, ...]
     by_source: tuple[NamedShare, ...]
     by_time: tuple[NamedShare, ...]

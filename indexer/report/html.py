@@ -22,11 +22,24 @@ from indexer.text.counts import counted, share_shown
 from indexer.text.differences import Piece, shortened
 from indexer.text.visible import beginning, printable
 
-# The page stays below 5 MB: this many characters for clusters, for pairs, for passages, and for one pair.
+# What is said of each relation beside its name.
+RELATIONS = {
+    "identical": "equal but for case and white space",
+    "reflowed": "other lines, hyphens or marks of a format",
+    "noise": "misread or mistyped letters",
+    "edited": "words added, removed or moved",
+    "form": "the frame is equal, facts differ: numbers, dates, names, negations",
+    "contains": "holds all of what it repeats and much more",
+    "part": "stands in what it repeats, which has much more",
+    "unverified": "a text could not be read",
+    "": "not known: neardup cluster --relation notes it",
+}
+# The page stays below 5 MB: this many characters for clusters, for pairs, for passages, one pair, and forms.
 _CLUSTER_ROOM = 2_000_000
 _PAIR_ROOM = 1_200_000
 _PASSAGE_ROOM = 600_000
 _ONE_PAIR_ROOM = 60_000
+_FORM_ROOM = 400_000
 _LONGEST = 200
 _CHART_WIDTH, _CHART_HEIGHT = 560, 240
 # Characters that fit below a chart; of more names, every so-manieth is written.
@@ -53,6 +66,8 @@ def report_html(report: ReportContents, version: str) -> str:
     passages = _fitting(
         (passage_template.render(passage=passage, first=first) for passage, first in every), _PASSAGE_ROOM
     )
+    form_template = environment.get_template("form.html")
+    forms = _fitting((form_template.render(form=form) for form in report.forms), _FORM_ROOM)
     numbers = report.figures
     notes = []
     if len(passages) < len(every):
@@ -88,6 +103,8 @@ def report_html(report: ReportContents, version: str) -> str:
         clusters=clusters,
         pairs=pairs,
         passages=passages,
+        forms=forms,
+        relation_why=RELATIONS,
         notes=notes,
     )
     # Halves of surrogate pairs were made visible; whatever else has no UTF-8 must not stop the report.

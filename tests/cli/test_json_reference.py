@@ -69,6 +69,8 @@ ELSEWHERE = {
     "cluster": {"id", "scheme", "reason", "share", "words", "held_by", "text"},
     "diff": {"start", "end", "word", "page", "before", "text", "after", "kind"},
     "passages": {"reason"},
+    # Elsewhere counts of this name are an object.
+    "report": {"relation"},
     "prune": {"kind", "left", "right"},
     # Versions have a test of their own.
     "history": {

@@ -454,3 +454,32 @@ def test_many_long_passages_leave_the_page_small(store: Store) -> None:
     assert len(page.encode()) < FIVE_MB
     assert "Left out, to keep this file small: " in page
     assert "1 could not be read again, and are not counted" in page
+
+
+def test_relations_are_counted_and_forms_show_their_slots(tmp_path: Path) -> None:
+    frame = prose(7)
+    files = {
+        f"in/{number}.txt": f"Invoice {1000 + number} <b>to</b> {frame} total {number}.50 EUR" for number in range(14)
+    }
+    write(tmp_path, {**files, "in/copy.txt": files["in/0.txt"].replace(" ", "\n"), "other.txt": prose(8)})
+    with indexer.open(tmp_path / "store.neardup") as collection:
+        collection.index([tmp_path / "in", tmp_path / "other.txt"])
+        collection.cluster()
+        unknown = collection.report()
+        assert {each.relation: each.documents for each in unknown.figures.relations} == {"": 13, "identical": 1}
+        collection.cluster(relation=True)
+        made = collection.report()
+    assert {each.relation: each.documents for each in made.figures.relations} == {"form": 13, "identical": 1}
+    [form] = made.contents.forms
+    assert (form.size, form.read) == (15, 11)
+    number, total = form.slots
+    assert number.before == "Invoice"
+    assert number.after.startswith("<b>to</b>")
+    assert len(number.fills) == form.forms + 1
+    assert all(re.match(r"\d+", fill) for fill in total.fills)
+    page = made.to_html()
+    assert "<mark>1000</mark>" in page
+    assert "&lt;b&gt;to&lt;/b&gt;" in page
+    assert not {"b"} & {tag for tag, _ in Page(page).found}
+    assert "| form | 13 |" in made.to_markdown()
+    assert "relation,form,documents,13" in made.text("csv")

@@ -1,0 +1,58 @@
+"""The slots of forms: the places of a text in which nearly every other one like it says something else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from indexer.relations.alignment import Block, blocks_between
+from indexer.relations.wording import Wording
+
+# Nearly every one.
+_MOST = 0.75
+_AROUND, _FILL = 60, 40
+
+
+class Slot(NamedTuple):
+    """A slot: what stands before and behind it in the frame, and what it is filled with, empty for nothing."""
+
+    before: str
+    fills: tuple[str, ...]
+    after: str
+
+
+def slots_of(frame: Wording, others: Sequence[Wording]) -> list[Slot]:
+    """The slots of a text beside others that are near it, in order; the fills of each, its own first, each once."""
+    aligned = [blocks_between(frame, other) for other in others]
+    # Place 2i is the gap before word i, place 2i + 1 the word.
+    differing = np.zeros(2 * len(frame) + 1, dtype=np.int64)
+    for blocks in aligned:
+        for block in blocks:
+            differing[2 * block.start : 2 * block.end + 1] += 1
+    is_slot = np.concatenate(([False], differing >= max(1, math.ceil(_MOST * len(others))), [False]))
+    bounds = np.flatnonzero(is_slot[1:] != is_slot[:-1]).reshape(-1, 2).tolist()
+    return [_slot(frame, others, aligned, low // 2, high // 2) for low, high in bounds]
+
+
+def _slot(frame: Wording, others: Sequence[Wording], aligned: Sequence[Sequence[Block]], start: int, end: int) -> Slot:
+    fills = [frame.written(start, end, _FILL)]
+    for other, blocks in zip(others, aligned, strict=True):
+        fills.append(other.written(*_place(blocks, start, end), _FILL))
+    before = " ".join(frame.written(max(0, start - 8), start, 10 * _AROUND).split())[-_AROUND:]
+    return Slot(before, tuple(dict.fromkeys(fills)), frame.written(end, min(len(frame), end + 8), _AROUND))
+
+
+def _place(blocks: Sequence[Block], start: int, end: int) -> tuple[int, int]:
+    """The words of the other text that stand for those from `start` to `end - 1`."""
+    shift, first, last = 0, None, None
+    for block in blocks:
+        if block.start > end:
+            break
+        if block.end >= start:
+            first = block.other_start if block.start <= start else start + shift if first is None else first
+            last = block.other_end if block.end >= end else None
+        shift = block.other_end - block.end
+    return start + shift if first is None else first, end + shift if last is None else last

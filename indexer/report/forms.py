@@ -1,0 +1,77 @@
+"""The section of a report on forms: the largest clusters of documents that differ in facts, and their slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from indexer.clustering.stored import StoredCluster
+from indexer.errors import ExtractionError
+from indexer.ingest.rereading import StoredTexts
+from indexer.model import Record, Ref, name_of
+from indexer.model.chunking import chunks
+from indexer.relations.alignment import MOST_WORDS
+from indexer.relations.relation import relate
+from indexer.relations.slots import Slot, slots_of
+from indexer.relations.wording import Wording
+from indexer.stores.base import Store
+
+# So many documents of a cluster are read again, and the clusters of so many at once.
+READ = 12
+_AT_ONCE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ShownForm:
+    """A cluster of forms: `canonical` is its frame, of which `forms` of `read` other documents differ in facts."""
+
+    cluster: str
+    size: int
+    canonical: str
+    read: int
+    forms: int
+    slots: tuple[Slot, ...]
+
+
+def largest_forms(store: Store, largest: Sequence[StoredCluster]) -> tuple[ShownForm, ...]:
+    """Those clusters of which most documents are forms beside the canonical one; twelve of each are read again."""
+    texts = StoredTexts(store)
+    return tuple(form for some in chunks(largest, _AT_ONCE) for form in _of_some(store, texts, some))
+
+
+def _of_some(store: Store, texts: StoredTexts, clusters: Sequence[StoredCluster]) -> Iterator[ShownForm]:
+    refs = list(dict.fromkeys(ref for cluster in clusters for ref in _sample(cluster)))
+    records = [record for record in store.get(refs, sketches=False) if record]
+    wordings = {record.ref: made for record, text in texts.read(records) if (made := _wording(text)) is not None}
+    named: dict[Ref, Record] = {record.ref: record for record in records}
+    for cluster in clusters:
+        if form := _form(cluster, wordings, named):
+            yield form
+
+
+def _sample(cluster: StoredCluster) -> list[Ref]:
+    """The canonical document and others, evenly from the most to the least similar one."""
+    others = cluster.members[1:]
+    step = max(1, len(others) / (READ - 1))
+    return [cluster.members[0], *(others[int(at * step)] for at in range(min(len(others), READ - 1)))]
+
+
+def _wording(text: str | ExtractionError) -> Wording | None:
+    if isinstance(text, ExtractionError):
+        return None
+    wording = Wording(text)
+    return wording if len(wording) <= MOST_WORDS else None
+
+
+def _form(cluster: StoredCluster, wordings: Mapping[Ref, Wording], records: Mapping[Ref, Record]) -> ShownForm | None:
+    canonical, *sample = _sample(cluster)
+    frame = wordings.get(canonical)
+    others = [wordings[ref] for ref in sample if ref in wordings]
+    if frame is None or not others:
+        return None
+    forms = [other for other in others if relate(other, frame).word == "form"]
+    if 2 * len(forms) <= len(others):
+        return None
+    name = records[canonical].source or name_of(canonical)
+    slots = tuple(slots_of(frame, forms))
+    return ShownForm(cluster.id, len(cluster.members), name, len(others), len(forms), slots)
