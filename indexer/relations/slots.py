@@ -16,7 +16,7 @@ _MOST = 0.75
 _AROUND, _FILL = 60, 40
 
 
-class Slot(NamedTuple):
+class FormSlot(NamedTuple):
     """A slot: what stands before and behind it in the frame, and what it is filled with, empty for nothing."""
 
     before: str
@@ -24,7 +24,7 @@ class Slot(NamedTuple):
     after: str
 
 
-def slots_of(frame: Wording, others: Sequence[Wording]) -> list[Slot]:
+def slots_of(frame: Wording, others: Sequence[Wording]) -> list[FormSlot]:
     """The slots of a text beside others that are near it, in order; the fills of each, its own first, each once."""
     aligned = [blocks_between(frame, other) for other in others]
     # Place 2i is the gap before word i, place 2i + 1 the word.
@@ -37,12 +37,14 @@ def slots_of(frame: Wording, others: Sequence[Wording]) -> list[Slot]:
     return [_slot(frame, others, aligned, low // 2, high // 2) for low, high in bounds]
 
 
-def _slot(frame: Wording, others: Sequence[Wording], aligned: Sequence[Sequence[Block]], start: int, end: int) -> Slot:
+def _slot(
+    frame: Wording, others: Sequence[Wording], aligned: Sequence[Sequence[Block]], start: int, end: int
+) -> FormSlot:
     fills = [frame.written(start, end, _FILL)]
     for other, blocks in zip(others, aligned, strict=True):
         fills.append(other.written(*_place(blocks, start, end), _FILL))
     before = " ".join(frame.written(max(0, start - 8), start, 10 * _AROUND).split())[-_AROUND:]
-    return Slot(before, tuple(dict.fromkeys(fills)), frame.written(end, min(len(frame), end + 8), _AROUND))
+    return FormSlot(before, tuple(dict.fromkeys(fills)), frame.written(end, min(len(frame), end + 8), _AROUND))
 
 
 def _place(blocks: Sequence[Block], start: int, end: int) -> tuple[int, int]:

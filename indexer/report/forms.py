@@ -12,7 +12,7 @@ from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.relations.alignment import MOST_WORDS
 from indexer.relations.relation import relate
-from indexer.relations.slots import Slot, slots_of
+from indexer.relations.slots import FormSlot, slots_of
 from indexer.relations.wording import Wording
 from indexer.stores.base import Store
 
@@ -30,7 +30,7 @@ class ShownForm:
     canonical: str
     read: int
     forms: int
-    slots: tuple[Slot, ...]
+    slots: tuple[FormSlot, ...]
 
 
 def largest_forms(store: Store, largest: Sequence[StoredCluster]) -> tuple[ShownForm, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.relations.slots import Slot, slots_of
+from indexer.relations.slots import FormSlot, slots_of
 from indexer.relations.wording import Wording
 from indexer.schemes.testing import document
 
@@ -21,7 +21,9 @@ FILLED = [
 def test_what_differs_in_nearly_every_text_is_a_slot() -> None:
     frame, *others = (Wording(FRAME.format(*fills)) for fills in FILLED)
     number, name, total = slots_of(frame, others)
-    assert number == Slot("The invoice number", ("17", "18", "19", "20"), "of Anna Becker is due within thirty days")
+    assert number == FormSlot(
+        "The invoice number", ("17", "18", "19", "20"), "of Anna Becker is due within thirty days"
+    )
     assert name.fills == ("Anna Becker", "Luc Moreau", "Eva Novak", "Ida")
     assert [fill.removesuffix(" EUR") for fill in total.fills] == ["12.50", "95.00", "7.25", "1.00"]
 
