@@ -108,11 +108,15 @@ class TextChanges:
         else:
             self.added += len(places)
 
-    def _lose(self, places: Sequence[int]) -> None:
-        """Note what stands at some places on the left, and the numbers and names there that the right never says."""
+    def _lose(self, places: Sequence[int], *, telling: bool = False) -> None:
+        """Note what stands at some places on the left, and the numbers and names there that the right never says.
+
+        With `telling` also other words that say more than grammar.
+        """
         self.only_left += [_said(self.left, run) for run in _runs(places)]
         numbers, names = facts.numbers(self.left, places), facts.names(self.left, places)
-        for place in dict.fromkeys((*numbers, *names)):
+        words = [place for place in places if self.left.folded(place) not in GRAMMATICAL] if telling else []
+        for place in dict.fromkeys((*numbers, *names, *words)):
             if not (self.right.hashes == self.left.hashes[place]).any():
                 self.lost_facts.append(self.left.word(place))
 
@@ -190,9 +194,9 @@ class TextChanges:
             self.facts.append(DifferingFact("name", *both))
             return
         told, retold = self._telling(left, ours), self._telling(right, theirs)
-        if told and retold and not _inflected(told, retold):
+        short = max(len(ours), len(theirs)) <= _FILLING
+        if other_words := bool(told and retold and not _inflected(told, retold)):
             stays = len({*told} & {*retold}) / min(len({*told}), len({*retold}))
-            short = max(len(ours), len(theirs)) <= _FILLING
             few = max(len(told), len(retold)) <= _FILLING
             ordinary = few and self._are_common(left, ours) and self._are_common(right, theirs)
             if not ordinary and (short or stays < _STAYS):
@@ -204,7 +208,8 @@ class TextChanges:
         new, gone = facts.without_common(right, theirs, left, ours)
         self.added += len(new)
         self.removed += len(gone)
-        self._lose(gone)
+        # Granted stands for denied as often as since for because.
+        self._lose(gone, telling=other_words and short)
 
     @staticmethod
     def _telling(wording: Wording, places: Sequence[int]) -> list[str]:

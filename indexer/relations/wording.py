@@ -21,9 +21,10 @@ _MINUS = "-\N{MINUS SIGN}"
 _OPENING = frozenset('.!?:;\n"“„«(•*#-|\N{EN DASH}\N{EM DASH}')
 _ENDING = frozenset(".!?\n")
 _SEPARATORS = ".,:/-"
+_STOPS = (".", ",", ";", "?")
 _LONGEST_MARK = 2
 _DIGITS = re.compile(r"\d+")
-_BEFORE_DIGITS, _NEAR, _FAR = 2, 2, 9
+_BEFORE_DIGITS, _NEAR, _FAR, _LONG_GAP = 2, 2, 9, 100
 _MIXER = 0x9E3779B97F4A7C15
 
 
@@ -172,16 +173,25 @@ def _signs_of(text: str, words: Words) -> dict[int, str]:
     if not len(words) or not (places := _looked_at(text)).size:
         return signs
     following = np.searchsorted(words.starts, places, side="right")
-    to_last = np.where(following > 0, places - words.ends.astype(np.int64)[following - 1], _FAR)
-    to_next = words.starts.astype(np.int64)[np.minimum(following, len(words) - 1)] - places - 1
+    behind_last = np.where(following > 0, places - words.ends.astype(np.int64)[following - 1], _FAR)
+    before_next = words.starts.astype(np.int64)[np.minimum(following, len(words) - 1)] - places - 1
     # What stands inside a word, as the point in an abbreviation, is a part of it.
-    outside = to_last >= 0
-    columns = (each[outside].tolist() for each in (places, following, to_last, to_next))
-    for place, after, last, following_one in zip(*columns, strict=True):
-        owner = _owner(text, place, after, last, following_one if after < len(words) else _FAR)
+    outside = behind_last >= 0
+    columns = (each[outside].tolist() for each in (places, following, behind_last, before_next))
+    for place, after, last, coming in zip(*columns, strict=True):
+        to_last = _apart(text, place - last, place) if after else _FAR
+        to_next = _apart(text, place + 1, place + 1 + coming) if after < len(words) else _FAR
+        owner = _owner(text, place, after, to_last, to_next)
         if owner is not None:
             signs[owner] = signs.get(owner, "") + text[place]
     return signs
+
+
+def _apart(text: str, start: int, end: int) -> int:
+    """The number of characters from `start` to `end`, white space in a row counted as one, where these are not many."""
+    if end - start < _NEAR or end - start > _LONG_GAP:
+        return end - start
+    return len(" ".join(f"x{text[start:end]}x".split())) - 2
 
 
 def _owner(text: str, place: int, after: int, to_last: int, to_next: int) -> int | None:
@@ -190,10 +200,12 @@ def _owner(text: str, place: int, after: int, to_last: int, to_next: int) -> int
     before = text[place - 1] if place else " "
     if sign in _SEPARATORS or sign in _MINUS:
         joins = not to_last and before.isdigit()
-        negative = sign in _MINUS and before in " \t\n(=,"
+        negative = sign in _MINUS and (before.isspace() or before in "(=,")
         return after if not to_next and behind.isdigit() and (joins or negative) else None
     if sign in _OPERATORS:
-        return after if to_next <= _NEAR and not before == sign == behind else None
+        # What ends a sentence, or stands in front of its end, belongs to no word of the next one.
+        ends = behind in _STOPS or (sign == "!" and not to_last and behind.isspace())
+        return after if to_next <= _NEAR and not ends and not before == sign == behind else None
     if not to_next and sign not in _UNITS:
         return after
     if to_last < _NEAR:

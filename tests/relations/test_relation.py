@@ -17,13 +17,18 @@ FRAME = (
 )
 
 
-SIGNS = st.lists(st.sampled_from([*"ab5-<>=!$€%.,:/° \n", "1.5", " - ", "12"]), max_size=30).map("".join)
+SIGNS = st.lists(st.sampled_from([*"ab5-<>=!$€%.,:/° \n", "\n\n\n", "1.5", " - ", "12"]), max_size=30).map("".join)
 
 
 @given(SIGNS)
 def test_signs_beside_words_are_the_same_in_every_encoding(text: str) -> None:
     behind = Wording(text + "\n\n\n\n\N{GREEK SMALL LETTER ALPHA}").values
     assert Wording(text + "\n\n\n\nx").values[:-1].tolist() == behind[:-1].tolist()
+
+
+@given(SIGNS)
+def test_white_space_moves_no_sign_to_another_word(text: str) -> None:
+    assert Wording(" ".join(text.split())).values.tolist() == Wording(text).values.tolist()
 
 
 def word(left: str, right: str, lexicon: Lexicon | None = None) -> str:
@@ -89,6 +94,16 @@ def test_a_fact_that_differs_makes_a_form_beside_other_edits() -> None:
         ),
         ("The owner looks after all of it himself.", "All of it the owner himself looks after.", "edited"),
         ("It shows a report.", "It shows the reports.", "edited"),
+        (
+            "Never lock it! Keys are lent.",
+            "Never lock it! The owner has none of them here but lends some. Keys are lent.",
+            "edited",
+        ),
+        (
+            "Use <name>. Keys are lent.",
+            "Use <name>. Keys are lent by the owner of the house or by neighbours.",
+            "edited",
+        ),
     ],
 )
 def test_without_a_fact_that_differs_it_is_a_copy(left: str, right: str, expected: str) -> None:
@@ -125,6 +140,15 @@ def test_what_only_the_left_says_is_counted_with_its_facts() -> None:
     assert found.lost == pytest.approx(
         found.removed / len(Wording(FRAME.format("The cellar was built in the year 1873 by the owner.")))
     )
+
+
+def test_a_common_word_for_another_is_lost_where_the_other_text_never_says_it() -> None:
+    """In a collection of court orders, granted and denied are common words."""
+    lexicon = Lexicon()
+    for number in range(20):
+        lexicon.add([Wording(f"order {number}: the motion is granted or denied, for some and because").hashes])
+    one, other = FRAME.format("The motion is granted."), FRAME.format("The motion is denied.")
+    assert relate(Wording(one), Wording(other), lexicon).lost_facts == ("granted",)
 
 
 def test_the_cleaner_of_two_texts_has_fewer_misread_words() -> None:
