@@ -15,6 +15,7 @@ from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import store_info
 from indexer.ingest.outcomes import read_one
 from indexer.ingest.sources import Input, Selection
+from indexer.library.form_findings import forms_found
 from indexer.library.opening import examine_place, open_store
 from indexer.library.outcomes import Examination
 from indexer.matching.rule import DEFAULT_SHARE, PREFERRED, default_rule, verified_rule
@@ -74,6 +75,7 @@ def _of_store(store: Store, *, texts: bool) -> Iterator[Finding]:
     yield _made_with(store)
     yield _sketches(store)
     yield from _clusters(store)
+    yield from forms_found(store)
     if texts:
         yield _texts(store)
 

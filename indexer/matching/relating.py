@@ -121,10 +121,13 @@ class RelatedTexts(Generic[Document]):
         )
 
 
-def stored_texts(store: Store, *, learns: bool = True) -> RelatedTexts[Record]:
-    """The relations of a store's documents, by their texts as they are read again; `learns` as in `RelatedTexts`."""
+def stored_texts(store: Store, *, learns: bool = True, most_bytes: int | None = None) -> RelatedTexts[Record]:
+    """The relations of a store's documents, by their texts as they are read again; `learns` as in `RelatedTexts`.
+
+    With `most_bytes` files that are larger are not read.
+    """
     return RelatedTexts(
-        StoredTexts(store).read,
+        StoredTexts(store, most_bytes).read,
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
         digest=lambda record: record.text_digest,

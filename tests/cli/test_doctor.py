@@ -140,3 +140,30 @@ def test_a_rule_of_another_time(stored: Neardup) -> None:
     stored("cluster")
     note(stored, rule=ClusteringNote("nothing@0.5").rule)
     assert "can't serve" in only(found(stored), "clusters", "error")[0]
+
+
+def test_a_collection_that_is_mostly_forms(neardup: Neardup) -> None:
+    def pair(number: int, other: str) -> dict[str, bytes | str]:
+        return {f"docs/{number}a.txt": f"No. 17: {prose(number)}", f"docs/{number}b.txt": f"{other}: {prose(number)}"}
+
+    for number in range(6):
+        write(neardup.folder, pair(number, "No. 18"))
+    neardup("index", "docs")
+    assert "forms" not in found(neardup, code=0)
+    neardup("cluster")
+    says, advice = only(found(neardup), "forms", "warning")
+    assert says.startswith(
+        "in 6 of 6 clusters looked at, a document is a form of the canonical one, with other facts; "
+    )
+    assert "1 fact differs: number " in says
+    assert "pairs --relation" in advice
+    for number in range(3):
+        write(neardup.folder, pair(number, "Nr 17"))
+    neardup("index", "docs")
+    neardup("cluster")
+    assert found(neardup, code=0)["forms"][:2] == (
+        "ok", "in 3 of 6 clusters looked at, a document is a form of the canonical one",
+    )  # fmt: skip
+    for path in (neardup.folder / "docs").iterdir():
+        path.unlink()
+    assert found(neardup, code=0)["forms"][1] == "not looked at: 0 clusters with texts that can be read"

@@ -48,6 +48,19 @@ def test_documents_against_exact_jaccard(neardup: Neardup) -> None:
     assert "<svg" in (neardup.folder / "curves.svg").read_text("utf-8")
 
 
+def test_relations_of_the_pairs_that_rules_return(neardup: Neardup) -> None:
+    write_families(neardup)
+    for version in range(4):
+        text = (neardup.folder / "docs" / "0-0.txt").read_text("utf-8")
+        (neardup.folder / "docs" / f"bill-{version}.txt").write_text(f"Sum: {version}7.50 EUR. {text[::-1]}", "utf-8")
+    found = neardup("evaluate", "--documents", "docs", "--match", "minhash@0.6", "--json").json["rules"][0]
+    assert sum(found["relations"].values()) == found["returned"]
+    assert found["relations"]["form"] >= 6
+    shown = neardup("evaluate", "--documents", "docs", "--match", "minhash@0.6").out
+    said = ", ".join(f"{count} {word}" for word, count in found["relations"].items())
+    assert f"of these, by their texts: {said}" in shown
+
+
 def test_a_store_s_own_documents(neardup: Neardup) -> None:
     write_families(neardup)
     neardup("index", "docs")

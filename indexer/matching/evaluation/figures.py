@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from indexer.matching.evaluation.judging import BANDS, Evaluation, PartFigures, Point, Result
@@ -51,6 +52,8 @@ class RuleFigures:
         f1: The harmonic mean of precision and recall
         returned: The pairs that were returned
         wrong: Those of them that are not right
+        relations: How many of them, of at most 1,000 that are taken evenly, stand so to each other by their texts:
+            "identical", "reflowed", "noise", "edited", "form", "contains", "part", or "too long" to be compared
         best: The point of the curve with the largest F1
         curve: Precision and recall by threshold
         megabytes_per_second: The text that is sketched in a second, by one thread
@@ -74,6 +77,7 @@ class RuleFigures:
     f1: float | None
     returned: int
     wrong: int
+    relations: Mapping[str, int]
     best: Point
     curve: tuple[Point, ...]
     megabytes_per_second: float
@@ -138,6 +142,7 @@ def _rule(evaluation: Evaluation, result: Result) -> RuleFigures:
         f1=judged.f1,
         returned=judged.returned,
         wrong=judged.wrong,
+        relations=result.relations,
         best=judged.best,
         curve=judged.curve,
         megabytes_per_second=evaluation.text_bytes / 1e6 / seconds,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError
+from indexer.matching.evaluation.relations import RelatedPairs
 from indexer.matching.lookups import plans
 from indexer.matching.measures.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.measures.tables import Comparer
@@ -79,7 +80,8 @@ class Result:
 
     `seconds` is for all sketches, one thread; `payload_bytes` and `key_bytes` are means a document; `candidates` is
     a mean a query, `probes` the largest number of keys of one; `lookup_seconds` is a mean of finding and verifying in
-    memory; `without` counts documents that have no fingerprint.
+    memory; `without` counts documents that have no fingerprint. `relations` counts the returned pairs, at most
+    MOST_PAIRS of them, by how their texts stand to each other.
     """
 
     rule: MatchRule
@@ -91,6 +93,7 @@ class Result:
     probes: int
     lookup_seconds: float
     without: int
+    relations: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +191,14 @@ def evaluate(
     tell("exact Jaccard coefficients")
     judge = Judge(shingle_sets(texts, SHINGLE), truth, alike=alike, right=right)
     results = []
+    related = RelatedPairs(texts)
     sketched: dict[str, _TimedSketches] = {}
     for rule in rules:
         tell(rule.name)
         for scheme in rule.schemes.values():
             if scheme.id not in sketched:
                 sketched[scheme.id] = _TimedSketches.made(scheme, texts)
-        results.append(_measured(rule, sketched, judge))
+        results.append(_measured(rule, sketched, judge, related))
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     named = truth.name if truth else f"Jaccard from {alike:g}; right from {right:g}"
     return Evaluation(len(texts), size, judge.band_pairs, len(judge.wanted), named, tuple(results))
@@ -260,7 +264,7 @@ def _known(exact: ExactPairs) -> dict[Pair, float]:
     return dict(zip(pairs, exact.jaccard.tolist(), strict=True))
 
 
-def _measured(rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge) -> Result:
+def _measured(rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge, related: RelatedPairs) -> Result:
     made = {name: sketched[scheme.id] for name, scheme in rule.schemes.items()}
     begin = time.perf_counter()
     near = candidates(rule, {name: scheme.sketches for name, scheme in made.items()})
@@ -272,9 +276,11 @@ def _measured(rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge
     keys = sum(
         len(sketch.keys) * ((by.layout.bits + 7) // 8) for by, sketches in finders for sketch in sketches if sketch
     )
+    least = rule.measure.similarity - SLACK
+    returned = [pair for pair, score in zip(pairs, near.scores.tolist(), strict=True) if score >= least]
     return Result(
         rule=rule,
-        judged=judge.judge(pairs, near.scores, rule.measure.similarity - SLACK),
+        judged=judge.judge(pairs, near.scores, least),
         seconds=sum(scheme.seconds for scheme in made.values()),
         payload_bytes=payloads / documents,
         key_bytes=keys / documents,
@@ -282,6 +288,7 @@ def _measured(rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge
         probes=near.probes,
         lookup_seconds=seconds / documents,
         without=sum(sketch is None for sketch in made[rule.measure.name].sketches),
+        relations=related.counts(returned),
     )
 
 

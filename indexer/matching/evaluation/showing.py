@@ -82,6 +82,11 @@ def in_words(evaluation: Evaluation, first: int = 2) -> Iterator[str]:
         wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"
         share = "" if judged.overall is None else f", and finds {judged.overall:.1%} of what should be found"
         yield f"{result.rule.in_words} calls {counted(judged.returned, 'pair')} near, {wrong}{share}"
+        if result.relations:
+            said = ", ".join(f"{count:,} {word}" for word, count in result.relations.items())
+            looked_at = sum(result.relations.values())
+            some = f"of {looked_at:,} of these" if looked_at < judged.returned else "of these"
+            yield f"{some}, by their texts: {said}"
 
 
 def _share(share: float | None) -> str:
