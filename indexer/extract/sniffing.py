@@ -116,8 +116,8 @@ def sniff(data: bytes, name: str = "") -> Format:
     if os.path.splitext(name)[1].lower() in _MAIL_NAMES or _is_mail(head):
         raise ExtractionError(
             "unsupported",
-            "this is a mail, whose headers and encoded parts would count as words: export it as text or HTML, or "
-            "read it as it is with --format text",
+            "this is a mail, whose headers and encoded parts would count as words: name it .eml, or .mbox if it is a "
+            "mailbox, or read it as it is with --format text",
         )
     if named == "pdf":
         return "pdf" if data.strip() else "text"

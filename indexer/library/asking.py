@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
-from indexer.ingest.readers import ColumnNames, reader_of
+from indexer.ingest.readers import BadEntry, ColumnNames, ReaderOptions, reader_of
 from indexer.ingest.sources import STDIN, Input, Selection, Sources, UnreadableError, read_file
 from indexer.model import CANONICAL_URL, Record, Ref, name_of, own_files, parse_fingerprint
 from indexer.model.paths import printable_path
@@ -47,7 +48,10 @@ def is_stored(name: str) -> bool:
 
 def holds_many(name: str) -> bool:
     """True if a name stands for several documents; a file is judged by its name."""
-    return os.path.isdir(name) or (reader_of(name) is not None if os.path.isfile(name) else not is_stored(name))
+    if os.path.isfile(name):
+        reader = reader_of(name)
+        return reader is not None and not reader.is_document
+    return os.path.isdir(name) or not is_stored(name)
 
 
 def names_of(given: Any) -> list[str]:
@@ -193,22 +197,29 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
 
     options, limits = extraction.reading(store.info.content if store else None)  # type: ignore[arg-type]
     reader = reader_of(path) if path != STDIN and options.format is None and os.path.isfile(path) else None
-    if reader:
+    if reader and not reader.is_document:
         raise UsageError(
             f"{printable_path(path)}: this file holds many documents; index it, and name one of them by its id "
             "(--format reads it as one document)"
         )
     data = content_of_file(path, limits.input_bytes)
+    title, metadata = "", dict[str, Any]()
     try:
+        if reader:
+            entry = next(reader.entries(io.BytesIO(data), path, ReaderOptions(limits.input_bytes)))
+            if isinstance(entry, BadEntry):
+                raise ExtractionError(entry.reason, entry.detail)
+            data, title, metadata = entry.data, entry.title, dict(entry.metadata)
+            options = replace(options, format=entry.format)
         document = extract(data, name="" if path == STDIN else path, options=options, limits=limits)
     except ExtractionError as error:
         raise named_error(error, path) from None
     named = printable_path(path)
     url = canonical_url(data) if document.format == "html" else ""
     return Question(
-        named, document.text, title=document.title, format=document.format, pages=document.pages,
+        named, document.text, title=title or document.title, format=document.format, pages=document.pages,
         source="" if path == STDIN else printable_path(os.path.abspath(path)),
-        metadata=with_declared({CANONICAL_URL: url} if url else {}, document.declared),
+        metadata=with_declared({**metadata, CANONICAL_URL: url} if url else metadata, document.declared),
     )  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.sources import STDIN
 from indexer.library import asking
+from indexer.library.asking import AnyPath
 from indexer.library.comparisons import Comparison, TextDifference
 from indexer.library.forms import hash_members, order_members, query_of, relation_members
 from indexer.library.options import Extraction
@@ -22,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def compare(
-    a: str, b: str, *, match: AnyRule = None, extraction: Extraction | None = None, store: Store | None = None
+    a: AnyPath, b: AnyPath, *, match: AnyRule = None, extraction: Extraction | None = None, store: Store | None = None
 ) -> Comparison:
     """Two documents beside each other: files, "-" for standard input, or ids of documents of a store.
 
     Raises UsageError, NotFoundError and ExtractionError.
     """
     rule = rule_of(match, store)
-    one, other = (_question(name, extraction or Extraction(), store) for name in (a, b))
+    one, other = (_question(os.fspath(name), extraction or Extraction(), store) for name in (a, b))
     return compared_questions(one, other, rule, store)
 
 
@@ -65,8 +67,8 @@ def _question(name: str, extraction: Extraction, store: Store | None) -> Questio
 
 
 def diff(
-    a: str,
-    b: str,
+    a: AnyPath,
+    b: AnyPath,
     *,
     context: int = 12,
     max_words: int = 100_000,
@@ -81,7 +83,7 @@ def diff(
 
     if a == b == STDIN:
         raise UsageError("only one of A and B can be standard input")
-    (left, signs), (right, others) = (_text(name, extraction or Extraction(), store) for name in (a, b))
+    (left, signs), (right, others) = (_text(os.fspath(name), extraction or Extraction(), store) for name in (a, b))
     made = part_difference(left, right, limit=max_words)
     pieces = tuple(shortened(made.pieces, context))
     relation = relation_of(left.aligned.text, right.aligned.text)

@@ -160,7 +160,9 @@ class Nearness(OpenStore):
         question = asking.from_file(file, Extraction(), self.store)
         return replace(question, name=file, ref=stored_as(self.store, file, self._folder))
 
-    def compare(self, a: str, b: str, *, match: AnyRule = None, extraction: Extraction | None = None) -> Comparison:
+    def compare(
+        self, a: AnyPath, b: AnyPath, *, match: AnyRule = None, extraction: Extraction | None = None
+    ) -> Comparison:
         """Two documents beside each other, which are files, or stored documents named by id ("id:ID" is always one).
 
         "-" is standard input. Raises UsageError, NotFoundError and ExtractionError.
@@ -169,7 +171,13 @@ class Nearness(OpenStore):
             return comparing.compare(a, b, match=self.rule(match), extraction=extraction, store=self.store)
 
     def diff(
-        self, a: str, b: str, *, context: int = 12, max_words: int = 100_000, extraction: Extraction | None = None
+        self,
+        a: AnyPath,
+        b: AnyPath,
+        *,
+        context: int = 12,
+        max_words: int = 100_000,
+        extraction: Extraction | None = None,
     ) -> TextDifference:
         """The words that differ between two documents, as for `compare`; files of stored ones are read again.
 

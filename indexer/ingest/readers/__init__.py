@@ -7,6 +7,7 @@ from indexer.ingest.readers.base import BadEntry, ColumnNames, FileEntry, FileRe
 from indexer.ingest.readers.compression import without_suffix
 from indexer.ingest.readers.feeds import Feed
 from indexer.ingest.readers.jsonlines import JsonLines
+from indexer.ingest.readers.mails import Mail, Mailbox
 from indexer.ingest.readers.tables import Csv, Parquet
 from indexer.ingest.readers.warc import Warc
 
@@ -26,13 +27,13 @@ __all__ = [
 def reader_of(name: str) -> FileReader | None:
     """The reader of files with this name, compressed or not; None for a file that is one document."""
     ending = without_suffix(name).lower()
-    return next((reader for reader in READERS if ending.endswith(reader.suffixes)), None)
+    return next((reader for reader in READERS if reader.takes(ending)), None)
 
 
 JSON_LINES = JsonLines()
 READERS: tuple[FileReader, ...] = (
     *(JSON_LINES, Csv(), Parquet(), Warc()),
-    *(Wacz(reader_of), Zip(reader_of), Tar(reader_of), Feed()),
+    *(Wacz(reader_of), Zip(reader_of), Tar(reader_of), Mail(reader_of), Mailbox(reader_of), Feed()),
 )
 
 

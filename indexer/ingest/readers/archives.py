@@ -67,7 +67,7 @@ class Archive(FileReader):
                 raise OverflowError(f"{counted(size, 'byte')}")
             with opened() as stream:
                 if not reader:
-                    yield FileEntry(0, "", _bounded(stream, asked.limit), None, member=member)
+                    yield FileEntry(0, "", bounded(stream, asked.limit), None, member=member)
                     return
                 given = buffered(cast(BinaryIO, _OneWay(stream, unpacked)))
                 for entry in reader.entries(
@@ -77,7 +77,7 @@ class Archive(FileReader):
         except NeardupError:
             raise
         except Exception as error:
-            yield _bad(error, member)
+            yield entry_of_error(error, member)
 
 
 class Zip(Archive):
@@ -89,11 +89,11 @@ class Zip(Archive):
         """The documents of the members, in the archive's order."""
         try:
             # An archive in an archive, which can't be read from its end.
-            whole = stream if stream.seekable() else io.BytesIO(_bounded(stream, asked.limit))
+            whole = stream if stream.seekable() else io.BytesIO(bounded(stream, asked.limit))
             archive = zipfile.ZipFile(whole)
             infos = archive.infolist()
         except Exception as error:
-            yield _bad(error, "")
+            yield entry_of_error(error, "")
             return
         if not asked.is_unpacked:
             asked.unpacked.packed += whole.seek(0, io.SEEK_END)
@@ -140,7 +140,7 @@ class Tar(Archive):
         except NeardupError:
             raise
         except Exception as error:
-            yield _bad(error, "")
+            yield entry_of_error(error, "")
 
 
 def _members(blocks: io.BufferedReader) -> Iterator[tuple[str, int, _ArchiveMember]]:
@@ -292,14 +292,15 @@ class _OneWay(io.RawIOBase):
         return len(data)
 
 
-def _bounded(stream: BinaryIO, limit: int) -> bytes:
+def bounded(stream: BinaryIO, limit: int) -> bytes:
+    """All of a stream; OverflowError over the limit, in bytes."""
     data = stream.read(limit + 1)
     if len(data) > limit:
         raise OverflowError(f"more than {counted(limit, 'byte')}")
     return data
 
 
-def _bad(error: Exception, member: str) -> BadEntry:
+def entry_of_error(error: Exception, member: str) -> BadEntry:
     """The bad entry for an error that the libraries raise on damage, which may be nearly any."""
     if isinstance(error, NotImplementedError):
         return BadEntry(0, "unsupported", str(error), member)

@@ -130,6 +130,13 @@ class FileReader(ABC):
     is_folder: ClassVar[bool] = False
     """True if its members are files."""
 
+    is_document: ClassVar[bool] = False
+    """True if such a file is a document itself, its first entry; what else it holds is attached to it."""
+
+    def takes(self, name: str) -> bool:
+        """True for the name of such a file, in lower case and without the suffix of a compression."""
+        return name.endswith(self.suffixes)
+
     @abstractmethod
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of a file; what is no document, and where the file breaks off, is a BadEntry.
