@@ -98,6 +98,9 @@ class Copying:
     copies_of: tuple[str, ...]
     similarity: float | None
     match: str | None
+    verify: Literal["text", "sketch"] | None
+    forms: bool
+    edited: bool
     dry_run: bool
     yes: bool
 
@@ -137,6 +140,34 @@ copy_options = Group(
         allow_from_autoenv=False,
         help="With --copies-of: also what is near by this rule, as in neardup similar.",
     ),
+    click.option(
+        "--verify",
+        cls=Related,
+        goes_with=["similarity", "match"],
+        type=click.Choice(["text", "sketch"]),
+        allow_from_autoenv=False,
+        help="Of what is near delete what says the same by its text, which is read again (the default), or all, by the "
+        "sketches alone.",
+    ),
+    click.option(
+        "--forms",
+        cls=Related,
+        goes_with=["similarity", "match"],
+        not_with=["verify=sketch"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="Of what is near also delete forms: documents in which a number, a date, a name or another fact differs.",
+    ),
+    click.option(
+        "--edited",
+        cls=Related,
+        goes_with=["similarity", "match"],
+        not_with=["verify=sketch"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="Of what is near also delete edited documents of which more than 2% of the words, or a number or a name, "
+        "do not stand in document ID.",
+    ),
     click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing."),
     click.option(
         "--yes",
@@ -166,7 +197,8 @@ The files themselves stay. In a search engine, a document with fields other than
 stays, and only loses neardup's.
 
 --copies-of lists each copy with its difference, and what is not deleted: owners' documents, files that are still
-there, and how many documents could not be compared. Run it with --dry-run first; without, it asks for confirmation. A
+there, near documents that say something else, as forms do, or can't be read (--verify sketch goes by sketches alone),
+and how many documents could not be compared. Run it with --dry-run first; without, it asks for confirmation. A
 text that is only quoted in a longer document is no copy of it.
 
 Ends with exit code 5 if an id was not found, or several documents have it; the others are deleted.
@@ -234,6 +266,9 @@ def _delete_copies(store: str, copying: Copying, refresh: Refresh, *, as_json: b
         done = collection.delete_copies(
             copying.copies_of,
             match=rule,
+            verify=copying.verify,
+            forms=copying.forms,
+            edited=copying.edited,
             dry_run=copying.dry_run,
             unknown=_tell_unknown,
             confirm=None if copying.yes else confirm,
@@ -254,7 +289,8 @@ def _told(one: Copy, rule: MatchRule | None) -> str:
     if one.identical:
         return f"{one.id}  is identical with {one.copy_of}"
     assert rule  # noqa: S101 - without one only identical documents are found
-    return f"{one.id}  {rule.said(one.similarity, one.copy_of)}"
+    relation = f"; {one.relation}" * bool(one.relation) + f": {one.evidence}" * bool(one.evidence)
+    return f"{one.id}  {rule.said(one.similarity, one.copy_of)}{relation}"
 
 
 def _tell_left(done: Erased, *, dry_run: bool) -> None:
@@ -269,6 +305,10 @@ def _tell_left(done: Erased, *, dry_run: bool) -> None:
         )
     if done.changed:
         say(f"{counted(done.changed, 'document')} have changed since they were compared, and stay", level="warning")
+    for why, count in done.stays.items():
+        say(f"near, and not deleted: {counted(count, 'document')} {why}", level="warning")
+    for example in done.examples:
+        say(f"  {example}")
     for left in sorted({one.left for one in done.documents if one.left}):
         say(f"not deleted, and still holds the text: {left}")
     if unseen := done.unseen():

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of
+from indexer.clustering.relations import NOT_VERIFIED, Permitted, Reason
 from indexer.core_sketch import text_digest
 from indexer.errors import UsageError
 from indexer.ingest.from_store import origin_of_text
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
+from indexer.matching.relating import stored_texts
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
+from indexer.relations.relation import Relation
 from indexer.stores.base import Store
 
 _NO_TEXT = text_digest("").hex()
+_ALIGNED_AT_ONCE = 200
+# The document that another one is a copy of, how similar and whether identical it is, and its relation to it.
+_Match = tuple[Ref, float, bool, Relation | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +32,15 @@ class StoredCopy:
 
     `similarity` (0 to 1) is that by the rule, 1 for `identical` texts, which are equal except for case and white space.
     `left` is the file, the object or the document of another index that the text was read from, where that is still
-    there or can't be looked at; empty where nothing is known of such a place.
+    there or can't be looked at; empty where nothing is known of such a place. `relation` is that of its text to the
+    other one's, None where these were not compared.
     """
 
     record: Record
     of: Ref
     similarity: float
     identical: bool
+    relation: Relation | None
     left: str
     version: Hashable
 
@@ -73,15 +82,27 @@ class Erasure:
 class Copies:
     """The documents named and their copies: `found` has each named one before what repeats it, nearest first.
 
-    A copy is identical in text; with a rule, also what that calls near, short documents too. The whole store is read
-    once. Memory: the copies, without sketches. Raises UsageError for a document whose text has no digest where there
-    is no rule, for a rule of parts, and what lookup() raises.
+    A copy is identical in text; with a rule, also what that calls near, short documents too. With `permitted` the texts
+    of these are read again and aligned: what does not say the same, or could not be read, is no copy unless permitted,
+    and `stays` counts it by reason, with `examples`. The whole store is read once. Memory: the copies, without
+    sketches. Raises UsageError for a document whose text has no digest where there is no rule, for a rule of parts, and
+    what lookup() raises.
     """
 
-    def __init__(self, store: Store, refs: Sequence[Ref], rule: MatchRule | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        refs: Sequence[Ref],
+        rule: MatchRule | None = None,
+        *,
+        permitted: Permitted | None = None,
+    ) -> None:
         if rule:
             rule.require_copies()
-        self._store, self._rule = store, rule
+        self._store, self._rule, self._permitted = store, rule, permitted
+        self._texts = stored_texts(store, learns=False)
+        self.stays: Counter[str] = Counter()
+        self.examples: dict[str, str] = {}
         asked = [record for record in store.get(list(dict.fromkeys(refs))) if record is not None]
         unknown = next((record for record in asked if not record.text_digest), None)
         if unknown and rule is None:
@@ -89,13 +110,14 @@ class Copies:
                 f"{name_of(unknown.ref)}: the store has no digest of its text, so what is identical can't be told; "
                 "index it again, or give --similarity"
             )
-        matches: dict[Ref, tuple[Ref, float, bool]] = {record.ref: (record.ref, 1.0, True) for record in asked}
+        matches: dict[Ref, _Match] = {record.ref: (record.ref, 1.0, True, None) for record in asked}
         # What has no text is a copy of nothing.
         digests = {record.text_digest: record.ref for record in asked if record.text_digest not in ("", _NO_TEXT)}
         without = 0
         for record in store.scan(sketches=False):
             if record.text_digest in digests:
-                matches.setdefault(record.ref, (digests[record.text_digest], 1.0, True))
+                same = digests[record.text_digest]
+                matches.setdefault(record.ref, (same, 1.0, True, Relation("identical")))
             elif record.text_digest == _NO_TEXT or not (record.text_digest or (rule and record.tokens)):
                 without += 1
         without += self._near(asked, rule, matches) if rule else 0
@@ -106,18 +128,43 @@ class Copies:
             key=lambda one: (order[one.of], not one.asked, not one.identical, -one.similarity, name_of(one.record.ref)),
         )
 
-    def _near(self, asked: Sequence[Record], rule: MatchRule, matches: dict[Ref, tuple[Ref, float, bool]]) -> int:
+    def _near(self, asked: Sequence[Record], rule: MatchRule, matches: dict[Ref, _Match]) -> int:
         """Add the near documents to `matches`; gives the number of documents that lack what the rule compares."""
         unread: set[Ref] = set()
+        reasons: dict[Ref, Reason] = {}
         for record in asked:
             question = Question(name_of(record.ref), record=record, ref=record.ref)
             answer = lookup(self._store, rule, question, limit=None, exclude=record.ref, include_short=True)
             unread.update(answer.unread)
-            for match in answer.matches:
-                matches.setdefault(match.record.ref, (record.ref, match.similarity, False))
+            others = {match.record.ref: match for match in answer.matches if match.record.ref not in matches}
+            for some in chunks(others.values(), _ALIGNED_AT_ONCE):
+                for ref, relation, reason in self._judged(record, [match.record for match in some]):
+                    if reason is None:
+                        matches[ref] = record.ref, others[ref].similarity, False, relation
+                    else:
+                        reasons[ref] = reason
+        for ref in reasons.keys() - matches.keys():
+            self.stays[reasons[ref].kind] += 1
+            self.examples.setdefault(reasons[ref].kind, f"{name_of(ref)}: {reasons[ref].says}")
         return rule.lacking(self._store.lacking(list(rule.schemes))) + len(unread - matches.keys())
 
-    def _read(self, matches: Mapping[Ref, tuple[Ref, float, bool]]) -> Iterator[StoredCopy]:
+    def _judged(self, record: Record, others: Sequence[Record]) -> Iterator[tuple[Ref, Relation | None, Reason | None]]:
+        """The relation of each of some near documents to one that is to be deleted, and why it is no copy, if it isn't.
+
+        By sketches alone each is one.
+        """
+        if self._permitted is None:
+            yield from ((other.ref, None, None) for other in others)
+            return
+        self._texts.prepare([[record, *others]])
+        for other in others:
+            relation = self._texts.between(other, record)
+            if isinstance(relation, str):
+                yield other.ref, None, Reason(NOT_VERIFIED, f"not verified: {relation}")
+            else:
+                yield other.ref, relation, self._permitted.loses(relation, name_of(record.ref))
+
+    def _read(self, matches: Mapping[Ref, _Match]) -> Iterator[StoredCopy]:
         """The documents, with their versions as of now."""
         for refs in chunks(matches, READ_AT_ONCE):
             for ref, read in zip(refs, self._store.versioned(refs), strict=True):

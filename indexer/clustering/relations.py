@@ -24,6 +24,9 @@ from indexer.stores.base import Store
 LOST = 0.02
 """Of an edited document that goes, at most this share of words may stand in no kept one."""
 
+NOT_VERIFIED = "which were not verified"
+"""The kind of reason of what could not be read."""
+
 # Characters of the texts of one cluster that stay.
 _STAYING = 64_000_000
 # A document that would stay is compared with so many others of its cluster, by words that its stand-in lacks.
@@ -49,6 +52,13 @@ class Permitted:
 
     def reason_to_keep(self, relation: Relation, repeats: str) -> Reason | None:
         """The reason to keep a document in spite of what it repeats; None where that can stand for it."""
+        reason = self.loses(relation, repeats)
+        if reason is None and relation.word == "noise" and relation.cleaner == "left":
+            return Reason("with fewer misread words than what is repeated", f"{relation}, beside {repeats}")
+        return reason
+
+    def loses(self, relation: Relation, repeats: str) -> Reason | None:
+        """The reason why a document says what another one does not; None where it says the same."""
         says = f"{relation}, beside {repeats}"
         if relation.word == "form":
             return None if self.forms else Reason("in which facts differ (forms)", says)
@@ -59,8 +69,6 @@ class Permitted:
             return Reason(f"of which more than {LOST:.0%} of the words stand in no kept one", said)
         if relation.lost_facts and not self.edited:
             return Reason("of which facts stand in no kept one", f"{', '.join(relation.lost_facts[:3])}; {says}")
-        if relation.word == "noise" and relation.cleaner == "left":
-            return Reason("with fewer misread words than what is repeated", says)
         return None
 
 
@@ -226,7 +234,7 @@ class Relations(Generic[Document]):
         self._stands(stand_in)
         relation = self._between(document, stand_in)
         if isinstance(relation, str):
-            return Verdict(stand_in, None, Reason("which were not verified", f"not verified: {relation}"))
+            return Verdict(stand_in, None, Reason(NOT_VERIFIED, f"not verified: {relation}"))
         reason = self.permitted.reason_to_keep(relation, self.texts.name(stand_in))
         if reason is None:
             return Verdict(stand_in, relation, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.library import asking
@@ -51,21 +51,30 @@ class Erasing(OpenStore):
         ids: str | Iterable[str],
         *,
         match: AnyRule = None,
+        verify: Literal["text", "sketch"] | None = None,
+        forms: bool = False,
+        edited: bool = False,
         dry_run: bool = False,
         unknown: Unknown | None = None,
         confirm: Callable[[Rows[Copy]], object] | None = None,
     ) -> Erased:
         """Delete documents and what has the same text, with `match` also what is near by that rule; or list them.
 
+        What is near goes if it says the same by its text, which is read again, with `forms` also where facts differ,
+        with `edited` also where much of it stands in none of the documents; with verify="sketch" all that is near goes.
         As `neardup delete --copies-of`. `confirm` is called with what will be deleted, and raises to stop it; `unknown`
         is as for `delete`. Raises UsageError for a text without a digest where there is no rule.
         """
         from indexer.clustering.copies import Copies
+        from indexer.clustering.relations import Permitted
 
+        if verify == "sketch" and (forms or edited):
+            raise UsageError("forms and edited documents are told by their texts; leave out --verify sketch")
         with self._lock, self.store.turn(wanted=not dry_run):
             contended, names = self.store.contended.count, asking.names_of(ids)
             refs = self._known(names, unknown)
-            copies = Copies(self.store, refs, self.rule_asked(match))
+            permitted = None if verify == "sketch" else Permitted(forms, edited)
+            copies = Copies(self.store, refs, self.rule_asked(match), permitted=permitted)
             outcomes: dict[str, Sequence[StoredCopy]] = {"listed": copies.found}
             if confirm and copies.found and not dry_run:
                 confirm(_rows(outcomes))
@@ -101,7 +110,8 @@ def _erased(copies: Copies, outcomes: dict[str, Sequence[StoredCopy]], missing: 
     deleted, stripped, changed = (len(outcomes.get(name, ())) for name in ("deleted", "stripped", "changed"))
     unseen = copies.uncompared
     return Erased(
-        _rows(outcomes), deleted, stripped, changed, missing, contended, unseen.documents, unseen.failures
+        _rows(outcomes), deleted, stripped, changed, dict(copies.stays), tuple(copies.examples.values()), missing,
+        contended, unseen.documents, unseen.failures,
     )  # fmt: skip
 
 
@@ -111,7 +121,8 @@ def _rows(outcomes: dict[str, Sequence[StoredCopy]]) -> Rows[Copy]:
         (
             Copy(
                 **stored_members(one.record), copy_of=name_of(one.of), similarity=one.similarity,
-                identical=one.identical, outcome=outcome, left=one.left,
+                identical=one.identical, relation=one.relation.word if one.relation else "",
+                evidence=one.relation.evidence if one.relation else "", outcome=outcome, left=one.left,
             )
             for outcome, some in outcomes.items()
             for one in some

@@ -202,17 +202,21 @@ class Copy(Stored):
         copy_of: The document that was named
         similarity: The similarity (0 to 1) to that one
         identical: True if the texts are equal except for case and white space
+        relation: How its text stands to that one's, as in `neardup prune`; empty if they were not compared
+        evidence: What differs, in one line
         outcome: "deleted", "stripped" (an owner's, which stays), "changed" (so that it was left); in a dry run "listed"
         left: The file or document that still holds the text, empty if none is known
     """
 
     table: ClassVar[tuple[str, ...]] = (
-        *("id", "copy_of", "similarity", "identical", "outcome", "left", "title", "source"),
+        *("id", "copy_of", "similarity", "relation", "evidence", "outcome", "left", "title", "source"),
     )
 
     copy_of: str
     similarity: float
     identical: bool
+    relation: str
+    evidence: str
     outcome: str
     left: str
 
@@ -245,6 +249,8 @@ class Erased(Shown):
         deleted: Documents that were deleted
         stripped: Documents of an owner, which stay and only lost neardup's fields
         changed: Documents that have changed since they were compared, and stay
+        stays: Near documents that say something else or were not verified, and stay, counted by reason
+        examples: Of each reason the first of them, with what differs
         missing: Ids that no document has, or several
         contended: Documents that others change constantly, left as they are
         not_compared: Documents stored without text or sketch, among which there may be copies
@@ -255,6 +261,8 @@ class Erased(Shown):
     deleted: int
     stripped: int
     changed: int
+    stays: Mapping[str, int]
+    examples: tuple[str, ...]
     missing: int
     contended: int
     not_compared: int

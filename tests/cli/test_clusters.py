@@ -196,6 +196,33 @@ def test_forms_are_not_left_out_unless_told(neardup: Neardup) -> None:
         assert (done["indexed"], done["duplicates"]) == (0, 1 + (number + 1))
 
 
+def test_a_form_is_erased_only_where_it_is_asked_for(neardup: Neardup) -> None:
+    letter = prose(1, 80) + " Please pay by {} the sum of {} EUR. " + prose(2, 80)
+    write(neardup.folder, {
+        "docs/a.txt": letter.format("1 May 2024", "95.50"),
+        "docs/again.txt": letter.format("1 May 2024", "95.50").replace(". ", ".\n* "),
+        "docs/form.txt": letter.format("2 May 2024", "120.00"),
+    })  # fmt: skip
+    neardup("index", "docs")
+    asked = ("delete", "--copies-of", "docs/a.txt", "--similarity", "0.6", "--dry-run")
+    done = neardup(*asked, "--json").json
+    assert [(one["id"], one["relation"]) for one in done["documents"]] == [
+        ("docs/a.txt", ""), ("docs/again.txt", "reflowed"),
+    ]  # fmt: skip
+    assert done["stays"] == {"in which facts differ (forms)": 1}
+    told = neardup(*asked)
+    assert "near, and not deleted: 1 document in which facts differ (forms)" in told.err
+    assert "docs/form.txt: form: 2 facts differ" in told.err
+    for way in (["--forms"], ["--verify", "sketch"]):
+        assert len(neardup(*asked, *way, "--json").json["documents"]) == 3
+    # What can't be read is not verified.
+    (neardup.folder / "docs/again.txt").unlink()
+    assert neardup(*asked, "--json").json["stays"]["which were not verified"] == 1
+    for wrong in (["--forms", "--verify", "sketch"], ["--edited", "--verify", "sketch"]):
+        neardup(*asked, *wrong, code=2)
+    neardup("delete", "--copies-of", "docs/a.txt", "--dry-run", "--forms", code=2)
+
+
 def test_a_text_is_erased_with_its_copies(indexed: Neardup) -> None:
     before = contents(indexed)
     same = ["docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt"]

@@ -69,8 +69,6 @@ VERDICTS = arrow.schema(
     ]
 )
 """The decisions on documents that repeat another one, in columns of files of clusters."""
-NOT_VERIFIED = "which were not verified"
-
 WORD_BLOCKS = 64
 """Blocks of words that are counted one after the other."""
 _WORDS_AT_ONCE = 1 << 22
