@@ -189,12 +189,14 @@ class _Repeated:
 class Assigner:
     """Assigns documents to clusters in a store; with `dry_run` it only counts.
 
-    With `relation` texts are read again to note how each document that could be removed stands to what it repeats.
+    `relations` tells how each document that could be removed stands to what it repeats, as far as that is known.
     """
 
-    def __init__(self, store: Store, rule: CanonicalRule, *, dry_run: bool = False, relation: bool = False) -> None:
+    def __init__(
+        self, store: Store, rule: CanonicalRule, *, dry_run: bool = False, relations: NotedRelations | None = None
+    ) -> None:
         self.store, self.rule, self.dry_run = store, rule, dry_run
-        self._relations = NotedRelations(store, read=relation)
+        self._relations = relations or NotedRelations(store, read=False)
         self.changes = Changes()
 
     def assign(

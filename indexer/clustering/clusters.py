@@ -13,7 +13,8 @@ from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, is
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.grouping import Bucket, Groups, group, radius_of
-from indexer.clustering.memory import finished, in_progress, note_of
+from indexer.clustering.memory import finished, in_progress, last_clustering, note_of
+from indexer.clustering.noted import NotedRelations
 from indexer.errors import ExtractionError
 from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.measures.tables import Comparer
@@ -88,12 +89,14 @@ def cluster(
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
     note = note_of(rule, bound, chosen)
+    last = last_clustering(store)
+    relations = NotedRelations(store, read=relation, since=last.at if last.finished else "")
     if not dry_run:
         # A store that can't be written says so now, and not when everything was read.
         store.annotate(())
         before = next(iter(store.clustering_notes().values()), None)
         in_progress(store, note)
-    assigner = Assigner(store, chosen, dry_run=dry_run, relation=relation)
+    assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations)
     reading = reader or reader_of(store, rule)
     nodes = read_nodes(store, rule, whole=reading is not None)
     comparison = Comparer(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)

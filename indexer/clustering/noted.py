@@ -32,12 +32,13 @@ class RepeatingDocument(NamedTuple):
 class NotedRelations:
     """Tells the relations of documents: the digests say what is identical, and what was noted stays.
 
-    A text that is replaced loses what was noted of it. With `read` the other texts are read again and aligned. Memory:
-    that of `indexer.matching.relating.RelatedTexts`.
+    A text that is replaced loses what was noted of it; of a document of which nothing was, as of one that is alone, it
+    is known by its time, which is not after `since`, the last clustering. With `read` the other texts are read again
+    and aligned. Memory: that of `indexer.matching.relating.RelatedTexts`.
     """
 
-    def __init__(self, store: Store, *, read: bool) -> None:
-        self._texts = stored_texts(store) if read else None
+    def __init__(self, store: Store, *, read: bool, since: str = "") -> None:
+        self._texts, self._since = stored_texts(store) if read else None, since
 
     def words(self, documents: Sequence[RepeatingDocument]) -> list[str]:
         """The relation of each document to the one that it repeats, UNVERIFIED, or empty where it is not known."""
@@ -58,7 +59,8 @@ class NotedRelations:
             return "identical"
         before = document.noted.get("cluster") or {}
         same = all(before.get(name) == document.wanted.get(name) for name in _PLACE)
-        word = str(before.get("relation") or "") if same and document.noted_of_other.get("cluster") else ""
+        stays = document.noted_of_other.get("cluster") or document.other.indexed_at <= self._since
+        word = str(before.get("relation") or "") if same and stays else ""
         return "" if word == "identical" or (word == UNVERIFIED and self._texts is not None) else word
 
     def _read(self, document: RepeatingDocument) -> str:

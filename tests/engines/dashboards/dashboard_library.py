@@ -77,6 +77,7 @@ def _record(
         short=short and value is not None,
         source=name,
         title=f"{title} {number % 17}" if title else "",
+        text_digest="" if value is None else f"{value:032x}",
         format=kind[0],
         extractor=kind[1],
         size=size,

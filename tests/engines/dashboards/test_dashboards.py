@@ -63,7 +63,7 @@ def test_the_collection_has_something_of_everything(library: Library) -> None:
 
 def test_every_panel_is_answered_and_not_empty(library: Library) -> None:
     names = library.names()
-    assert len(names) == 19
+    assert len(names) == 20
     for name in names:
         assert library.ask(name)["hits"]["total"]["value"] > 0, name
 
@@ -98,6 +98,13 @@ def test_similarities(library: Library) -> None:
         step = round(int(each["least"] * 20 + 1e-6) / 20, 2)
         known[step] = known.get(step, 0) + each["documents"]
     assert found == known
+
+
+def test_relations(library: Library) -> None:
+    found = counts(library.ask("relations"))
+    known = {each["relation"]: each["documents"] for each in library.report["relations"]}
+    # What has none is counted as unknown.
+    assert {name if name in known else "": count for name, count in found.items()} == known
 
 
 @pytest.mark.parametrize(("panel", "section"), [("formats", "by_format"), ("origins", "by_source")])
