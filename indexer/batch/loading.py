@@ -22,6 +22,7 @@ from indexer.model import CLUSTER_ID_LENGTH, Failure, Record, Ref, name_of, own_
 from indexer.model.chunking import chunks
 from indexer.model.refs import RefTable, ref_order
 from indexer.model.times import now
+from indexer.relations.relation import WORDS
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 from indexer.stores.loading import Landed, RecordDestination
@@ -243,6 +244,8 @@ class _Members:
         self._repeating = array("q")
         self._kept = RefTable()
         self._shares = array("d")
+        # The place in WORDS of the relation of each document to what it repeats, below 0 where it is not known.
+        self._words = array("b")
 
     def add(self, refs: Sequence[Ref], rows: Any) -> list[Ref]:
         """Take in those that are in a cluster; the others."""
@@ -252,7 +255,9 @@ class _Members:
         inside = np.flatnonzero(together).tolist()
         clusters, ranks = rows["cluster"].to_pylist(), rows["similarity"].to_pylist()
         canonical = rows["is_canonical"].to_pylist()
+        words = list(map(_word, repeated, rows["duplicate_of"].to_pylist(), rows["relation"].to_pylist()))
         for place in inside:
+            self._words.append(words[place])
             if repeated[place] is not None:
                 self._repeating.append(len(self._refs))
                 self._kept.extend((Ref(repeated[place]),))
@@ -282,8 +287,10 @@ class _Members:
         for batch in batched([group] for group in groups):
             some = [group for [group] in batch]
             positions = np.concatenate(some)
-            own = zip(self._refs.take(positions), ranks[positions].tolist(), strict=True)
-            assigner.rule = _Given(ranks={ref.id: rank for ref, rank in own})
+            own = dict(zip(self._refs.take(positions), positions.tolist(), strict=True))
+            assigner.rule = _Given(ranks={ref.id: float(ranks[place]) for ref, place in own.items()})
+            known = {ref: self._words[place] for ref, place in own.items()}
+            assigner.relations.given = {ref: WORDS[word] for ref, word in known.items() if word >= 0}
             kept += assigner.assign(self._refs, some, similar, choice)
         return np.sort(np.array(kept, dtype=_ID))
 
@@ -302,6 +309,12 @@ class _Members:
         repeating = np.array(self._repeating, dtype=np.int64)
         stands[repeating], shares[repeating] = [place[name] for name in ids], self._shares
         return stands, shares
+
+
+def _word(near_to: str | None, duplicate_of: str | None, relation: str | None) -> int:
+    """The place in WORDS of the relation to the document that sketches alone would keep; below 0 for another's."""
+    same = near_to is not None and duplicate_of in (None, near_to)
+    return WORDS.index(relation) if same and relation in WORDS else -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ from indexer.clustering.memory import note_of
 from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, ClusteringNote, Fingerprint, Record, Ref, Sketch, to_unsigned
 
-MEMBERSHIP = ("id", "cluster", "is_canonical", "similarity", "size", "near_to", "near_similarity")
+_NEAR = ("near_to", "near_similarity", "duplicate_of", "relation")
+MEMBERSHIP = ("id", "cluster", "is_canonical", "similarity", "size", *_NEAR)
 _TOGETHER = 4000
 
 

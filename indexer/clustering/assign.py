@@ -196,7 +196,7 @@ class Assigner:
         self, store: Store, rule: CanonicalRule, *, dry_run: bool = False, relations: NotedRelations | None = None
     ) -> None:
         self.store, self.rule, self.dry_run = store, rule, dry_run
-        self._relations = relations or NotedRelations(store, read=False)
+        self.relations = relations or NotedRelations(store, read=False)
         self.changes = Changes()
 
     def assign(
@@ -270,7 +270,7 @@ class Assigner:
             documents.append(
                 RepeatingDocument(member.group, member.record, said[place], member.annotation, other, noted)
             )
-        for place, word in zip(others, self._relations.words(documents), strict=True):
+        for place, word in zip(others, self.relations.words(documents), strict=True):
             self.changes.relations[word] += 1
             if word:
                 said[place]["relation"] = word

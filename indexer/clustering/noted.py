@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from indexer.matching.relating import stored_texts
-from indexer.model import Record
+from indexer.model import Record, Ref
 from indexer.stores.base import Store
 
 UNVERIFIED = "unverified"
@@ -33,12 +33,14 @@ class NotedRelations:
     """Tells the relations of documents: the digests say what is identical, and what was noted stays.
 
     A text that is replaced loses what was noted of it; of a document of which nothing was, as of one that is alone, it
-    is known by its time, which is not after `since`, the last clustering. With `read` the other texts are read again
+    is known by its time, which is not after `since`, the last clustering. `given` are relations that are known from
+    elsewhere. With `read` the other texts are read again
     and aligned. Memory: that of `indexer.matching.relating.RelatedTexts`.
     """
 
     def __init__(self, store: Store, *, read: bool, since: str = "") -> None:
         self._texts, self._since = stored_texts(store) if read else None, since
+        self.given: Mapping[Ref, str] = {}
 
     def words(self, documents: Sequence[RepeatingDocument]) -> list[str]:
         """The relation of each document to the one that it repeats, UNVERIFIED, or empty where it is not known."""
@@ -57,6 +59,8 @@ class NotedRelations:
             return ""
         if document.record.is_identical(document.other):
             return "identical"
+        if word := self.given.get(document.record.ref, ""):
+            return word
         before = document.noted.get("cluster") or {}
         same = all(before.get(name) == document.wanted.get(name) for name in _PLACE)
         stays = document.noted_of_other.get("cluster") or document.other.indexed_at <= self._since
