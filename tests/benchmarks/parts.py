@@ -45,9 +45,9 @@ def run(data: Path) -> dict[str, Any]:
             texts[str(path)] = text
     whole = {name: shingle_sets([text]).values for name, text in texts.items()}
     draw = random.Random(1)
-    questions = {f"{length} words": [_part(draw, texts, length) for _ in range(ASKED)] for length in LENGTHS}
+    questions = {f"{length} words": [part_of(draw, texts, length) for _ in range(ASKED)] for length in LENGTHS}
     for share in NOISE:
-        questions[f"{NOISY} words, {share:.0%} misread"] = [_part(draw, texts, NOISY, share) for _ in range(ASKED)]
+        questions[f"{NOISY} words, {share:.0%} misread"] = [part_of(draw, texts, NOISY, share) for _ in range(ASKED)]
     print(f"-- parts of {len(texts):,} documents: found, wrong answers of all, ms a question")
     found: dict[str, dict[str, list[float]]] = {}
     for rule, (scheme, match) in RULES.items():
@@ -61,7 +61,7 @@ def run(data: Path) -> dict[str, Any]:
     return found
 
 
-def _part(draw: random.Random, texts: dict[str, str], length: int, noise: float = 0.0) -> tuple[str, str, str]:
+def part_of(draw: random.Random, texts: dict[str, str], length: int, noise: float = 0.0) -> tuple[str, str, str]:
     """The name of a document, a run of its words, and the same misread."""
     while True:
         name = draw.choice(list(texts))

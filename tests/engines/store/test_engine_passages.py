@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import indexer
 from indexer.clustering.clusters import cluster
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
@@ -15,10 +16,11 @@ from indexer.matching.lookups import lookup
 from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
-from indexer.model import Ref
+from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.schemes import registry
 from indexer.schemes.testing import document
 from indexer.stores import Store
+from tests.engines.annotated import annotate, fill
 from tests.engines.servers import Server
 
 # More keys than an engine takes terms in one clause.
@@ -81,3 +83,63 @@ def test_pairs_and_clusters_of_parts_are_those_of_a_file(stores: tuple[Store, St
     for each in stores:
         [(one, _)] = [(ref, said) for ref, said in each.scan_annotations() if ref.id == "volume"]
         assert one == Ref("volume", one.index)
+
+
+def test_what_every_page_says_hides_nothing_and_is_answered_all_the_same(server: Server, index_name: str) -> None:
+    schemes = [registry.scheme(SIMHASH_DOC), registry.scheme(SCHEME)]
+    licence, chapter = document(3, 300), document(4, 300)
+
+    def made(name: str, text: str, source: str = "https://many.example.org/") -> Record:
+        sketches = {scheme.family: sketch for scheme in schemes if (sketch := scheme.sketch(text))}
+        return Record(Ref(name), sketches, source=source + name)
+
+    pages = [made(f"{number}", f"{document(number + 10, 40)} {licence}") for number in range(1100)]
+    book = made("book", f"{document(5, 2000)} {chapter} {document(6, 2000)} {licence}", "https://few.example.org/")
+    with open_store(f"{server.url}/{index_name}", create=store_info("landmarks", schemes[1:])) as store:
+        assert not [result.reason for result in store.put([*pages, book]) if result.reason]
+        rule = parse_rule("passages@0.5", store)
+
+        def asked(text: str) -> tuple[int, bool, int, int]:
+            answer = lookup(store, rule, Question("asked", text), limit=3, include_short=True)
+            return answer.total, answer.matches[0].record.ref.id == "book", answer.candidates, answer.set_aside
+
+        total, is_book, candidates, set_aside = asked(f"{chapter} {licence}")
+        # Of the keys, the licence's are set aside; the rest lead to the book alone.
+        assert (total, is_book) == (1, True)
+        assert candidates < 10
+        assert set_aside > 5
+        # Nothing but common keys: all that hold them, as far as the bound goes.
+        assert asked(licence)[0] == len(pages) + 1
+        assert asked(licence)[3] > 5
+        # Where a filter leaves few documents, nothing has to be set aside.
+        store.narrow("neardup.origin:few.example.org")
+        assert asked(licence) == (1, True, 1, 0)
+
+
+@pytest.mark.parametrize("owned", [False, True])
+def test_what_several_documents_say_is_what_a_file_says(
+    server: Server, index_name: str, tmp_path: Path, *, owned: bool
+) -> None:
+    release, licence = document(1, 120), document(2, 60)
+    texts = {f"page{number}.txt": f"{document(number + 10, 90)} {licence}" for number in range(5)}
+    texts |= {"release.txt": release, "article.txt": f"{document(50, 80)} {release} {document(51, 70)} {licence}"}
+    folder, url = tmp_path / "texts", f"{server.url}/{index_name}"
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    if owned:
+        fill(server, index_name, {name: {"body": text} for name, text in texts.items()})
+        assert annotate(url, "--field", "body", "--scheme", SCHEME)["annotated"] == len(texts)
+    passages, nearest = [], []
+    for path in (tmp_path / "same.neardup", url):
+        with indexer.open(path, schemes=[SCHEME]) as opened:
+            if not owned or path != url:
+                assert opened.index([folder]).indexed == len(texts)
+            repeated = opened.passages(words=50)
+            assert not repeated.unread
+            passages.append([(each.text, each.words, each.documents) for each in repeated.passages])
+            near = opened.similar(release, match="passages@40words", passages=True)
+            nearest.append([(one.label, one.longest) for one in near])
+    assert passages[0] == passages[1]
+    assert nearest[0] == nearest[1] != []
+    assert [documents for _, _, documents in passages[0][:2]] == [6, 2]
