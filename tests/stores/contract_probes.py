@@ -250,10 +250,10 @@ class ProbeContract:
         assert many == [MANY // 7, MANY - 1, 0]
         # Of what all documents say so many are compared, if no more than one stands for all equal ones.
         bounded = [Probe(BANDS.name, BANDED[1].keys, common=1000)]
-        answers = list(store.probe(bounded, [BANDS.name]))
-        there = len(read(answers, [BANDS.name]))
-        assert there == (BOUND if answers[0].set_aside else MANY - 1)
-        assert not any(found.set_aside for found in answers[1:])
+        compared = list(store.probe(bounded, [BANDS.name]))
+        there = len(read(compared, [BANDS.name]))
+        assert there == (BOUND if compared[0].set_aside else MANY - 1)
+        assert not any(found.set_aside for found in compared[1:])
 
     def test_common_keys_do_not_hide_rare_ones(self, store: Store) -> None:
         store.add_scheme(LOOSE)

@@ -12,7 +12,8 @@ from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.schemes.testing import document
-from tests.engines.annotated import annotate, fill, neardup, prose, sources, write
+from tests.cli.written import prose
+from tests.engines.annotated import annotate, fill, neardup, sources, write
 from tests.engines.servers import Server
 
 
