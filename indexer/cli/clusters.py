@@ -197,7 +197,7 @@ def cluster(
                 "clustered",
                 f"{counted(made.clustered, 'document')}, {made.clustered - made.clusters:,} of them not canonical",
             ),
-            ("could go", relations_shown(made.relations)),
+            ("relations", relations_shown(made.relations)),
             ("split", f"{counted(made.split, 'chain was', 'chains were')} too wide" if made.split else ""),
             ("versions", f"{counted(made.versions, 'document')} in a known order" if made.versions else ""),
             (

@@ -364,7 +364,7 @@ def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool)
             ("short", f"{counts.short:,}"),
             ("empty", f"{counts.empty:,}"),
             ("formats", _counted(counts.formats)),
-            ("could go", relations_shown(counts.relations)),
+            ("relations", relations_shown(counts.relations)),
             (
                 "failures",
                 f"{sum(counts.failures.values()):,}" + (f" ({_counted(counts.failures)})" if counts.failures else ""),

@@ -197,7 +197,9 @@ def _show_relations(matches: Sequence[Match]) -> None:
 
 def _related(match: Match) -> str:
     order = f"the query is {match.order}: {match.order_evidence}" if match.order_evidence else ""
-    return "; ".join(filter(None, ("" if match.identical else relation_shown(match), order)))
+    # Of documents that share a part the table says more.
+    relation = "" if match.label in ("identical", "contains", "contained in", "shares") else relation_shown(match)
+    return "; ".join(filter(None, (relation, order)))
 
 
 def _passages(match: Match) -> str:

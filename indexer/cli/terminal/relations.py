@@ -26,6 +26,11 @@ def order_shown(made: Related) -> str:
 
 
 def relations_shown(relations: Mapping[str, int]) -> str:
-    """Counts of documents by their relation to what they repeat, in a line, the most frequent first."""
+    """Counts of documents by their relation to what they repeat, in a line, the most frequent first.
+
+    Empty where no relation is known.
+    """
+    if not any(relations):
+        return ""
     ordered = sorted(relations.items(), key=lambda each: -each[1])
     return ", ".join(f"{count:,} {word or 'not compared'}" for word, count in ordered)
