@@ -115,7 +115,7 @@ class TextChanges:
         """
         self.only_left += [_said(self.left, run) for run in _runs(places)]
         numbers, names = facts.numbers(self.left, places), facts.names(self.left, places)
-        words = [place for place in places if self.left.folded(place) not in GRAMMATICAL] if telling else []
+        words = [place for place in places if _tells(self.left, place)] if telling else []
         for place in dict.fromkeys((*numbers, *names, *words)):
             if not (self.right.hashes == self.left.hashes[place]).any():
                 self.lost_facts.append(self.left.word(place))
@@ -214,7 +214,7 @@ class TextChanges:
     @staticmethod
     def _telling(wording: Wording, places: Sequence[int]) -> list[str]:
         """The words, in folded case, that say more than grammar."""
-        return [word for word in _folded(wording, places) if word not in GRAMMATICAL]
+        return [wording.folded(place) for place in places if _tells(wording, place)]
 
     def _are_common(self, wording: Wording, places: Sequence[int]) -> bool:
         lexicon = self._lexicon
@@ -344,6 +344,12 @@ def _negates(one: str, other: str) -> bool:
     """True if one word is the other with what turns it into its opposite."""
     long, short = (one, other) if len(one) > len(other) else (other, one)
     return (long.endswith(short) and long.removesuffix(short) in NEGATING_BEGINNINGS) or {long, short} == {"now", "not"}
+
+
+def _tells(wording: Wording, place: int) -> bool:
+    """True if a word says more than grammar; in capitals it may be an abbreviation, such as MIT or IT."""
+    word = wording.word(place)
+    return word.casefold() not in GRAMMATICAL or (len(word) > 1 and word.isupper())
 
 
 def _is_named(wording: Wording, place: int) -> bool:
