@@ -159,7 +159,9 @@ def test_of_equally_large_ones_the_same_are_named_however_documents_are_dealt(tm
 
 
 def test_the_report_counts_what_is_in_the_files(tmp_path: Path) -> None:
-    found, said = by_batch(Case(hot(150)), tmp_path, files=3)
+    texts = hot(150)
+    texts |= {f"copy{place}": texts[f"page00{place}"] for place in range(9)}
+    found, said = by_batch(Case(texts), tmp_path, files=3)
     sizes = Counter(Counter(cluster for cluster, _, _ in found.values()).values())
     told = figures(str(tmp_path / "out"))
     assert said.items() <= told.items()

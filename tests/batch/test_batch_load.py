@@ -103,7 +103,7 @@ def unchosen(held: dict[str, Any]) -> tuple[Any, ...]:
     """The clusters of a store, without what of them is kept."""
     relations(held)
     said = {
-        ref: {name: value for name, value in known["cluster"].items() if not name.startswith("repeats")}
+        ref: {name: value for name, value in known["cluster"].items() if not name.startswith(("repeats", "relation"))}
         for ref, known in held["annotations"].items()
     }
     return said, [replace(one, redundant=0, redundant_bytes=0) for one in held["clusters"]]

@@ -420,7 +420,8 @@ def test_what_cannot_be_exact_is_refused(spark: Any, tmp_path: Path) -> None:
 
 @every
 def test_the_example_of_the_page_runs(spark: Any) -> None:
-    case = Case(hot(60))
+    texts = hot(60)
+    case = Case(texts | {f"copy{place}": f"{texts[f'page00{place}']}\n" for place in range(9)})
     rows = [{"url": row["id"], "body": row["text"], "seen": row["seen"]} for row in case.rows()]
     spark.createDataFrame(rows).write.saveAsTable("pages")
     known: dict[str, Any] = {"spark": spark}
@@ -429,8 +430,8 @@ def test_the_example_of_the_page_runs(spark: Any) -> None:
     assert {row["id"] for row in clusters} == case.texts.keys()
     kept = known["kept"].collect()
     assert {row["url"] for row in kept} == {row["id"] for row in clusters if row["keep"]}
-    assert {row["url"] for row in kept} > {row["canonical"] for row in clusters}
-    assert 0 < len(kept) < len(rows)
+    assert {row["url"] for row in kept} > {row["duplicate_of"] for row in clusters} - {None}
+    assert len(kept) == len(texts)
 
 
 @every
@@ -443,12 +444,14 @@ def test_of_rows_with_one_id_the_latest_counts_and_older_documents_keep_their_cl
     cluster(str(old), str(old), asked_against())
     sketched(write_files(tmp_path / "b", older_rows(newer), 1), new, FORM)
     cluster(str(new), str(new), asked_against(against=str(old)))
-    before = spark.read.parquet(str(old / "clusters")).select("id", "cluster")
+    before = spark.read.parquet(str(old / "clusters")).select("id", "cluster", "keep")
+    texts = spark.createDataFrame([{"id": name, "text": text} for name, text in (older | newer).items()])
     found = tables.clusters(
         tables.read(spark, str(new)),
         match=RULE,
         canonical=str(CANONICAL),
         against=tables.read(spark, str(old)).join(before, "id"),
+        texts=texts,
     )
     names = [
         "id",
@@ -460,6 +463,9 @@ def test_of_rows_with_one_id_the_latest_counts_and_older_documents_keep_their_cl
         "canonical",
         "repeats",
         "repeats_similarity",
+        "duplicate_of",
+        "relation",
+        "evidence",
     ]
     got = sorted(found.where("not older").select(*names).collect())
     wanted = [pq.read_table(path, columns=names).to_pylist() for path in (new / "clusters").iterdir()]

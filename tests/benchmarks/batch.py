@@ -87,13 +87,13 @@ def write_drifting(path: Path, documents: int, family: int = 16, share: float = 
 
 
 def kept(documents: int = 100_000) -> None:
-    """Print what `batch dedupe` keeps, what that takes, and how many pairs of what is kept are near."""
+    """Print what `batch dedupe` keeps by sketches alone, what that takes, and how many pairs of these are near."""
     import indexer
 
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder, "texts.jsonl"), Path(folder, "kept")
         write_drifting(path, documents)
-        show("batch dedupe", documents, cost("batch", "dedupe", path, "--out", out))
+        show("batch dedupe", documents, cost("batch", "dedupe", path, "--out", out, "--verify", "sketch"))
         left = [json.loads(line)["text"] for line in (out / path.name).read_text().splitlines()]
         pairs = sum(1 for _ in indexer.pairs_of(left))
         print(f"kept {len(left):,} of {documents:,}; {pairs:,} pairs of these are near")
@@ -129,7 +129,7 @@ def run(documents: int = 200_000, *, store: bool = True) -> dict[str, Cost]:
             out = Path(folder, schemes)
             steps = {
                 "batch sketch": cost("batch", "sketch", path, "--out", out, "--schemes", schemes, "--quiet"),
-                "batch cluster": cost("batch", "cluster", out, "--out", out),
+                "batch cluster": cost("batch", "cluster", out, "--out", out, "--verify", "sketch"),
             }
             for name, each in steps.items():
                 show(f"{schemes}: {name}", documents, each)
@@ -137,6 +137,8 @@ def run(documents: int = 200_000, *, store: bool = True) -> dict[str, Cost]:
             print(f"{schemes}: {size / documents:.0f} bytes a document in files of sketches")
             found[schemes] = steps["batch sketch"] + steps["batch cluster"]
             show(f"{schemes}: together", documents, found[schemes])
+        found["texts"] = cost("batch", "cluster", out, "--out", out)
+        show("batch cluster, by the texts", documents, found["texts"])
         if store:
             file = Path(folder, "c.neardup")
             indexed = cost("index", path, "--store", file, "--quiet") + cost("cluster", "--store", file)

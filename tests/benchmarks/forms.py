@@ -5,7 +5,8 @@ of each there is a second one with a word replaced. Records are chats: a templat
 an answer of their own, and a few true copies with a word changed. The usual way to remove duplicates takes whatever
 shares a band of minhash (14 bands of 8) or lies within 3 bits of simhash for near, and keeps one of each component;
 `sketches` is `indexer.dedupe` with verify="sketch", which removes what is near a kept one; `neardup` is the same
-as it is by default: it aligns the texts of those, and keeps the ones whose facts differ; so does `neardup prune`.
+as it is by default: it aligns the texts of those, and keeps the ones whose facts differ; so do `neardup prune`
+and `neardup batch dedupe`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from scipy.sparse import coo_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 
 import indexer
+from indexer.batch.arrow import parquet
+from indexer.library import batches
+from indexer.library.options import BatchOutput
 from indexer.schemes import registry
 from tests.relations.filled import COPIES as COPIED
 from tests.relations.filled import forms
@@ -132,7 +136,7 @@ def filled(count: int, copies: int) -> dict[str, tuple[int, int]]:
     texts = made + [draw.choice(COPIED)(text, draw) for text in draw.sample(made, copies)]
     ways = {
         "14 bands of 8": by_bands, "simhash, 3 bits": by_simhash, "sketches": by_sketches, "neardup": by_neardup,
-        "neardup prune": by_prune,
+        "neardup prune": by_prune, "batch dedupe": by_batch,
     }  # fmt: skip
     print(f"\n{count:,} forms of ten templates and {copies} copies: removed, and of them wrongly")
     found = {}
@@ -186,6 +190,18 @@ def by_prune(texts: Sequence[str]) -> Positions:
             collection.cluster()
             surplus = collection.prune(dry_run=True).surplus
             return np.array(sorted(int(one.id) for one in surplus if not one.kept), dtype=np.int64)
+
+
+def by_batch(texts: Sequence[str]) -> Positions:
+    """What neardup batch dedupe removes from a file of the texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, out = Path(folder, "texts.jsonl"), Path(folder, "kept")
+        given.write_text(
+            "".join(json.dumps({"id": str(place), "text": text}) + "\n" for place, text in enumerate(texts))
+        )
+        done = batches.dedupe([str(given)], BatchOutput(str(out)))
+        removed = parquet.read_table(done.removed_list)["id"].to_pylist()
+    return np.sort(np.array([int(name) for name in removed], dtype=np.int64))
 
 
 def _all_but_first(edges: Iterable[tuple[int, int]], count: int) -> Positions:

@@ -3,8 +3,9 @@
 Run as `python -m tests.benchmarks rivals [--documents N] [--environment FOLDER]`. The others run as they come, in an
 environment of their own that pip makes: text-dedup 0.3.1, the last one whose script needs no packages of Java, with its
 reader of a table in BigQuery put on a file of Parquet, and with 8 parts in its shuffles in place of 512; datatrove
-0.10.1 with two workers. Each keeps its defaults: neardup's rule is from 0.6 on, text-dedup's from 0.7 on, datatrove's
-is 14 buckets of 8.
+0.10.1 with two workers. Each keeps its defaults, but that
+neardup goes by sketches alone, as the others do: its rule is from 0.6 on, text-dedup's from 0.7 on, datatrove's is 14
+buckets of 8.
 
 Removed wrongly is what shares less than half (30%) of its 5-word shingles with each document that is kept; left is what
 shares 80% and more with another that is kept. Both are counted exactly. The texts are those of `batch`; chains, in
@@ -62,7 +63,7 @@ def neardup(given: Path, folder: Path, _python: str, *options: str) -> tuple[Set
     out, kept = ["--out", str(folder)], folder.with_name(f"{folder.name}-kept")
     for step in (
         ["sketch", str(given), *out, "--schemes", USUAL, "--quiet", *options],
-        ["cluster", str(folder), *out, *options],
+        ["cluster", str(folder), *out, "--verify", "sketch", *options],
         ["filter", str(given), "--clusters", str(folder), "--out", str(kept)],
     ):
         used += watched([*command, *step])[1].processors

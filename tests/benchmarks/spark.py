@@ -126,7 +126,8 @@ def here(folder: str, out: str, partitions: int) -> None:
     builder = builder.config("spark.driver.memory", _MEMORY)
     spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     form = form_in(folder)
-    said = cluster(spark, folder, out, ClusteringOptions(rule_of(form, None), CanonicalRule(), parts=partitions))
+    wanted = ClusteringOptions(rule_of(form, None), CanonicalRule(), parts=partitions, permitted=None)
+    said = cluster(spark, folder, out, wanted)
     context: Any = spark.sparkContext
     nothing = context._gateway.new_array(context._jvm.double, 0)
     stages = context._jsc.sc().statusStore().stageList(None, False, False, nothing, None)
@@ -186,7 +187,7 @@ def run(documents: int = 200_000, partitions: int = 8, hashes: int = 1_000_000) 
 
 def _both(shape: str, sketched: Path, documents: int, partitions: int) -> dict[str, Any]:
     """The clusters of sketches by one process and by Spark, which have to be the same files."""
-    alone = cost("batch", "cluster", sketched, "--out", sketched)
+    alone = cost("batch", "cluster", sketched, "--out", sketched, "--verify", "sketch")
     out = sketched.with_name(f"{shape}-spark")
     said = on_spark(sketched, out, partitions)
     for path in (sketched / "clusters").iterdir():

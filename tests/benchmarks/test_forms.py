@@ -30,7 +30,7 @@ def test_records_in_one_form() -> None:
 
 def test_copies_go_and_not_one_form() -> None:
     many, twice = forms.filled(300, 30), forms.filled(20, 20)
-    for way in ("neardup", "neardup prune"):
+    for way in ("neardup", "neardup prune", "batch dedupe"):
         assert many[way] == (30, 0)
         assert twice[way] == (20, 0)
     assert twice["sketches"][1] > 0
