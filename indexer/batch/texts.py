@@ -161,9 +161,10 @@ def _by_columns(wanted: _Wanted, file: Any) -> Iterator[tuple[int, str | Extract
         first = begin
         if np.searchsorted(rows, begin) < np.searchsorted(rows, end):
             for batch in file.iter_batches(BATCH_ROWS, row_groups=[group], columns=[name]):
+                column = compute.cast(batch[name], arrow.string())
                 start, stop = np.searchsorted(rows, (first, first + batch.num_rows))
                 for row, place in zip(rows[start:stop].tolist(), places[start:stop].tolist(), strict=True):
-                    data = (compute.cast(batch[name][row - first], arrow.string()).as_py() or "").encode()
+                    data = (column[row - first].as_py() or "").encode()
                     yield place, data.decode() if is_clean(data) else extract(data, options=options).text
                 first += batch.num_rows
         begin = end
