@@ -160,8 +160,9 @@ def left_in(texts: Sequence[str]) -> tuple[int, int]:
 
 def compared(texts: Sequence[str], folder: Path, python: str, program: Path | None) -> dict[str, tuple[float, ...]]:
     """Print, and give for each the share of words that it cuts, what is left, what is lost, and what that takes."""
-    given, figures = folder / "given", {}
+    given = folder / "given"
     given.mkdir()
+    figures: dict[str, tuple[float, ...]] = {}
     names = [f"t{number}" for number in range(len(texts))]
     parquet.write_table(arrow.table({"id": names, "text": list(texts)}), given / "texts.parquet")
     (words, inside), runs = left_in(texts), runs_of(texts)
