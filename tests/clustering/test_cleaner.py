@@ -1,0 +1,99 @@
+"""Of texts that differ in misread words the cleanest stays, and nothing goes that it can't stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+import indexer
+from indexer.clustering.relations import Permitted, Relations
+from indexer.matching.relating import RelatedTexts
+from indexer.relations.lexicon import Lexicon
+from indexer.text.words import words_of
+from tests.cli.written import prose
+
+CLEAN = prose(1, 120)
+LONG = list(dict.fromkeys(CLEAN.split()))[:12:3]
+
+
+def misread(*words: str) -> str:
+    """The clean text with words misread where they stand first."""
+    text = CLEAN
+    for word in words:
+        text = text.replace(word, f"{word[:3]}q{word[4:]}", 1)
+    return text
+
+
+def decided(
+    texts: Mapping[str, str],
+    of: Mapping[str, str],
+    near: Callable[[str, str], bool] = lambda *_: True,
+    staying: Collection[str] = (),
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What goes, and for what; and why others stay, of texts of one cluster in two calls."""
+    lexicon = Lexicon()
+    for _ in range(2):
+        lexicon.add([words_of(CLEAN).hashes])
+    read = RelatedTexts[str](
+        lambda names: ((name, texts[name]) for name in names), str, str, lambda name: texts[name].casefold().strip(),
+        lexicon=lexicon,
+    )  # fmt: skip
+    relations = Relations(Permitted(), read)
+    relations.prepare({"c": list(texts)})
+    goes: dict[str, str] = {}
+    stays: dict[str, str] = {}
+    pairs = list(of.items())
+    for some in (pairs[:2], pairs[2:]):
+        for name, verdict in relations.verdicts("c", some, near, lambda name: name not in staying):
+            if verdict.reason:
+                stays[name] = verdict.reason.kind
+            else:
+                goes[name] = verdict.repeats
+    # No other can be promised in place of one that is gone.
+    assert not set(goes.values()) & goes.keys()
+    return goes, stays
+
+
+TEXTS = {"bad": misread(*LONG), "same": misread(*LONG) + "\n", "half": misread(*LONG[:2]), "clean": CLEAN}
+
+
+def test_the_cleanest_stays_and_the_others_go_for_it() -> None:
+    goes, stays = decided(TEXTS, {"half": "bad", "clean": "bad"})
+    assert goes == {"bad": "clean", "half": "clean"}
+    assert stays.keys() == {"clean"}
+    goes, _ = decided(TEXTS, {"same": "bad", "clean": "bad"})
+    assert goes == {"bad": "clean", "same": "clean"}
+
+
+def test_what_has_gone_for_one_that_stays_holds() -> None:
+    # What is cleaner comes when something has gone already, or the other way round.
+    goes, stays = decided(TEXTS, {"same": "bad", "half": "bad", "clean": "bad"})
+    assert goes == {"bad": "half", "same": "half"}
+    assert stays.keys() == {"half", "clean"}
+    goes, stays = decided(TEXTS | {"again": TEXTS["bad"]}, {"same": "bad", "again": "bad", "clean": "bad"})
+    assert goes == {"same": "bad", "again": "bad"}
+    assert stays.keys() == {"clean"}
+    early, later = decided(TEXTS, {"clean": "bad", "half": "bad", "same": "bad"})
+    assert early == {"bad": "clean", "half": "clean"}
+    assert later.keys() == {"clean", "same"}
+
+
+def test_what_is_not_near_the_cleaner_one_stays() -> None:
+    goes, stays = decided(TEXTS, {"half": "bad", "clean": "bad"}, lambda one, other: {one, other} != {"half", "clean"})
+    assert goes == {"bad": "clean"}
+    assert stays.keys() == {"half", "clean"}
+
+
+def test_what_was_kept_before_does_not_go() -> None:
+    goes, stays = decided(TEXTS, {"half": "bad", "clean": "bad"}, staying=["bad"])
+    assert "bad" not in goes
+    assert "clean" in stays
+    goes, stays = decided(TEXTS, {"half": "bad", "clean": "bad"}, staying=["clean"])
+    assert "clean" not in goes.keys() | stays.keys()
+
+
+def test_a_program_keeps_the_cleaner_of_two() -> None:
+    others = [f"{prose(number, 80)} {CLEAN}" for number in (5, 6)]
+    for texts in ([misread(*LONG), CLEAN], [CLEAN, misread(*LONG)]):
+        found = indexer.dedupe([*others, *texts])
+        kept = [texts[place - 2] for place in found.kept.tolist() if place > 1]
+        assert kept == [CLEAN]
