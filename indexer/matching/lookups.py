@@ -288,14 +288,16 @@ class Asking:
         values, near, shares = self._judged(batch)
         if own is not None:
             values[own] = -1.0
-        places = np.flatnonzero(values >= 0)
+        places = (values >= 0).nonzero()[0]
         self.total += places.size
-        if limit is not None and places.size:
+        if limit == 0:
+            places = places[:0]
+        elif limit is not None and len(self._best) + places.size > limit:
             # Of a million that are asked for, few are made entries.
-            least = self._best[-1].similarity if 0 < limit <= len(self._best) else 0.0
-            if 0 < limit < places.size:
+            least = self._best[-1].similarity if limit <= len(self._best) else 0.0
+            if limit < places.size:
                 least = max(least, float(np.partition(values[places], -limit)[-limit]))
-            places = places[values[places] >= least] if limit else places[:0]
+            places = places[values[places] >= least]
         for place in places.tolist():
             ref = batch.refs[place]
             record = batch.records[place] if batch.records is not None else None
@@ -305,7 +307,7 @@ class Asking:
             if parts is not None:
                 both, longest = (parts.of_question, parts.of_document), parts.longest
             self._best.append(Entry(float(values[place]), ref, record, bool(near[place]), both, longest))
-        if limit is not None and places.size:
+        if limit is not None and places.size and len(self._best) >= limit:
             self._best = heapq.nsmallest(limit, self._best, key=_nearest)
 
     def near(self, batch: Found) -> Similarities:
@@ -317,6 +319,11 @@ class Asking:
         measure, least = self.rule.measure, self.at_least
         read = [name for name in self.sketches if name in batch.payloads]
         by_scheme = {name: self._similarities(name, batch.payloads[name]) for name in read}
+        if least is None and self.rule.verifier is None and not (self.rule.of_parts or self.scans):
+            # One threshold of one scheme, as in most lookups.
+            values = by_scheme[measure.name]
+            near = values >= measure.similarity - SLACK
+            return np.where(near, values, -1.0), near, None
         # Of what is scanned for, the finders are asked when it is known which documents are listed.
         near = np.ones(len(batch.refs), dtype=np.bool_) if self.scans else self._reached(by_scheme, None)
         passed = near if least is None or self.reader is None else self._reached(by_scheme, least)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from indexer.errors import PayloadError
 Offsets = npt.NDArray[np.int64]
 
 _ROWS_AT_ONCE = 1 << 12
+_FEW = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Ragged:
         """Rows of bytes, dtype uint8."""
         values = np.frombuffer(b"".join(rows), dtype=np.uint8)
         if len(widths := set(map(len, rows))) == 1:
-            return cls.of_matrix(values.reshape(-1, *widths) if values.size else values.reshape(len(rows), 0))
+            return cls._even(values, len(rows), widths.pop())
         return cls(values, _offsets(map(len, rows), len(rows)))
 
     @classmethod
@@ -42,8 +44,12 @@ class Ragged:
     @classmethod
     def of_matrix(cls, rows: npt.NDArray[Any]) -> Self:
         """The rows of a matrix of shape (n, width)."""
-        count, width = rows.shape
-        made = cls(np.ascontiguousarray(rows).reshape(-1), np.arange(count + 1, dtype=np.int64) * width)
+        return cls._even(np.ascontiguousarray(rows).reshape(-1), *rows.shape)
+
+    @classmethod
+    def _even(cls, values: npt.NDArray[Any], count: int, width: int) -> Self:
+        """Rows of one width, one after the other in `values`."""
+        made = cls(values, (_few_offsets if count <= _FEW else _even_offsets)(count, width))
         made._known.append(width if count else -1)
         return made
 
@@ -123,6 +129,16 @@ def no_payload(reason: str) -> PayloadError:
         f"{reason}: that is no sketch of the scheme, so the store that holds it is damaged. Restore it from a copy, or "
         "index into a new one"
     )
+
+
+def _even_offsets(count: int, width: int) -> Offsets:
+    offsets = np.arange(count + 1, dtype=np.int64) * width
+    offsets.flags.writeable = False
+    return offsets
+
+
+# Of a few rows, as most lookups find, they are the same again and again.
+_few_offsets = lru_cache(maxsize=256)(_even_offsets)
 
 
 def _offsets(sizes: Iterable[int], count: int) -> Offsets:

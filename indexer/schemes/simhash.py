@@ -31,6 +31,9 @@ from indexer.schemes.keys.simhash64 import MAX_DISTANCE, SIMHASH64_LAYOUT, probe
 from indexer.text.counts import counted
 
 _ASKED_AT_ONCE = 4096
+_FEW = 4
+# By the number of bits that differ.
+_SIMILARITIES = 1.0 - np.arange(65) / 64.0
 
 SCHEME = SIMHASH_DOC
 UNICODE_VERSION = core.UNICODE_VERSION
@@ -133,9 +136,14 @@ class SimhashDoc(Scheme):
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
         """1 - d / 64 of one simhash to each of others."""
         require_bytes(self, (payload,), 8)
+        if len(payloads) <= _FEW:
+            # As most lookups find: so few are compared before numpy has begun.
+            asked, data = int.from_bytes(payload), payloads.matrix(8).tobytes()
+            rows = (int.from_bytes(data[place : place + 8]) for place in range(0, len(data), 8))
+            return np.array([1.0 - (asked ^ row).bit_count() / 64.0 for row in rows])
         # In whatever order the bytes are read, the bits that differ are as many.
         differing = payloads.matrix(8).view(np.uint64)[:, 0] ^ np.frombuffer(payload, dtype=np.uint64)
-        return np.asarray(1.0 - np.bitwise_count(differing) / 64.0, dtype=np.float64)
+        return _SIMILARITIES[np.bitwise_count(differing)]
 
     def plan(self, similarity: float) -> Plan:
         """Every pair within the bits that the similarity allows, by neighbouring keys too."""

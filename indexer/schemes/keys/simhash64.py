@@ -15,6 +15,8 @@ from indexer.schemes.keys.layout import KeyLayout
 SIMHASH64_LAYOUT = KeyLayout(tables=16, bits=28)
 
 MAX_DISTANCE = 7
+# Within this distance two values share a key as it is, so the probes are the keys.
+_OF_KEYS = 3
 
 # The 64 bits, from the most significant, cut wherever a block of any table begins or ends: the bits of one cell are in
 # the keys of the same tables. So whether a plan finds a pair depends only on how many bits differ in each cell.
@@ -173,6 +175,8 @@ def probes(value: int, distance: int) -> Sequence[int]:
     and 1,968 of them for distances 0 to 7. Raises UsageError for another distance.
     """
     check_distance(distance)
+    if distance == _OF_KEYS:
+        return simhash_keys(value)
     tables, masks = _plan(distance)
     probed: list[int] = (np.array(simhash_keys(value), dtype=np.int64)[tables] ^ masks).tolist()
     return probed
