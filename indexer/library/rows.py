@@ -158,7 +158,11 @@ class Shown:
     def _cells(self) -> list[tuple[str, str]]:
         cells = [(field.name, getattr(self, field.name)) for field in fields(self) if field.repr]  # type: ignore[arg-type]
         # What did not happen goes without saying.
-        return [(name, _cell(value)) for place, (name, value) in enumerate(cells) if value or not place]
+        return [
+            (name, _cell(_rule_name(value) if name == "rule" else value))
+            for place, (name, value) in enumerate(cells)
+            if value or not place
+        ]
 
 
 def html_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
@@ -166,6 +170,13 @@ def html_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in cells)
     return f"<table>{f'<thead><tr>{head}</tr></thead>' if columns else ''}<tbody>{body}</tbody></table>"
+
+
+def _rule_name(rule: Any) -> Any:
+    # Where nothing is printed, nothing of match rules is loaded.
+    from indexer.matching.rule import rule_name
+
+    return rule_name(rule) if isinstance(rule, str) and rule else rule
 
 
 def _frozen(value: Any) -> Any:

@@ -86,7 +86,11 @@ def test_a_rule_for_canonical_documents_that_is_none_is_not_remembered(collectio
         with pytest.raises(UsageError, match="canonical"):
             collection.cluster(canonical=wrong)  # type: ignore[arg-type]
     assert collection.cluster(canonical="longest").clusters == 1
-    assert collection.cluster().clusters == 1
+    found = collection.cluster()
+    assert found.clusters == 1
+    # What a reader sees has the name, what a program takes the rule itself.
+    assert "\n  rule       default\n" in repr(found)
+    assert found.rule == "simhash-doc@3bits/minhash@0.6+minhash@0.6"
 
 
 def test_the_same_text_is_the_same_document_by_every_way(collection: indexer.Collection, tmp_path: Path) -> None:
