@@ -61,7 +61,8 @@ _PREVIOUS = re.compile(r"\bPrevious(?: published)? versions?" + _URL, re.IGNOREC
 
 # Of a page, so much is looked at.
 _PAGE_HEAD = 1 << 15
-_META = re.compile(rb"<meta\s[^>]{0,1000}>", re.IGNORECASE)
+# The bracket in either case alike, so that it is searched for as a byte.
+_META = re.compile(rb"<(?i:meta)\s[^>]{0,1000}>")
 _VALUE = rb"""\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"""
 _KEY = re.compile(rb"(?<![\w-])(?:name|property|itemprop|http-equiv)" + _VALUE, re.IGNORECASE)
 _CONTENT = re.compile(rb"(?<![\w-])content" + _VALUE, re.IGNORECASE)
@@ -70,7 +71,7 @@ _TIME = re.compile(
     rb"itemprop\s*=\s*[\"']?(dateModified|datePublished)[\"'\s][^>]{0,200}?(?:datetime|content)\s*=\s*[\"']([^\"']{4,40})",
     re.IGNORECASE,
 )
-_LINK = re.compile(rb"<link\s[^>]{0,2000}>", re.IGNORECASE)
+_LINK = re.compile(rb"<(?i:link)\s[^>]{0,2000}>")
 _REL = re.compile(rb"(?<![\w-])rel" + _VALUE, re.IGNORECASE)
 _HREF = re.compile(rb"(?<![\w-])href" + _VALUE, re.IGNORECASE)
 # Generators: javadoc writes a comment, Sphinx a script.
@@ -204,7 +205,11 @@ def declared_in_page(page: bytes) -> Declared:
         key, content = _KEY.search(element), _CONTENT.search(element)
         if key and content:
             _note(found, _text(key).lower(), _text(content))
-    for name, value in _LD.findall(head) + _TIME.findall(head):
+    # Most pages have neither, and to look for this takes a hundredth of the time.
+    stated = _LD.findall(head) if b'"date' in head or b'ersion"' in head else []
+    if b"itemprop" in head.lower():
+        stated += _TIME.findall(head)
+    for name, value in stated:
         _note(found, name.decode("ascii").lower(), value.decode("utf-8", "replace"))
     if b"-version" in head:
         for element in _LINK.findall(head):
