@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from indexer.errors import NoStoreError, UsageError
 from indexer.extract.base import Content
-from indexer.ingest.indexing import store_info
 from indexer.library.clusters import Clusters
 from indexer.library.contents import Contents
 from indexer.library.folding import Folding
@@ -51,6 +50,8 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
         if read_only or not create:
             raise
         made = schemes_of_new(None if schemes is None else ",".join((SIMHASH_DOC, *schemes)))
+        from indexer.ingest.indexing import store_info
+
         info = store_info(content or "landmarks", made)
         opened = open_store(store, create=info, wait=wait, any_thread=True)
     try:

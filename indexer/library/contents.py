@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from typing import Any, Literal
 
 from indexer.errors import UsageError
 from indexer.extract.base import Options
-from indexer.ingest.indexing import IndexingSummary, Settings, default_jobs
-from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
 from indexer.library.erasing import Erasing
 from indexer.library.given import columns_of, document, documents
-from indexer.library.indexing import arrivals, indexed, with_added
 from indexer.library.options import Arriving, content_of
 from indexer.library.outcomes import Indexed, KeptScheme, StoreStats
 from indexer.library.records import Described, FailedDocument
@@ -39,7 +36,7 @@ class Contents(Erasing):
         if not isinstance(id, str) or not id or not isinstance(text, str):
             raise UsageError("add() takes an id, which is a non-empty string, and a text")
         given = document(id, text, title=title, source=source, metadata=metadata)
-        summary = self._index((given,), Settings(jobs=0))
+        summary = self._index((given,), jobs=0)
         for reason in summary.failed:
             failed = next((failure for failure in self.failures() if failure.id == id), None)
             raise UsageError(f"{id}: {reason}" + (f": {failed.detail}" if failed else ""))
@@ -69,8 +66,9 @@ class Contents(Erasing):
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
         given = documents(documents_, columns_of(fields))
-        settings = Settings(jobs=default_jobs(), min_tokens=min_tokens)
-        return self._index(given, settings, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
+        return self._index(
+            given, min_tokens=min_tokens, cluster=cluster, skip=skip_duplicates, progress=progress, total=total
+        )
 
     def index(  # noqa: PLR0913 - they are options of the command
         self,
@@ -100,8 +98,9 @@ class Contents(Erasing):
                 return Sources([os.fspath(path) for path in named], chosen)
 
             total = sources().count() if progress else None
-            how = Settings(jobs=jobs or default_jobs())
-            return self._index(sources(), how, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
+            return self._index(
+                sources(), jobs=jobs, cluster=cluster, skip=skip_duplicates, progress=progress, total=total
+            )
 
     def get(self, id: str) -> Described | None:  # noqa: A002
         """The document with this id, or None. Raises UsageError if several indices have one."""
@@ -174,13 +173,19 @@ class Contents(Erasing):
     def _index(
         self,
         inputs: Iterable[Input | Rejected],
-        settings: Settings,
         *,
+        jobs: int | None = None,
+        min_tokens: int = DEFAULT_MIN_TOKENS,
         cluster: bool = False,
         skip: bool | Literal["sketch"] = False,
         progress: Progress | None = None,
         total: int | None = None,
     ) -> Indexed:
+        # What extracts and writes is loaded by those who add documents, not by each question.
+        from indexer.ingest.indexing import IndexingSummary, Settings, default_jobs
+        from indexer.ingest.indexing import index as run_index
+        from indexer.library.indexing import arrivals, indexed, with_added
+
         summary = IndexingSummary()
         arriving = Arriving(cluster=cluster, skip_duplicates=bool(skip), verify="sketch" if skip == "sketch" else None)
 
@@ -191,8 +196,12 @@ class Contents(Erasing):
                 yield item
 
         with self._lock, self.store.turn(wanted=bool(arriving)):
-            schemes = with_added(self.store, self._added)
-            made = replace(settings, options=Options(content=content_of(self.store)), schemes=schemes)
+            made = Settings(
+                jobs=default_jobs() if jobs is None else jobs,
+                min_tokens=min_tokens,
+                options=Options(content=content_of(self.store)),
+                schemes=with_added(self.store, self._added),
+            )
             has_read = inputs.has_read if isinstance(inputs, Sources) else None
             with arrivals(self.store, arriving, self.tell) as coming:
                 run_index(read_items(), self.store, made, summary=summary, arrivals=coming, has_read=has_read)

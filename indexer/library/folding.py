@@ -8,12 +8,9 @@ from typing import Any
 
 from indexer.errors import NeardupError
 from indexer.library import asking
-from indexer.library.making import many_sketches
-from indexer.library.memory import rule_without_store
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
-from indexer.library.texts import dedupe_sketches
 from indexer.model import Ref
 
 
@@ -62,6 +59,10 @@ class Folding(OpenStore):
         other facts, is folded too and is named among the copies. Raises UsageError for a rule of parts, and for one
         that compares texts.
         """
+        from indexer.library.making import many_sketches
+        from indexer.library.memory import rule_without_store
+        from indexer.library.texts import dedupe_sketches
+
         listed = list(hits)
         with self._lock:
             rule = rule_without_store(self.rule(match))

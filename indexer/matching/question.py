@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from indexer import core_sketch
 from indexer.errors import UsageError
@@ -16,7 +16,9 @@ from indexer.model.paths import printable_path
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc, sketched
 from indexer.stores.base import Store
-from indexer.versions.signs import Signs, signs_of
+
+if TYPE_CHECKING:
+    from indexer.versions.signs import Signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ class Question:
     @property
     def signs(self) -> Signs:
         """The signs by which it can be placed in time."""
+        from indexer.versions.signs import signs_of
+
         own = Record(Ref(self.name), source=self.source, title=self.title, metadata=self.metadata)
         return signs_of(self.record or own)
 

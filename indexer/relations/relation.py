@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from indexer.relations.alignment import blocks_between, bridged
-from indexer.relations.changes import TextChanges
-from indexer.relations.facts import DifferingFact
-from indexer.relations.lexicon import Lexicon
-from indexer.relations.operators import differing_operators
-from indexer.relations.wording import Wording
 from indexer.text.counts import counted
+
+if TYPE_CHECKING:
+    from indexer.relations.changes import TextChanges
+    from indexer.relations.facts import DifferingFact
+    from indexer.relations.lexicon import Lexicon
+    from indexer.relations.wording import Wording
 
 Word = Literal["identical", "reflowed", "noise", "edited", "form", "contains", "part"]
 WORDS: tuple[Word, ...] = get_args(Word)
@@ -76,6 +76,12 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None) -> Rel
 
     In doubt it is one of those that keep both texts. Time grows with the words and the square of those that differ.
     """
+    # A command that shows relations only where there are any starts without what finds them.
+    from indexer.relations.alignment import blocks_between, bridged
+    from indexer.relations.changes import TextChanges
+    from indexer.relations.facts import DifferingFact
+    from indexer.relations.operators import differing_operators
+
     blocks = blocks_between(left, right)
     if not blocks:
         if left.digest == right.digest:

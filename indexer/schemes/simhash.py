@@ -143,7 +143,7 @@ class SimhashDoc(Scheme):
             return np.array([1.0 - (asked ^ row).bit_count() / 64.0 for row in rows])
         # In whatever order the bytes are read, the bits that differ are as many.
         differing = payloads.matrix(8).view(np.uint64)[:, 0] ^ np.frombuffer(payload, dtype=np.uint64)
-        return _SIMILARITIES[np.bitwise_count(differing)]
+        return np.asarray(_SIMILARITIES[np.bitwise_count(differing)], dtype=np.float64)
 
     def plan(self, similarity: float) -> Plan:
         """Every pair within the bits that the similarity allows, by neighbouring keys too."""

@@ -43,6 +43,8 @@ Kind = Literal["number", "date"]
 # In place of a slot; no name has this character.
 GAP = "\0"
 
+_DIGIT = re.compile(r"\d")
+
 
 class Slot(NamedTuple):
     """A version number or date in a name, between `start` and `end`, as it is `shown`.
@@ -85,7 +87,8 @@ def frames_of_place(source: str) -> list[Frame]:
 
 def frames_of_title(title: str) -> list[Frame]:
     """The frames of a title, one for each version number."""
-    return _frames(title[:_LONGEST].replace(GAP, ""), 0, place=False)
+    # Most titles have no digit, and so no number.
+    return _frames(title[:_LONGEST].replace(GAP, ""), 0, place=False) if _DIGIT.search(title) else []
 
 
 def _frames(name: str, begin: int, *, place: bool) -> list[Frame]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from indexer.errors import ExtractionError
-from indexer.extract.markup.xml import in_utf8, parse_fast
 from indexer.ingest.readers.base import MARK, BadEntry, FileEntry, FileReader, ReaderOptions
 from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.text.counts import counted
@@ -33,6 +32,9 @@ class Feed(FileReader):
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the items; where the XML ends badly, a last BadEntry."""
+        # What parses XML is loaded with the first feed, not by every command.
+        from indexer.extract.markup.xml import in_utf8, parse_fast
+
         found = _Items()
         wrong: BadEntry | None = None
         try:
