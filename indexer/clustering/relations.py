@@ -168,8 +168,9 @@ class Relations(Generic[Document]):
             repeating.setdefault(self.texts.key(stand_in), []).append((document, stand_in))
         cleaner: dict[Hashable, Document] = {}
         for key, some in repeating.items():
-            # Something has gone for one that was a stand-in before.
-            if key not in self._staying.stand_ins and may_go(some[0][1]) and (verdict := self._cleaner(some)):
+            # Something has gone for one that was a stand-in before, or it has gone itself.
+            seen = key in self._staying.stand_ins or key in self._staying.replaced
+            if not seen and may_go(some[0][1]) and (verdict := self._cleaner(some)):
                 cleaner[key] = verdict.repeats
                 self._staying.replaced.add(key)
                 self._stands(verdict.repeats)
