@@ -17,9 +17,9 @@ from typing import Any
 from indexer.engine.client.base import NDJSON
 from indexer.engine.client.connection import connect
 from indexer.engine.client.lines import encoded
-from indexer.engine.index.bodies import ROOT, Bodies, both
+from indexer.engine.index.bodies import ROOT, Bodies, both, either
 from indexer.engine.setup.provision import Provision
-from indexer.engine.store.probing import FEW, either
+from indexer.engine.store.probing import FEW
 from indexer.engine.store.store import SearchStore
 from indexer.errors import NeardupError
 from indexer.ingest.indexing import store_info

@@ -24,8 +24,7 @@ from indexer.engine.client.bulk import Action, batches, in_flight, send
 from indexer.engine.client.connection import connect
 from indexer.engine.client.lines import encoded
 from indexer.engine.index import files
-from indexer.engine.index.bodies import ROOT, Bodies, both
-from indexer.engine.store.probing import either
+from indexer.engine.index.bodies import ROOT, Bodies, both, either
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import NeardupError
 from indexer.matching.lookups import lookup

@@ -308,6 +308,11 @@ def both(*queries: Mapping[str, Any] | None, include_short: bool = True) -> dict
     return {"bool": query}
 
 
+def either(queries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Documents that match one of these at least."""
+    return queries[0] if len(queries) == 1 else {"bool": {"should": list(queries), "minimum_should_match": 1}}
+
+
 def merged(old: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
     """Annotations after a change: fields are replaced as a whole, None removes one."""
     return {key: value for key, value in {**old, **added}.items() if value is not None}

@@ -32,7 +32,7 @@ _LAYOUT = "layout"
 _FEATURES = {"type": "integer", "index": False}
 _KEY = {"type": "keyword", "doc_values": False, "norms": False, "index_options": "docs"}
 _KEYS = {"type": "text", "analyzer": "whitespace", "norms": False, "index_options": "docs"}
-_OWN = re.compile(r"sketch|features|key_terms|t\d{2,}")
+_OWN = re.compile(r"sketch|features|key_terms|too_long|t\d{2,}")
 _FEW_TABLES = frozenset({"supershingles"})
 _DIGITS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", dtype=np.uint8)
 _NUMBERS = np.zeros(256, dtype=np.int64)
@@ -134,6 +134,7 @@ def sketch_properties(scheme: SchemeInfo, *, doc_values: bool = True) -> dict[st
         FEATURES: dict(_FEATURES),
         PAYLOAD: {"type": "binary", "doc_values": doc_values and keys.holder is None},
         **keys.mapped(),
+        **({TOO_LONG: dict(_FEATURES)} if keys.holder else {}),
     }
     most = _META_TEXT * _META_TEXTS * len(fields)
     if len(scheme.id) > most:

@@ -12,7 +12,7 @@ import numpy as np
 from indexer.engine.client.base import NDJSON
 from indexer.engine.client.errors import AnswerError, require_whole
 from indexer.engine.client.lines import encoded
-from indexer.engine.index.bodies import ROOT, TOKENS, Hit, both, own_part
+from indexer.engine.index.bodies import ROOT, TOKENS, Hit, both, either, own_part
 from indexer.engine.index.probe_batch import ProbeBatch
 from indexer.engine.index.sketches import FEATURES, KEYS, unpacked_payload
 from indexer.engine.store.context import Context
@@ -418,8 +418,3 @@ def _one_of(terms: Mapping[str, list[str]]) -> dict[str, Any]:
     """Documents that have one of the terms of a field, however many."""
     [(field, every)] = terms.items()
     return either([{"terms": {field: some}} for some in chunks(every, _TERMS)])
-
-
-def either(queries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Documents that match one of these at least."""
-    return queries[0] if len(queries) == 1 else {"bool": {"should": list(queries), "minimum_should_match": 1}}

@@ -10,10 +10,10 @@ from typing import Any
 from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send, unchanged, update
 from indexer.engine.client.gets import place_of
 from indexer.engine.client.names import path_of
-from indexer.engine.index.bodies import ROOT
+from indexer.engine.index.bodies import ROOT, either
 from indexer.engine.index.files import properties
 from indexer.engine.index.side_index import SideIndex
-from indexer.engine.index.sketches import FEATURES, forgotten, sketch_properties
+from indexer.engine.index.sketches import FEATURES, TOO_LONG, forgotten, sketch_properties
 from indexer.engine.index.stripping import lost
 from indexer.engine.store.context import Context
 from indexer.engine.store.lookup import Lookup, StorePart
@@ -79,7 +79,7 @@ class SchemePart(StorePart):
                 f"{self.context.shown}: {index}: {reason}; removing the sketches would lose what _source leaves out"
             )
         idle = 0
-        query = {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}
+        query = either([{"exists": {"field": f"{ROOT}.{name}.{field}"}} for field in (FEATURES, TOO_LONG)])
         body = {"query": query, "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}
         while idle < ROUNDS:
             self.client.request("POST", f"{path_of(index)}/_refresh")

@@ -74,6 +74,11 @@ def test_passages_take_no_more_of_an_owners_document_than_it_has_room_for(server
     own = {name.rpartition("/")[2]: each["neardup"] for name, each in sources(server, index_name).items()}
     assert own["book"]["passages"].keys() == {"features", "key_terms"}
     assert own["note"]["passages"].keys() == {"too_long"}
+    # Once the scheme is gone, so is the note, and the same scheme is tried anew.
+    with open_store(url) as store:
+        store.remove_scheme("passages")
+    assert all(each["neardup"]["passages"] is None for each in sources(server, index_name).values())
+    assert annotate(url, *flags)["annotated"] == 3
 
 
 def test_a_text_with_other_numbers_leaves_its_cluster(server: Server, index_name: str) -> None:
