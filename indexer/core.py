@@ -24,6 +24,9 @@ KEY_BITS: int = lib.ND_KEY_BITS
 MAX_DISTANCE: int = lib.ND_MAX_DISTANCE
 MAX_ROWS: int = lib.ND_MAX_ROWS
 
+# Numbers that are copied in less time than a destructor takes.
+_FEW = 4096
+
 Number = TypeVar("Number", np.uint64, np.uintp, np.uint32)
 
 PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
@@ -58,11 +61,15 @@ def _taken(tokens: Any) -> bytes:
 
 
 def _adopted(values: Any, count: int, kind: type[Number]) -> NDArray[Number]:
-    """An array over memory that the core reserved, which is freed with the array."""
-    owned = ffi.gc(values, lib.nd_free)
-    if not count:
-        return np.empty(0, dtype=kind)
-    array = np.frombuffer(ffi.buffer(owned, count * np.dtype(kind).itemsize), dtype=kind)
+    """An array over memory that the core reserved, which is freed with it; of few numbers a copy."""
+    owned = values if count <= _FEW else ffi.gc(values, lib.nd_free)
+    if count:
+        array = np.frombuffer(ffi.buffer(owned, count * np.dtype(kind).itemsize), dtype=kind)
+    else:
+        array = np.empty(0, dtype=kind)
+    if count <= _FEW:
+        array = array.copy()
+        lib.nd_free(values)
     array.flags.writeable = False
     return array
 

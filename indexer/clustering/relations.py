@@ -94,6 +94,8 @@ class _Staying(Generic[Document]):
     by_word: dict[int, list[int]] = field(default_factory=dict)
     stand_ins: set[Hashable] = field(default_factory=set)
     replaced: set[Hashable] = field(default_factory=set)
+    waiting: list[tuple[Document, Document | None]] = field(default_factory=list)
+    """Those that are not taken in yet, with the one that each was compared with; in most clusters none need be."""
 
     def add(self, document: Document, wording: Wording, digest: str, own: Sequence[int]) -> None:
         """Take in a document, with its words that what it was compared with lacks."""
@@ -147,6 +149,7 @@ class Relations(Generic[Document]):
     def prepare(self, clusters: Mapping[str, Sequence[Document]]) -> None:
         """Read the texts of documents that are to be compared, by their clusters, in place of those of long ago."""
         self._found = {}
+        self._take_in()
         self.texts.prepare(clusters.values())
 
     def verdicts(
@@ -263,21 +266,30 @@ class Relations(Generic[Document]):
 
     def _stay(self, document: Document, stand_in: Document | None) -> None:
         """Note that a document stays, to be found by the words that the one that it was compared with lacks."""
-        if (wording := self.texts.wording(document)) is not None:
-            self._staying.add(document, wording, self.texts.digest(document), self._own(document, stand_in))
+        self._staying.waiting.append((document, stand_in))
+
+    def _take_in(self) -> None:
+        for document, stand_in in self._staying.waiting:
+            if (wording := self.texts.wording(document)) is not None:
+                self._staying.add(document, wording, self.texts.digest(document), self._own(document, stand_in))
+        self._staying.waiting.clear()
 
     def _others(self, document: Document, stand_in: Document) -> Iterator[tuple[Document, Relation]]:
         """The documents of the cluster that stay and that this one may be a copy of, with its relation to each."""
+        staying = self._staying
+        if not staying.documents and {self.texts.key(one) for one, _ in staying.waiting} <= {self.texts.key(stand_in)}:
+            return
+        self._take_in()
         wording = self.texts.wording(document)
         # A number that only it has keeps a document, unless told.
         strict = not (self.permitted.forms or self.permitted.edited)
         own, digest = self._own(document, stand_in), self.texts.digest(document)
-        for number in self._staying.like(wording, digest, own, all_numbers=strict):
-            other = self._staying.documents[number]
+        for number in staying.like(wording, digest, own, all_numbers=strict):
+            other = staying.documents[number]
             if self.texts.identical(document, other):
                 yield other, Relation("identical")
             elif wording is not None:
-                yield other, relate(wording, Wording(self._staying.texts[number]), self.texts.lexicon)
+                yield other, relate(wording, Wording(staying.texts[number]), self.texts.lexicon)
 
     def _own(self, document: Document, stand_in: Document | None) -> list[int]:
         """The words of a document that another one lacks; all where there is none."""

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import indexer
 from indexer.relations.relation import relate
 from indexer.relations.wording import Wording
 from tests.benchmarks.forms import Speech
@@ -19,6 +20,7 @@ from tests.relations.filled import identical, reflowed
 
 PAIRS = 2000
 LENGTHS = (300, 5000)
+WHOLE = 10_000
 _NUMBERS, _NAMES = 40, 25
 
 
@@ -75,9 +77,9 @@ def kinds(speech: Speech) -> Mapping[str, Callable[[str, random.Random], str]]:
     }
 
 
-def pairs_of(kind: str, words: int, count: int) -> list[tuple[str, str]]:
+def pairs_of(kind: str, words: int, count: int, seed: int = 5) -> list[tuple[str, str]]:
     """Pairs of texts of so many words, of one kind."""
-    speech, draw = Speech(5), random.Random(6)
+    speech, draw = Speech(seed), random.Random(seed)
     change = kinds(speech)[kind]
     texts = [prose(speech, words) for _ in range(count)]
     return [(text, change(text, draw)) for text in texts]
@@ -105,4 +107,18 @@ def run() -> dict[tuple[int, str], tuple[float, float]]:
             found[words, kind] = (count / best[1], count / sum(best))
             print(f"{kind:24s}{found[words, kind][0]:12,.0f}{found[words, kind][1]:14,.0f}", flush=True)
         print()
+    some = kinds(Speech(5))
+    pairs = [pair for seed, kind in enumerate(some) for pair in pairs_of(kind, LENGTHS[0], WHOLE // len(some), seed)]
+    by_sketches, with_texts = by_texts([text for pair in pairs for text in pair])
+    print(f"{len(pairs):,} pairs of all kinds of {LENGTHS[0]} words: dedupe by sketches {by_sketches:.1f} s,")
+    print(f"by texts too {with_texts:.1f} s of the processor")
     return found
+
+
+def by_texts(texts: Sequence[str]) -> tuple[float, float]:
+    """The seconds of the processor of a deduplication by sketches alone, and with the texts of what is near aligned."""
+    begun = time.process_time()
+    indexer.dedupe(texts, verify="sketch")
+    between = time.process_time()
+    indexer.dedupe(texts)
+    return between - begun, time.process_time() - between
