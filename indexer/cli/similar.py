@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import click
 
@@ -98,7 +99,7 @@ listing_options = Group(
         "--relation/--no-relation",
         default=None,
         help="Say how the text stands to each near one, and what differs; texts are read again. By default for a "
-        "single document, and for texts in fields of an index or in files of at most 2 MB.",
+        "single document, without --json, and for texts in fields of an index or in files of at most 2 MB.",
     ),
     filter_option,
     click.option(
@@ -188,7 +189,7 @@ def similar_command(
             verify_in_engine=listing.verify_in_engine,
             explain=matching.explain,
             passages=listing.passages,
-            relation=listing.relation if listing.relation is not None else "at hand" if shown.is_sole else False,
+            relation=_relating(listing.relation, by_default=shown.is_sole and not json and not rule.of_parts),
             parts=shown.is_sole and not wanted.given and listing.at_least is None,
         )
         with shown.progress():
@@ -196,6 +197,10 @@ def similar_command(
                 shown.show(answered)
         empty = not shown.found and next(iter(collection), None) is None
     return shown.end(f"{shown_store(store)} holds no document; neardup index brings some into it" if empty else "")
+
+
+def _relating(asked: bool | None, *, by_default: bool) -> bool | Literal["at hand"]:
+    return asked if asked is not None else "at hand" if by_default else False
 
 
 def _sole(files: Sequence[str], about: Asked) -> str | None:

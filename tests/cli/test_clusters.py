@@ -368,7 +368,8 @@ def test_a_reader_who_goes_away_ends_the_stream(neardup: Neardup) -> None:
     done = subprocess.run(
         ["bash", "-c", script], cwd=neardup.folder, env=clean_environment(), capture_output=True, timeout=60
     )
-    assert done.stdout == b"left,right,similarity,bits\n"
+    assert done.stdout.startswith(b"left,right,similarity,bits,")
+    assert done.stdout.count(b"\n") == 1
     assert done.returncode == 141
     assert Path(neardup.folder / "collection.neardup").exists()
 

@@ -65,14 +65,19 @@ def test_pairs_of_what_is_gone_say_so(forms: Neardup) -> None:
 
 def test_a_single_document_is_told_how_it_stands_to_what_is_near(forms: Neardup) -> None:
     shown = forms("similar", "docs/b.txt")
-    assert "docs/a.txt: form: 1 fact differs: amount 95.50 EUR / 120.00 EUR" in shown.out
-    found = {match["id"]: match for match in forms("similar", "docs/b.txt", "--json").json["matches"]}
+    assert "docs/a.txt: form: 1 fact differs: amount 95.50 EUR / 120.00 EUR\n" in shown.out
+    found = {match["id"]: match for match in forms("similar", "docs/b.txt", "--relation", "--json").json["matches"]}
     assert found["docs/a.txt"]["relation"] == found["docs/c.txt"]["relation"] == "form"
     assert "form: " not in forms("similar", "docs/b.txt", "--no-relation").out
     aged = forms("similar", "guide-1.2/page.txt").out
-    assert "guide-1.3/page.txt: edited: 0 words only on the left, 13 words only on the right; " in aged
-    assert "; the query is older: version 1.2 < 1.3 in the path" in aged
-    copied = forms("similar", "docs/a.txt", "--json").json["matches"]
+    said = "edited: 0 words only on the left, 13 words only on the right"
+    assert f"guide-1.3/page.txt: {said}; the query is older: version 1.2 < 1.3 in the path\n" in aged
+    copied = forms("similar", "docs/a.txt", "--relation", "--json").json["matches"]
+    # What a program reads is the same for one document and for many.
+    assert {match["relation"] for match in forms("similar", "docs/a.txt", "--json").json["matches"]} == {
+        "",
+        "identical",
+    }
     assert {match["id"]: match["relation"] for match in copied} == {"docs/b.txt": "form", "docs/c.txt": "identical"}
 
 

@@ -65,7 +65,7 @@ def on_a_terminal(neardup: Neardup, *arguments: str) -> list[str]:
 def test_a_long_name_is_cut_on_a_terminal_and_whole_in_a_pipe(neardup: Neardup) -> None:
     write(neardup.folder, {LONG: prose(1), "b.txt": changed(prose(1))})
     neardup("index", ".")
-    shown = on_a_terminal(neardup, "similar", "b.txt")
+    shown = on_a_terminal(neardup, "similar", "b.txt", "--no-relation")
     assert len(shown) == 2
     assert max(map(cell_len, shown)) <= 80
     assert "…" in shown[1]
