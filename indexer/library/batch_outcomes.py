@@ -26,6 +26,21 @@ class ByRule(Shown):
         return rule_name(self.rule) if self.rule else ""
 
 
+class ByTexts(ByRule):
+    """A result that rests on texts, where sketches alone do not decide."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        stays: Mapping[str, int]
+
+    @property
+    def not_verified(self) -> int:
+        """The number of near documents that stay since a text could not be read."""
+        from indexer.clustering.relations import NOT_VERIFIED
+
+        return self.stays.get(NOT_VERIFIED, 0)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class BatchSketched(Outcome):
     """The outcome of sketching the documents of files.
@@ -96,7 +111,7 @@ class BatchComponent:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BatchClustered(ByRule):
+class BatchClustered(ByTexts):
     """The outcome of clustering the documents of sketches.
 
     Attributes:
@@ -262,7 +277,7 @@ class BatchFiltered(Shown):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BatchDeduped(Outcome, ByRule):
+class BatchDeduped(Outcome, ByTexts):
     """The outcome of deduplicating files.
 
     Attributes:

@@ -245,6 +245,10 @@ def test_the_command_says_how_many_of_each_relation(tmp_path: Path, capsys: pyte
     told = capsys.readouterr().out
     assert "in which facts differ (forms)" in told
     assert "read again in" in told
+    for path in (tmp_path / "in").iterdir():
+        path.unlink()
+    assert main(["batch", "cluster", batch, "--out", str(tmp_path / "unread"), "--stale", "keep"]) == 0
+    assert "could not be verified, and stay: run it where the files are" in capsys.readouterr().err
     for wrong in (["--verify", "sketch", "--forms"], ["--verify", "sketch", "--edited"]):
         assert main(["batch", "cluster", batch, "--out", str(tmp_path / "no"), *wrong]) == 2
     capsys.readouterr()

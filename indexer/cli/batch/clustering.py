@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.batch.judging import judged_fields, verify_options
+from indexer.cli.batch.judging import judged_fields, tell_unverified, verify_options
 from indexer.cli.batch.running import spread_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
@@ -123,6 +123,7 @@ def cluster(
     if explain:
         show_rule(batches.rule_for(folder, match))
     done = batches.cluster(folder, out, match=match, clustering=clustering, comparison=comparison, spread=spread)
+    tell_unverified(done)
     if json:
         answer_json(done)
     else:

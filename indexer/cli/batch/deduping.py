@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import click
 
 from indexer.cli.batch.filtering import left_out_fields, writing_options
-from indexer.cli.batch.judging import judged_fields, verify_options
+from indexer.cli.batch.judging import judged_fields, tell_unverified, verify_options
 from indexer.cli.batch.running import spread_options
 from indexer.cli.indexing import walk_options
 from indexer.cli.options.answers import Answering
@@ -145,6 +145,7 @@ def dedupe(
         unverified=judging.unverified,
         spread=judging.spread,
     )
+    tell_unverified(done)
     if json:
         answer_json(done)
         return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.groups import Group, Related
+from indexer.cli.terminal.output import say
 from indexer.library.options import BatchJudging
 from indexer.text.counts import counted
 
@@ -40,6 +41,16 @@ verify_options = Group(
     ),
     title="What is removed",
 )
+
+
+def tell_unverified(done: BatchClustered | BatchDeduped) -> None:
+    """Say how many documents stay for want of their texts, and what goes without these."""
+    if done.not_verified:
+        say(
+            f"{counted(done.not_verified, 'document')} near a kept one could not be verified, and stay: run it where "
+            "the files are, or with --verify sketch, which goes by the sketches alone and also removes forms",
+            level="warning",
+        )
 
 
 def judged_fields(done: BatchClustered | BatchDeduped) -> list[tuple[str, str]]:
