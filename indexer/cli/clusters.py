@@ -308,7 +308,8 @@ prune_options = Group(
         not_with=["identical", "unverified"],
         is_flag=True,
         allow_from_autoenv=False,
-        help="Also edited documents of which more than 2% of the words, or a number or a name, stand in no kept one.",
+        help="Also edited documents of which more than 2% of the words, or a number, a name or a replaced word, stand "
+        "in no kept one.",
     ),
     click.option(
         "--with-documents",

@@ -165,7 +165,8 @@ copy_options = Group(
         not_with=["verify=sketch"],
         is_flag=True,
         allow_from_autoenv=False,
-        help="Of what is near also delete edited documents of which more than 2% of the words, or a number or a name, "
+        help="Of what is near also delete edited documents of which more than 2% of the words, or a number, a name "
+        "or a replaced word, "
         "do not stand in document ID.",
     ),
     click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing."),

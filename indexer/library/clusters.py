@@ -148,9 +148,9 @@ class Clusters(OpenStore):
         """Mark the documents that repeat a kept one, or delete them, as `neardup prune` does.
 
         Texts are read again and aligned; those stay in which facts differ, unless `forms`, and those of which more than
-        2% of the words, or a number or name, stand in no kept one, unless `edited`. `identical` selects only documents
-        with the same text as the one that they repeat. With verify="sketch" the stored sketches have to agree instead,
-        with `unverified` nothing has to. `dry_run` lists the documents and changes nothing.
+        2% of the words, or a number, name or replaced word, stand in no kept one, unless `edited`. `identical` selects
+        only documents with the same text as the one that they repeat. With verify="sketch" the stored sketches have to
+        agree instead, with `unverified` nothing has to. `dry_run` lists the documents and changes nothing.
         `with_documents` deletes an owner's documents as a whole: identical ones, unless `verify` is given, without
         another field that differs, except for those in `ignore_field`. `parts` names instead what stands whole in a
         longer document that stays, whether or not there are clusters. Raises UsageError where documents can't be

@@ -36,7 +36,8 @@ verify_options = Group(
         not_with=["unverified", "verify=sketch"],
         is_flag=True,
         allow_from_autoenv=False,
-        help="Also remove edited documents of which more than 2% of the words, or a number or a name, stand in no kept "
+        help="Also remove edited documents of which more than 2% of the words, or a number, a name or a "
+        "replaced word, stand in no kept "
         "one.",
     ),
     title="What is removed",
