@@ -109,9 +109,9 @@ class MainOptions(NamedTuple):
 def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """Find near-duplicate documents: index them, then ask what is similar.
 
-    Reads HTML, PDF, XML, EPUB, office documents, manual pages and text, in folders, ZIP and TAR archives, JSON
-    lines, CSV, Parquet, web archives (WARC, WET, WACZ) and feeds (RSS, Atom). The store is a file, or an index in
-    Elasticsearch or OpenSearch.
+    Reads HTML, PDF, XML, EPUB, DOCX, ODT, ODP, ODS, manual pages and text, with an extra also RTF, DOC, PPT, PPTX,
+    XLS, XLSX and MSG; in folders, ZIP and TAR archives, mails and mailboxes, JSON lines, CSV, Parquet, web archives
+    (WARC, WET, WACZ) and feeds (RSS, Atom). The store is a file, or an index in Elasticsearch or OpenSearch.
     """
     note(command=ctx.invoked_subcommand)
     settings, path = load_settings(config)
