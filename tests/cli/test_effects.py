@@ -67,6 +67,7 @@ OWN = {
     },
     "failures": {"--reason": "what is listed"},
     "similar": {
+        "--relation": "which texts are read, and what is said of how they differ",
         "--id": "the question",
         "--text": "the question",
         "--hash": "the question",
@@ -74,6 +75,7 @@ OWN = {
         "--limit": "what is shown",
         "--verify-in-engine": "where it is verified; refused by what is said of a store file, and of other rules",
     },
+    "cluster": {"--relation": "which texts are read, and what is said of how they differ"},
     "compare": {"--passages": "what is shown"},
     "hash": {"--text": "what is read"},
     "passages": {
@@ -82,7 +84,12 @@ OWN = {
         "--limit": "what is listed",
         "--held-by": "what is said of each passage",
     },
-    "pairs": {"--format": "the form of the answer", "--output": "where it is written", "--collapse": "what is listed"},
+    "pairs": {
+        "--relation": "which texts are read, and what is said of how they differ",
+        "--format": "the form of the answer",
+        "--output": "where it is written",
+        "--collapse": "what is listed",
+    },
     "prune": {
         "--delete": "what is done",
         "--identical": "what is named",
