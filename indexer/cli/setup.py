@@ -129,6 +129,7 @@ Examples:
   neardup setup --store https://host:9200/articles --dry-run
   neardup setup --store https://host:9200/new-index --shards 3 --replicas 1
   neardup setup --store https://host:9200/articles --pipelines --field title --field body
+  neardup setup --store https://host:9200/articles --search-templates
   neardup setup --store https://host:9200/articles --remove
 
 Creates the index if it does not exist; to an existing index it adds fields below "neardup", and changes nothing else.
@@ -136,7 +137,8 @@ Running it again changes nothing. --remove deletes an index that neardup created
 confirm; from any other index it removes neardup's values, by a script for each document (if the engine allows no
 scripts, "neardup" stays as null), and deletes documents that hold nothing else. The empty fields stay in the mapping
 until the next reindex, because a mapping can't drop a field. --pipelines adds neardup-keys-INDEX and
-neardup-simhash-INDEX; with --remove, only these are removed.
+neardup-simhash-INDEX, --search-templates neardup-similar-INDEX and neardup-cluster-INDEX; with --remove, only these are
+removed.
 
 --dashboards installs "Duplicate clusters" and "Ingest health" in Kibana or OpenSearch Dashboards and replaces earlier
 versions of them; with --remove, only these are removed. Credentials come from the same settings as for the store.
@@ -145,6 +147,13 @@ versions of them; with --remove, only these are removed. Credentials come from t
 @index_option("The index.")
 @new_index_options
 @pipeline_options
+@click.option(
+    "--search-templates",
+    cls=Related,
+    not_with=["repair"],
+    is_flag=True,
+    help="Also install search templates, which applications call by name to find what is similar to a document.",
+)
 @click.option(
     "--dashboards",
     cls=Related,
@@ -163,7 +172,14 @@ versions of them; with --remove, only these are removed. Credentials come from t
 @mode_options
 @json_option
 def setup_command(
-    store: str, new: NewIndex, pipelines: PipelineOptions, dashboards: str | None, space: str, mode: Mode, json: bool
+    store: str,
+    new: NewIndex,
+    pipelines: PipelineOptions,
+    search_templates: bool,
+    dashboards: str | None,
+    space: str,
+    mode: Mode,
+    json: bool,
 ) -> int:
     """Set up an index in a search engine for neardup; it can be repeated safely."""
     from indexer.library.setting_up import setup
@@ -173,6 +189,7 @@ def setup_command(
         new,
         # In a settings file they are for other runs.
         pipelines if pipelines.pipelines else PipelineOptions(),
+        search_templates=search_templates,
         dashboards=dashboards,
         space=space,
         remove=mode.remove,

@@ -12,6 +12,7 @@ from indexer.engine.index.side_index import clusters_index, failures_index
 from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
 from indexer.engine.setup.pipelines import Pipelines
 from indexer.engine.setup.provision import Provision, SetupStep
+from indexer.engine.setup.search_templates import SearchTemplates
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.library.options import NewIndex, PipelineOptions
@@ -27,6 +28,7 @@ def setup(  # noqa: PLR0913 - they are options of the command
     new: NewIndex = NewIndex(),
     pipelines: PipelineOptions = PipelineOptions(),
     *,
+    search_templates: bool = False,
     dashboards: str | None = None,
     space: str = "",
     remove: bool = False,
@@ -39,11 +41,11 @@ def setup(  # noqa: PLR0913 - they are options of the command
     """Set up the index that a URL names, as `neardup setup` does; doing it again changes nothing.
 
     With `remove` what neardup added is taken away, with `repair` the settings are restored that a killed bulk load left
-    behind. `dashboards` is the URL of Kibana or OpenSearch Dashboards, and `space` a space or tenant there. In a dry
-    run the requests are planned, and none that changes anything is sent. Those of `new` that `for_new` names don't
-    matter where the index is there. `confirm` is called with the indices that will be deleted as a whole and their
-    numbers of documents, and raises to stop it; `told` is called with a sentence for each thing that is done. Raises
-    UsageError and StoreError.
+    behind. `search_templates` are requests that applications send by name; `dashboards` is the URL of Kibana or
+    OpenSearch Dashboards, and `space` a space or tenant there. In a dry run the requests are planned, and none that
+    changes anything is sent. Those of `new` that `for_new` names don't matter where the index is there. `confirm` is
+    called with the indices that will be deleted as a whole and their numbers of documents, and raises to stop it;
+    `told` is called with a sentence for each thing that is done. Raises UsageError and StoreError.
     """
     if repair and remove:
         raise UsageError("--repair and --remove can't be combined")
@@ -54,11 +56,12 @@ def setup(  # noqa: PLR0913 - they are options of the command
     with closing(connect(store)) as client:
         provision = Provision(client)
         boards = Dashboards(dashboards, provision.name, space=space) if dashboards else None
-        steps = _repairs(client) if repair or (remove and not pipelines.pipelines) else []
+        steps = _repairs(client) if repair or (remove and not (pipelines.pipelines or search_templates)) else []
         if remove:
-            steps += _removal(provision, pipelines, alone=boards is not None)
+            steps += _removal(provision, pipelines, templates=search_templates, dashboards=boards is not None)
         elif not repair:
             steps += _steps(provision, new, pipelines, for_new)
+            steps += SearchTemplates(client).set_up() if search_templates else []
             steps += _side_indices(client) if boards else []
         more = [] if boards is None else boards.removal() if remove else boards.set_up()
         whole = {step.deletes: provision.documents(step.deletes) for step in steps if step.deletes}
@@ -114,9 +117,12 @@ def _repairs(client: Client) -> list[SetupStep]:
     return [SetupStep(*repair) for repair in repairs(client)]
 
 
-def _removal(provision: Provision, pipelines: PipelineOptions, *, alone: bool) -> list[SetupStep]:
-    """The steps of a removal; dashboards, where they are named, are removed `alone`."""
-    if alone and not pipelines.pipelines:
-        return []
-    steps = Pipelines(provision.client).removal(asked=pipelines.pipelines)
-    return steps if pipelines.pipelines else steps + provision.removal()
+def _removal(provision: Provision, pipelines: PipelineOptions, *, templates: bool, dashboards: bool) -> list[SetupStep]:
+    """The steps of a removal: of pipelines, search templates and dashboards alone where they are named, else of all."""
+    everything = not (pipelines.pipelines or templates or dashboards)
+    steps = []
+    if pipelines.pipelines or everything:
+        steps += Pipelines(provision.client).removal(asked=not everything)
+    if templates or everything:
+        steps += SearchTemplates(provision.client).removal(asked=not everything)
+    return steps + provision.removal() if everything else steps

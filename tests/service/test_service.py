@@ -148,6 +148,16 @@ def test_fingerprints_are_those_of_the_library(url: str) -> None:
         ("similar", {"documents": [{}]}, "neither a text nor an id"),
         ("similar", {"documents": [{"text": 1}]}, "'text': must be a text"),
         ("similar", {"documents": [{"text": "a"}], "limit": True}, "'limit': must be a whole number"),
+        (
+            "similar",
+            {"documents": [{"text": "a"}], "at_least": 0, "limit": 1001},
+            "'limit': must be 1,000 at most with",
+        ),
+        (
+            "similar",
+            {"documents": [{"text": "a"}], "at_least": 0, "limit": None},
+            "'limit': must be 1,000 at most with",
+        ),
         ("similar", {"documents": [{"text": "a"}], "match": "nothing@2"}, "nothing"),
         ("seen", {"documents": [{"text": "a"}] * 1001}, "1000 documents at most"),
         ("distinct", {"hits": [{"text": "a"}], "match": "simhash-doc@3bits+text@0.6"}, "can't be read again"),

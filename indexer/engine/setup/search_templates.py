@@ -1,0 +1,98 @@
+"""Search templates: requests that an application sends by name, without neardup."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
+from indexer.engine.client.names import path_of
+from indexer.engine.index.files import load
+from indexer.engine.setup.provision import SetupStep, put_new
+from indexer.errors import StoreError, UsageError
+
+KINDS = ("similar", "cluster")
+# The word in the files that stands for the name of the index.
+_INDEX = "INDEX"
+
+
+class SearchTemplates:
+    """Plans the set-up and the removal of the search templates of the index, alias or data stream that a client names.
+
+    `neardup-similar-NAME` finds what shares keys with a document, `neardup-cluster-NAME` its cluster; both take its
+    `id`, and where they are asked for its `index` and a `size`.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client, self.name, self.shown = client, client.target.name, client.target.shown
+
+    def id_of(self, kind: str) -> str:
+        """The name of a template in the cluster; `kind` is one of KINDS."""
+        return f"neardup-{kind}-{self.name}"
+
+    def set_up(self) -> list[SetupStep]:
+        """The steps left to do so that the templates are there; UsageError where one of the owner's is in the place."""
+        steps = []
+        for kind in KINDS:
+            wanted, there = self.template(kind), self._there(kind)
+            if there is not None and not _is_own(kind, there):
+                raise UsageError(
+                    f"{self.shown}: the engine has a stored script {self.id_of(kind)!r} that belongs to the owner; "
+                    "rename it"
+                )
+            if there is None or json.loads(there) != wanted["script"]["source"]:
+                what = f"the search template {self.id_of(kind)}"
+                steps.append(put_new(what, self._path(kind), wanted, new=there is None))
+        return steps
+
+    def removal(self, *, asked: bool) -> list[SetupStep]:
+        """The steps that take the templates away; those that the user may not see are passed over, unless asked for."""
+        steps = []
+        for kind in KINDS:
+            try:
+                there = self._there(kind)
+            except StoreError:
+                if asked:
+                    raise
+                continue
+            if there is not None and _is_own(kind, there):
+                steps.append(SetupStep(f"delete the search template {self.id_of(kind)}", "DELETE", self._path(kind)))
+        return steps
+
+    def template(self, kind: str) -> dict[str, Any]:
+        """The body of a template: the file of mappings/search-templates, with the name of the index put in."""
+        body: dict[str, Any] = _named(load(f"search-templates/neardup-{kind}"), self.name)
+        return body
+
+    def _path(self, kind: str) -> str:
+        return f"/_scripts{path_of(self.id_of(kind))}"
+
+    def _there(self, kind: str) -> str | None:
+        """The source of the script of a template's name; None where there is none."""
+        try:
+            answer = self.client.request("GET", self._path(kind))
+        except AnswerError as error:
+            if error.status == 404:
+                return None
+            raise
+        return str(answer.get("script", {}).get("source", ""))
+
+
+def _named(part: Any, name: str) -> Any:
+    """The same part of a body with the name of the index in the place of the word for it."""
+    if isinstance(part, Mapping):
+        return {key: _named(value, name) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_named(value, name) for value in part]
+    return part.replace(_INDEX, name) if isinstance(part, str) else part
+
+
+def _is_own(kind: str, source: str) -> bool:
+    """True if a stored script is a template of neardup's: its query has the name that only those have."""
+    try:
+        query = json.loads(source)["query"]["bool"]
+        return bool(query["_name"] == f"neardup-{kind}")
+    except (ValueError, KeyError, TypeError):
+        return False
