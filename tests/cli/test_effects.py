@@ -132,7 +132,6 @@ OWN = {
         "--tag": "what is written",
         "--min-origins": "what is written",
         "--time-field": "the canonical documents; refused with another rule for these",
-        "--unverified": "whether a simhash alone decides",
     },
     "batch sketch": {
         "--time-field": "what is noted of documents",

@@ -113,7 +113,9 @@ class _Parts:
         """The pieces of the body in a part; files in it are attached. NotImplementedError for too many parts."""
         self._count += 1
         if self._count > _MOST_PARTS or depth > _DEEPEST:
-            raise NotImplementedError(f"a mail of more than {_MOST_PARTS:,} parts, or {_DEEPEST} deep in each other")
+            raise NotImplementedError(
+                f"a mail of more than {counted(_MOST_PARTS, 'part')}, or of parts more than {_DEEPEST} deep"
+            )
         kind = part.get_content_type()
         inner: Any = part.get_payload()
         if kind == "message/rfc822" and isinstance(inner, list) and inner:
