@@ -28,7 +28,7 @@ HOW_TO = sorted((DOCS / "how-to").glob("*.md"))
 # installation, a container.
 ELSEWHERE = re.compile(
     r"(?:https?|spark)://host|localhost:8600|\$CLUSTER"
-    r"|^(?:pip|make|docker|python3 -m venv|python -m tests\.benchmarks|neardup serve) ",
+    r"|^(?:pip|make|docker|node|python3 -m venv|python -m tests\.benchmarks|neardup serve) ",
     re.MULTILINE,
 )
 END = "==== end of step"
