@@ -161,7 +161,7 @@ def _found_by(finder: Finder) -> list[str]:
     expected = f"expected to find {plan.recall:.1%} of those exactly as similar"
     finds = "finds every one" if plan.guaranteed or finder.words else expected
     if common := finder.scheme.common:
-        finds += f" with one that no more than {counted(common, 'document')} hold, and in an engine with any"
+        finds += f" with one that no more than {counted(common, 'document')} hold"
     tables = "one" if plan.agreeing == 1 else f"one in each of {plan.agreeing} tables"
     keys = "all keys of the text" if plan.probes is None else f"at most {counted(plan.probes, 'key')}"
     return [
