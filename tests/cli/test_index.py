@@ -312,7 +312,8 @@ def test_named_fields_of_lines_and_rows_are_read_by_every_command(neardup: Neard
     assert (again["unchanged"], again["failed"]) == (13, {})
     assert "identical" in neardup("similar", "k3").out
     assert "[-" in neardup("diff", "k3", "k4").out
-    assert neardup("pairs", "--verify", "text").out.splitlines()[1:] in (["copy,k3,1.0,"], ["k3,copy,1.0,"])
+    [pair] = neardup("pairs", "--verify", "text").out.splitlines()[1:]
+    assert pair.startswith(("copy,k3,1.0,", "k3,copy,1.0,"))
     counting = ("corpus", *named, "--scheme", "i-match", "--store", "new.neardup", "--json")
     assert neardup(*counting, "a.jsonl", "b.csv").json["documents"] == 13
 
