@@ -15,6 +15,7 @@ from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.matching import Matching, match_options
 from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.permitted import permitted_options
 from indexer.cli.options.shared import filter_option, json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.answers import tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
@@ -294,23 +295,7 @@ prune_options = Group(
         help="Go by the clusters' rule alone, without texts, also where it is a simhash. Some of the documents may be "
         "unrelated to the ones kept.",
     ),
-    click.option(
-        "--forms",
-        cls=Related,
-        not_with=["identical", "unverified"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Also forms: documents in which a number, a date, a name or another fact differs.",
-    ),
-    click.option(
-        "--edited",
-        cls=Related,
-        not_with=["identical", "unverified"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Also edited documents of which more than 2% of the words, or a number, a name or a replaced word, stand "
-        "in no kept one.",
-    ),
+    *permitted_options("Also", "stand in no kept one", not_with=["identical", "unverified"]),
     click.option(
         "--with-documents",
         cls=Related,

@@ -12,6 +12,7 @@ import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.permitted import permitted_options
 from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, say, shown_store, size
@@ -149,25 +150,11 @@ copy_options = Group(
         help="Of what is near delete what says the same by its text, which is read again (the default), or all, by the "
         "sketches alone.",
     ),
-    click.option(
-        "--forms",
-        cls=Related,
+    *permitted_options(
+        "Of what is near also delete",
+        "do not stand in document ID",
         goes_with=["similarity", "match"],
         not_with=["verify=sketch"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Of what is near also delete forms: documents in which a number, a date, a name or another fact differs.",
-    ),
-    click.option(
-        "--edited",
-        cls=Related,
-        goes_with=["similarity", "match"],
-        not_with=["verify=sketch"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Of what is near also delete edited documents of which more than 2% of the words, or a number, a name "
-        "or a replaced word, "
-        "do not stand in document ID.",
     ),
     click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing."),
     click.option(

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group
+from indexer.cli.options.permitted import permitted_options
 from indexer.cli.terminal.output import say
+from indexer.cli.terminal.relations import relations_shown
 from indexer.library.options import BatchJudging
 from indexer.text.counts import counted
 
@@ -22,24 +24,7 @@ verify_options = Group(
         help="Decide on what is not kept by the texts, which are read again from the files and aligned (the default), "
         "or by the sketches alone: that also removes forms.",
     ),
-    click.option(
-        "--forms",
-        cls=Related,
-        not_with=["unverified", "verify=sketch"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Also remove forms: documents in which a number, a date, a name or another fact differs.",
-    ),
-    click.option(
-        "--edited",
-        cls=Related,
-        not_with=["unverified", "verify=sketch"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Also remove edited documents of which more than 2% of the words, or a number, a name or a "
-        "replaced word, stand in no kept "
-        "one.",
-    ),
+    *permitted_options("Also remove", "stand in no kept one", not_with=["unverified", "verify=sketch"]),
     title="What is removed",
 )
 
@@ -56,12 +41,11 @@ def tell_unverified(done: BatchClustered | BatchDeduped) -> None:
 
 def judged_fields(done: BatchClustered | BatchDeduped) -> list[tuple[str, str]]:
     """The relations of what is removed, and why others stay, in words."""
-    said = ", ".join(f"{count:,} {word}" for word, count in sorted(done.relations.items(), key=lambda one: -one[1]))
     lost = f"; {counted(done.lost, 'word')} of edited ones stand in no kept document" if done.lost else ""
     stays = sorted(done.stays.items(), key=lambda one: (-one[1], one[0]))
     seconds = done.reading_seconds
     return [
-        ("relations", said + lost),
+        ("relations", relations_shown(done.relations) + lost),
         *(("stay" if not place else "", f"{count:,} {why}") for place, (why, count) in enumerate(stays)),
         ("texts", "" if seconds is None else f"read again in {seconds:.1f} s"),
     ]

@@ -1,0 +1,31 @@
+"""The options that let more than plain copies go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from indexer.cli.options.groups import Related
+
+Decorator = Callable[[Callable[..., object]], Callable[..., object]]
+
+
+def permitted_options(also: str, lost: str, **related: Any) -> tuple[Decorator, Decorator]:
+    """`--forms` and `--edited`, whose help begins with `also` and says where what is `lost` does not stand.
+
+    `related` are the attributes of `Related` that say beside which options they do nothing.
+    """
+
+    def flag(name: str, what: str) -> Decorator:
+        named = f"{also} {what}"
+        return click.option(name, cls=Related, is_flag=True, allow_from_autoenv=False, help=named, **related)
+
+    return (
+        flag("--forms", "forms: documents in which a number, a date, a name or another fact differs."),
+        flag(
+            "--edited",
+            f"edited documents of which more than 2% of the words, or a number, a name or a replaced word, {lost}.",
+        ),
+    )
