@@ -104,12 +104,11 @@ class RelatedTexts(Generic[Document]):
         """
         if self.identical(document, other):
             return Relation("identical")
-        for one in (document, other):
-            if isinstance(said := self._known[self.key(one)], str):
-                return f"{self.name(one)}: {said}"
-        left, right = self.wording(document), self.wording(other)
-        assert left is not None  # noqa: S101 - they were looked at just now
-        assert right is not None  # noqa: S101
+        left, right = self._known[self.key(document)], self._known[self.key(other)]
+        if isinstance(left, str):
+            return f"{self.name(document)}: {left}"
+        if isinstance(right, str):
+            return f"{self.name(other)}: {right}"
         return relate(left, right, self.lexicon)
 
     def remark(self, instead: str) -> str:

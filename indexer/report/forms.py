@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from indexer.clustering.stored import StoredCluster
-from indexer.errors import ExtractionError
-from indexer.ingest.rereading import StoredTexts
+from indexer.matching.relating import RelatedTexts, stored_texts
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
-from indexer.relations.alignment import MOST_WORDS
 from indexer.relations.relation import relate
 from indexer.relations.slots import FormSlot, slots_of
 from indexer.relations.wording import Wording
@@ -35,14 +33,15 @@ class ShownForm:
 
 def largest_forms(store: Store, largest: Sequence[StoredCluster]) -> tuple[ShownForm, ...]:
     """Those clusters of which most documents are forms beside the canonical one; twelve of each are read again."""
-    texts = StoredTexts(store)
+    texts = stored_texts(store, learns=False)
     return tuple(form for some in chunks(largest, _AT_ONCE) for form in _of_some(store, texts, some))
 
 
-def _of_some(store: Store, texts: StoredTexts, clusters: Sequence[StoredCluster]) -> Iterator[ShownForm]:
+def _of_some(store: Store, texts: RelatedTexts[Record], clusters: Sequence[StoredCluster]) -> Iterator[ShownForm]:
     refs = list(dict.fromkeys(ref for cluster in clusters for ref in _sample(cluster)))
     records = [record for record in store.get(refs, sketches=False) if record]
-    wordings = {record.ref: made for record, text in texts.read(records) if (made := _wording(text)) is not None}
+    texts.prepare([records])
+    wordings = {record.ref: made for record in records if (made := texts.wording(record)) is not None}
     named: dict[Ref, Record] = {record.ref: record for record in records}
     for cluster in clusters:
         if form := _form(cluster, wordings, named):
@@ -54,13 +53,6 @@ def _sample(cluster: StoredCluster) -> list[Ref]:
     others = cluster.members[1:]
     step = max(1, len(others) / (READ - 1))
     return [cluster.members[0], *(others[int(at * step)] for at in range(min(len(others), READ - 1)))]
-
-
-def _wording(text: str | ExtractionError) -> Wording | None:
-    if isinstance(text, ExtractionError):
-        return None
-    wording = Wording(text)
-    return wording if len(wording) <= MOST_WORDS else None
 
 
 def _form(cluster: StoredCluster, wordings: Mapping[Ref, Wording], records: Mapping[Ref, Record]) -> ShownForm | None:
