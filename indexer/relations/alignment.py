@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,18 +53,27 @@ def blocks_between(left: Wording, right: Wording) -> list[Block]:
     """
     if (found := _aligned(left.values, right.values)) is not None:
         return found
-    made: list[Block] = []
+    return _joined(_blocks_of_pieces(left.values, right.values))
+
+
+def _blocks_of_pieces(left: Values, right: Values) -> Iterator[Block]:
     begun, other_begun = 0, 0
-    for end, other_end in [*_cuts(left.values, right.values), (len(left), len(right))]:
-        for block in _blocks_of_piece(left.values[begun:end], right.values[other_begun:other_end]):
-            moved_on = Block(
+    for end, other_end in [*_cuts(left, right), (left.size, right.size)]:
+        for block in _blocks_of_piece(left[begun:end], right[other_begun:other_end]):
+            yield Block(
                 block.start + begun, block.end + begun, block.other_start + other_begun, block.other_end + other_begun
             )
-            if made and (made[-1].end, made[-1].other_end) == (moved_on.start, moved_on.other_start):
-                made[-1] = made[-1].to(moved_on)
-            else:
-                made.append(moved_on)
         begun, other_begun = end, other_end
+
+
+def _joined(blocks: Iterable[Block]) -> list[Block]:
+    """Blocks in order, those as one between which no word is."""
+    made: list[Block] = []
+    for block in blocks:
+        if made and (made[-1].end, made[-1].other_end) == (block.start, block.other_start):
+            made[-1] = made[-1].to(block)
+        else:
+            made.append(block)
     return made
 
 
@@ -121,15 +130,10 @@ def _blocks_of_piece(left: Values, right: Values) -> list[Block]:
         return [Block(0, left.size, 0, right.size)]
     from rapidfuzz.distance import Indel
 
-    made: list[Block] = []
-    for step in Indel.opcodes(left.tolist(), right.tolist()):
-        if step.tag != "equal":
-            block = Block(step.src_start, step.src_end, step.dest_start, step.dest_end)
-            if made and (made[-1].end, made[-1].other_end) == (block.start, block.other_start):
-                made[-1] = made[-1].to(block)
-            else:
-                made.append(block)
-    return made
+    steps = Indel.opcodes(left.tolist(), right.tolist())
+    return _joined(
+        Block(step.src_start, step.src_end, step.dest_start, step.dest_end) for step in steps if step.tag != "equal"
+    )
 
 
 def bridged(left: Wording, right: Wording, blocks: list[Block]) -> list[Block]:
