@@ -119,6 +119,15 @@ class Client(ABC):
             waiting(wait, trouble)
             attempt += 1
 
+    def found(self, path: str, **params: str) -> Any:
+        """The answer to a request to read what lies at a path; None where there is nothing. Raises StoreError."""
+        try:
+            return self.request("GET", path, **params)  # type: ignore[arg-type]
+        except AnswerError as error:
+            if error.status == 404:
+                return None
+            raise
+
     def perform_once(self, method: str, path: str, body: object = None) -> Any:
         """One request, tried once and not for long, that no command waits for; see perform()."""
         return self.perform(method, path, {}, body, JSON, min(self.retry.timeout, _BRIEFLY))

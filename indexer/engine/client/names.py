@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.errors import AnswerError
 
 _OWN = ",-*-neardup-failures,-*-neardup-clusters,-*-neardup-resources"
 
@@ -28,15 +27,8 @@ def is_stream(indices: Iterable[str]) -> bool:
 
 def indices_of(client: Client) -> frozenset[str]:
     """The indices that the name of a client's URL stands for now, also behind aliases, data streams and patterns."""
-    try:
-        answer = client.request(
-            "GET", f"/{reading_path(client.target.name)}/_settings/index.uuid", expand_wildcards="all"
-        )
-    except AnswerError as error:
-        if error.status == 404:
-            return frozenset()
-        raise
-    return frozenset(answer)
+    path = f"/{reading_path(client.target.name)}/_settings/index.uuid"
+    return frozenset(client.found(path, expand_wildcards="all") or ())
 
 
 def matches(expression: str, name: str) -> bool:

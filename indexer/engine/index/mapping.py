@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, Self
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT
 from indexer.engine.index.files import properties
@@ -193,12 +192,7 @@ def read_mappings(client: Client, path: str, *, ignore_unavailable: bool = False
 
     With `ignore_unavailable` a name of a list that is not there is passed over.
     """
-    try:
-        answer = client.request("GET", f"/{path}/_mapping", ignore_unavailable=str(ignore_unavailable).lower())
-    except AnswerError as error:
-        if error.status == 404:
-            return Mappings()
-        raise
+    answer = client.found(f"/{path}/_mapping", ignore_unavailable=str(ignore_unavailable).lower()) or {}
     return Mappings.of({index: described.get("mappings", {}) for index, described in answer.items()})
 
 

@@ -13,7 +13,7 @@ from indexer.engine.index.files import load, meta
 from indexer.engine.index.mapping import TEXTS, IndexMapping, Mappings, read_mappings
 from indexer.engine.index.source_fields import source_paths
 from indexer.engine.index.texts import OWN, notes_with
-from indexer.engine.setup.provision import SetupStep, put_new
+from indexer.engine.setup.provision import SetupStep, put_new, seen
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
 from indexer.ingest.digests import digest_rules
@@ -77,14 +77,8 @@ class Pipelines:
             if used:
                 why = f"let {index} do without neardup's pipelines"
                 steps.append(SetupStep(why, "PUT", f"{path_of(index)}/_settings", used))
-        for kind in KINDS:
-            try:
-                there = self._there(kind)
-            except StoreError:
-                if asked:
-                    raise
-                continue
-            if there and _is_own(there):
+        for kind, there in seen(KINDS, self._there, asked=asked):
+            if _is_own(there):
                 steps.append(SetupStep(f"delete the pipeline {self.id_of(kind)}", "DELETE", self._path(kind)))
         return steps
 
@@ -137,23 +131,15 @@ class Pipelines:
         told = answer.get("error", {}).get("reason") or made.get("pending_detail") or made.get("pending")
         return str(told or "it makes another fingerprint than neardup")
 
-    def _get(self, path: str, *, flat: bool = False) -> Any:
-        try:
-            return self.client.request("GET", path, **({"flat_settings": "true"} if flat else {}))  # type: ignore[arg-type]
-        except AnswerError as error:
-            if error.status == 404:
-                return None
-            raise
-
     def _settings(self) -> dict[str, dict[str, Any]]:
-        answer = self._get(f"{path_of(self.name)}/_settings", flat=True) or {}
+        answer = self.client.found(f"{path_of(self.name)}/_settings", flat_settings="true") or {}
         return {name: described.get("settings", {}) for name, described in sorted(answer.items())}
 
     def _path(self, kind: str) -> str:
         return f"/_ingest/pipeline{path_of(self.id_of(kind))}"
 
     def _there(self, kind: str) -> dict[str, Any] | None:
-        answer = self._get(self._path(kind)) or {}
+        answer = self.client.found(self._path(kind)) or {}
         there: dict[str, Any] | None = answer.get(self.id_of(kind))
         return there
 

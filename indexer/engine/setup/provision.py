@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
@@ -23,6 +23,8 @@ from indexer.engine.setup.removal import Stripping, delete_made
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores import StoreInfo
+
+T = TypeVar("T")
 
 COMPONENT = "neardup"
 _DENIED = 403
@@ -139,13 +141,13 @@ class Provision:
     def _templates(self) -> list[SetupStep]:
         """The steps that take the templates away, unless others have made something else of them, or use them."""
         steps = []
-        templates = (self._get("/_index_template") or {}).get("index_templates", [])
+        templates = (self.client.found("/_index_template") or {}).get("index_templates", [])
         users = {template["name"]: template["index_template"] for template in templates}
         if self._is_own_template(users.get(self.template)):
             del users[self.template]
             steps.append(SetupStep("delete the index template", "DELETE", f"/_index_template{path_of(self.template)}"))
         used = {name for template in users.values() for name in template.get("composed_of", ())}
-        known = (self._get(f"/_component_template/{COMPONENT}*") or {}).get("component_templates", [])
+        known = (self.client.found(f"/_component_template/{COMPONENT}*") or {}).get("component_templates", [])
         for template in known:
             name, there = template["name"], template["component_template"]
             if name not in used and (_is_own_component(there) if name == COMPONENT else _is_of_scheme(name, there)):
@@ -208,7 +210,7 @@ class Provision:
             if number is None:
                 continue
             name = f"index.number_of_{what}"
-            for index, there in self._get(f"{path_of(self.name)}/_settings/{name}?flat_settings=true").items():
+            for index, there in self.client.found(f"{path_of(self.name)}/_settings/{name}?flat_settings=true").items():
                 if (known := there["settings"][name]) != str(number):
                     raise UsageError(
                         f"--{what} {number} is for a new index, and {self.shown} is there already; {index} has {known} "
@@ -216,14 +218,6 @@ class Provision:
                     )
 
     # What is there
-
-    def _get(self, path: str) -> Any:
-        try:
-            return self.client.request("GET", path)
-        except AnswerError as error:
-            if error.status == 404:
-                return None
-            raise
 
     def _indices(self) -> Mappings:
         return read_mappings(self.client, path_of(self.name)[1:])
@@ -250,7 +244,7 @@ class Provision:
         return [put_new("the component template", f"/_component_template/{COMPONENT}", wanted, new=not there)]
 
     def _component_there(self, name: str = COMPONENT) -> dict[str, Any]:
-        known = (self._get(f"/_component_template/{name}") or {}).get("component_templates", [])
+        known = (self.client.found(f"/_component_template/{name}") or {}).get("component_templates", [])
         return dict(known[0]["component_template"]) if known else {}
 
     def _is_own_template(self, template: Mapping[str, Any] | None) -> bool:
@@ -270,7 +264,7 @@ class Provision:
     def _index_template(
         self, info: StoreInfo, composed: Sequence[str], shards: int | None, replicas: int | None
     ) -> SetupStep:
-        there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
+        there = (self.client.found(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
         if there and not self._is_own_template(there[0]["index_template"]):
             raise UsageError(
                 f"{self.shown}: the engine has an index template {self.template!r} that belongs to the owner; rename it"
@@ -348,6 +342,19 @@ def put_new(what: str, path: str, body: Mapping[str, Any], *, new: bool = True) 
     """A template or a pipeline to put; one that is `new` goes again where a later step is refused."""
     undo = SetupStep(f"delete {what} again", "DELETE", path) if new else None
     return SetupStep(f"put {what}", "PUT", path, body, undo=undo)
+
+
+def seen(kinds: Iterable[str], there: Callable[[str], T | None], *, asked: bool) -> Iterator[tuple[str, T]]:
+    """Each kind with what is `there` of it; what the user may not see is passed over, unless asked for."""
+    for kind in kinds:
+        try:
+            found = there(kind)
+        except StoreError:
+            if asked:
+                raise
+            continue
+        if found is not None:
+            yield kind, found
 
 
 def _schemes(indices: Mappings, info: StoreInfo) -> list[SchemeInfo]:

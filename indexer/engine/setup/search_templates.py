@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
 from indexer.engine.index.files import load
-from indexer.engine.setup.provision import SetupStep, put_new
-from indexer.errors import StoreError, UsageError
+from indexer.engine.setup.provision import SetupStep, put_new, seen
+from indexer.errors import UsageError
 
 KINDS = ("similar", "cluster")
 # The word in the files that stands for the name of the index.
@@ -49,17 +48,11 @@ class SearchTemplates:
 
     def removal(self, *, asked: bool) -> list[SetupStep]:
         """The steps that take the templates away; those that the user may not see are passed over, unless asked for."""
-        steps = []
-        for kind in KINDS:
-            try:
-                there = self._there(kind)
-            except StoreError:
-                if asked:
-                    raise
-                continue
-            if there is not None and _is_own(kind, there):
-                steps.append(SetupStep(f"delete the search template {self.id_of(kind)}", "DELETE", self._path(kind)))
-        return steps
+        return [
+            SetupStep(f"delete the search template {self.id_of(kind)}", "DELETE", self._path(kind))
+            for kind, there in seen(KINDS, self._there, asked=asked)
+            if _is_own(kind, there)
+        ]
 
     def template(self, kind: str) -> dict[str, Any]:
         """The body of a template: the file of mappings/search-templates, with the name of the index put in."""
@@ -71,13 +64,8 @@ class SearchTemplates:
 
     def _there(self, kind: str) -> str | None:
         """The source of the script of a template's name; None where there is none."""
-        try:
-            answer = self.client.request("GET", self._path(kind))
-        except AnswerError as error:
-            if error.status == 404:
-                return None
-            raise
-        return str(answer.get("script", {}).get("source", ""))
+        answer = self.client.found(self._path(kind))
+        return None if answer is None else str(answer.get("script", {}).get("source", ""))
 
 
 def _named(part: Any, name: str) -> Any:
