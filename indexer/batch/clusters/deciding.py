@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from indexer.batch.arrow import arrow, column_of, numbers_of
-from indexer.batch.clusters.judging import WORD_BLOCKS, NearDocuments, lexicon_of, word_block
+from indexer.batch.clusters.judging import NearDocuments, in_blocks, lexicon_of
 from indexer.batch.clusters.rereading import compared_texts, near_in_file
 from indexer.batch.clusters.spilling import SpillFiles, numbers_in, table_of
 from indexer.batch.clusters.writing import FoundClusters
@@ -110,13 +110,9 @@ def _described(found: FoundClusters, inside: Positions, first: int, *, stays: bo
 def _lexicon(words: Iterable[Hashes], spill: Path) -> Lexicon:
     """The words that stand in several components, counted in files."""
     blocks, components = SpillFiles(spill, "words"), 0
-    for some in chunks_by_size(words, _WORDS_AT_ONCE, len, _WORDS_AT_ONCE):
-        components += len(some)
-        together = np.concatenate(some)
-        block = word_block(together)
-        for number in range(WORD_BLOCKS):
-            inside = together[block == number]
-            if inside.size:
-                blocks.add(number, table_of(word=inside.view(np.int64)))
+    for count, some in in_blocks(words, _WORDS_AT_ONCE):
+        components += count
+        for number, inside in some:
+            blocks.add(number, table_of(word=inside.view(np.int64)))
     counted = (known_words(numbers_in(table, "word")[0].view(np.uint64)) for _, table in blocks.read())
     return lexicon_of(counted, components)

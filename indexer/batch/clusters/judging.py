@@ -30,7 +30,7 @@ from indexer.matching.measures.tables import Comparer
 from indexer.matching.relating import RelatedTexts
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC
-from indexer.model.chunking import chunks
+from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.ragged import Ragged
 from indexer.relations.lexicon import Hashes, Lexicon
 from indexer.schemes.base import Positions
@@ -69,8 +69,6 @@ VERDICTS = arrow.schema(
     ]
 )
 """The decisions on documents that repeat another one, in columns of files of clusters."""
-WORD_BLOCKS = 64
-"""Blocks of words that are counted one after the other."""
 _WORDS_AT_ONCE = 1 << 22
 _VERDICTS_AT_ONCE = 1 << 14
 
@@ -86,9 +84,12 @@ def packed_text(text: str) -> bytes:
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
 
 
-def word_block(words: Hashes) -> npt.NDArray[np.int64]:
-    """The number of the block of WORD_BLOCKS that each word is counted in."""
-    return np.asarray(words >> np.uint64(58), dtype=np.int64)
+def in_blocks(words: Iterable[Hashes], at_once: int) -> Iterator[tuple[int, list[tuple[int, Hashes]]]]:
+    """The words of some components at a time: the number of these, and the words in each of 64 blocks that has any."""
+    for some in chunks_by_size(words, at_once, len, at_once):
+        together = np.concatenate(some)
+        block = together >> np.uint64(58)
+        yield len(some), [(int(number), together[block == number]) for number in np.unique(block)]
 
 
 def lexicon_of(counted: Iterable[tuple[Hashes, npt.NDArray[np.int64]]], components: int) -> Lexicon:

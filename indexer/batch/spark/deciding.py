@@ -17,12 +17,11 @@ import numpy as np
 from indexer.batch.arrow import arrow, column_of, column_of_bytes, column_of_strings, compute, flags_of, numbers_of
 from indexer.batch.clusters.judging import (
     VERDICTS,
-    WORD_BLOCKS,
     NearDocuments,
+    in_blocks,
     lexicon_of,
     near_schema,
     packed_text,
-    word_block,
 )
 from indexer.batch.clusters.rereading import near_in_file
 from indexer.batch.reading import Sketched
@@ -33,7 +32,6 @@ from indexer.batch.texts import BatchTexts
 from indexer.clustering.relations import Permitted
 from indexer.core_sketch import text_digest
 from indexer.matching.rule import MatchRule
-from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
 from indexer.relations.lexicon import Hashes, Lexicon, known_words
 
@@ -100,13 +98,10 @@ def words_in(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
     with tempfile.TemporaryDirectory() as folder, NearDocuments(rule, Path(folder)) as given:
         for batch in batches:
             given.add(batch)
-        words = given.ready().words()
-        for some in chunks_by_size(words, _WORDS_AT_ONCE, len, _WORDS_AT_ONCE):
-            components += len(some)
-            together = np.concatenate(some)
-            block = word_block(together)
-            for number in range(WORD_BLOCKS):
-                yield _packed(number, together[block == number], np.empty(0, dtype=np.int64))
+        for count, some in in_blocks(given.ready().words(), _WORDS_AT_ONCE):
+            components += count
+            for number, inside in some:
+                yield _packed(number, inside, np.empty(0, dtype=np.int64))
     yield _packed(_COMPONENTS, np.empty(0, dtype=np.uint64), np.array([components]))
 
 
