@@ -133,16 +133,6 @@ def _costly(nodes: Nodes, bucket: Bucket) -> CostlyKey:
     return CostlyKey(example, bucket.scheme, bucket.nodes, bucket.comparisons)
 
 
-def document_groups(nodes: Nodes, grouped: Groups) -> list[Positions]:
-    """The positions of the documents of each group of two or more."""
-    labels = grouped.labels[nodes.node_of]
-    sizes = np.bincount(labels) if labels.size else np.empty(0, dtype=np.int64)
-    inside = np.flatnonzero(sizes[labels] > 1)
-    ordered = inside[np.argsort(labels[inside], kind="stable")]
-    ends = np.cumsum(sizes[sizes > 1])
-    return np.split(ordered, ends[:-1]) if ends.size else []
-
-
 def component_groups(nodes: Nodes, grouped: Groups) -> list[list[Positions]]:
     """The positions of the documents of each group, even of one, for each component of two documents or more."""
     whole, labels = grouped.whole[nodes.node_of], grouped.labels[nodes.node_of]

@@ -183,10 +183,8 @@ class PartPruning(Removal):
             if stored is None or stored.record is None or not _is_same(one.held, stored):
                 # Gone, or another one: it stays without a word, as any that came meanwhile.
                 continue
-            other, reason = known[one.by.ref], one.reason
-            if reason is None and (
-                other is None or not _is_same(one.by, other) or _is_leaving(one.by.ref, other.annotations)
-            ):
+            reason = one.reason
+            if reason is None and not _is_staying(one.by, known[one.by.ref]):
                 reason = _GONE
             kind, says = reason or ("", "")
             beside = max(0, one.by.tokens - one.held.tokens)
