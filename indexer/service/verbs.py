@@ -30,9 +30,9 @@ from indexer.service.forms import (
 )
 
 MOST_DOCUMENTS = 1000
-# A lower threshold than the rule's may let in every document of the store.
-MOST_NEAREST = 1000
 """So many documents may be in one request."""
+MOST_NEAREST = 1000
+"""So many matches may be asked for below the rule's own threshold, which may let in every document of the store."""
 
 
 @dataclass(frozen=True, slots=True)
