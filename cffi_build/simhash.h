@@ -85,6 +85,12 @@ int nd_is_clean(const uint8_t *text, size_t length);
    White_Space, and U+001C to U+001F, as Python has it. */
 size_t nd_collapse(uint8_t *text, size_t length);
 
+#define ND_MAX_MARKS 16
+
+/* Sets seen[i] to 1 where mark i stands in a text, its letters in either case alike, and to 0 elsewhere. Marks are of two bytes or
+   more, ASCII in small letters, and at most ND_MAX_MARKS; mark i ends before ends[i], and begins where the one before it ends. */
+void nd_find_marks(const uint8_t *text, size_t length, const uint8_t *marks, const size_t *ends, size_t count, uint8_t *seen);
+
 #define ND_TAG_NAME 16  /* bytes of the name of an element, zeros behind it */
 #define ND_MAX_TAGS 255 /* names in one call */
 
@@ -222,8 +228,8 @@ int nd_token_hashes(const uint8_t *text, size_t length, nd_hashes *hashes);
 int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, int numbers, nd_hashes *hashes);
 
 /* Words with their places: the hash of each, as by nd_token_hashes, and its first character in the text as it was given, and
-   the one behind its last; both count the bytes that begin a character. Owned by the caller, who gives the arrays back with
-   nd_free. */
+   the one behind its last; both count the bytes that begin a character. The three arrays, NULL without words, are one block,
+   `starts` behind `hashes` and `ends` behind `starts`, which the caller gives back with nd_free(hashes). */
 typedef struct {
     uint64_t *hashes;
     uint32_t *starts;
@@ -235,6 +241,20 @@ typedef struct {
    `identifiers` (not 0) also what stands in URLs and the like. `length` is below 2 to the power of 32. Where a character
    becomes several words, each has its place. ND_NO_MEMORY. */
 int nd_words_of(const uint8_t *text, size_t length, int numbers, int identifiers, nd_words *words);
+
+/* Signs between the words of a text, in order: items[2 * i] is the place of one in characters, items[2 * i + 1] the number of
+   the first word that begins behind it. The caller gives the array back with nd_free. */
+typedef struct {
+    uint32_t *items;
+    size_t count;
+} nd_signs;
+
+/* The signs that stand between the words that nd_words_of found in a text, and in no word: characters of which kinds[code]
+   is not 0, and where it is ND_SIGN_OF_DIGITS those in front of an ASCII digit. `kinds` has ND_SIGN_KINDS numbers, and no
+   code beyond them is a sign. A text without words has none. ND_NO_MEMORY. */
+#define ND_SIGN_KINDS 65536
+#define ND_SIGN_OF_DIGITS 2
+int nd_signs_of(const uint8_t *text, size_t length, const uint8_t *kinds, const nd_words *words, nd_signs *signs);
 
 /* The hash, lookup8 with initial value 0, of every run of `size` characters (at least 1) of a line: the tokens
    text[starts[i]] to text[ends[i] - 1], with nothing between two that stand side by side, else one space. A line of

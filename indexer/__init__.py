@@ -12,9 +12,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from indexer.core.hamming_index import HammingIndex
+    from indexer.core.pairs import find_pairs
     from indexer.errors import NeardupError
     from indexer.extract import extract as read_document
-    from indexer.hamming import HammingIndex, find_pairs
     from indexer.library.collection import Collection, open  # noqa: A004
     from indexer.library.memory import MemoryIndex
     from indexer.library.opening import open_store
@@ -30,13 +31,13 @@ _HOMES = {
     "Collection": "indexer.library.collection:Collection",
     "Document": "indexer.model:Document",
     "Fingerprint": "indexer.model:Fingerprint",
-    "HammingIndex": "indexer.hamming:HammingIndex",
+    "HammingIndex": "indexer.core.hamming_index:HammingIndex",
     "MatchRule": "indexer.matching.rule:MatchRule",
     "MemoryIndex": "indexer.library.memory:MemoryIndex",
     "NeardupError": "indexer.errors:NeardupError",
     "__version__": "indexer.model.release:VERSION",
     "dedupe": "indexer.library.texts:dedupe",
-    "find_pairs": "indexer.hamming:find_pairs",
+    "find_pairs": "indexer.core.pairs:find_pairs",
     "fingerprint": "indexer.schemes.simhash:fingerprint",
     "fingerprints": "indexer.library.texts:fingerprints",
     "open": "indexer.library.collection:open",
@@ -47,7 +48,7 @@ _HOMES = {
     "sketches": "indexer.library.texts:sketches",
 }
 # Modules that the pages name, there without an import of their own.
-_MODULES = ("core", "errors", "hamming", "model", "schemes", "stores", "text")
+_MODULES = ("errors", "model", "schemes", "stores", "text")
 
 __all__ = [
     "Collection",

@@ -18,16 +18,17 @@ SHARED_DATA = ROOT.parent / "shared" / "data"
 QUICK = (
     "clustering",
     "engine",
-    "hamming/test_hamming.py",
     "ingest",
     "matching",
     "model",
     "report",
     "schemes",
     "text",
-    "versions",
+    "relations/versions",
+    "core/test_hamming.py",
     "core/test_numbers.py",
     "core/test_sketch.py",
+    "extract/test_declared.py",
     "extract/test_html.py",
     "extract/test_sniffing.py",
     "extract/test_wire.py",
@@ -43,6 +44,7 @@ QUICK = (
 _SLOW = {"matching/test_oracle.py"}
 _PARAMETER = re.compile(r"\[(elasticsearch|opensearch)\b")
 _ASKED_FOR = re.compile(r'servers\.get\("(\w+)"\)')
+_SPARK = re.compile(r"\b(spark): Any\b")
 
 
 # The contract of schemes is asserted in a module that is no test file itself, which several folders import.
@@ -60,10 +62,11 @@ hypothesis.settings.load_profile("neardup")
 
 @functools.cache
 def _shared_in(file: str) -> str:
-    """What the tests of a file share: the engine that it asks for, or what it makes once for all of them."""
+    """What the tests of a file share: the engine that it asks for, Spark, or what it makes once for all of them."""
     source = (ROOT / file).read_text("utf-8")
     beside = (ROOT / file).with_name("conftest.py")
     engine = _ASKED_FOR.search(source) or (beside.exists() and _ASKED_FOR.search(beside.read_text("utf-8"))) or None
+    engine = engine or _SPARK.search(source)
     return engine[1] if engine else file if 'scope="module"' in source else ""
 
 

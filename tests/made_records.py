@@ -6,16 +6,14 @@ import hashlib
 
 import numpy as np
 
-from indexer import core
+from indexer.core.sketches import simhash_keys
 from indexer.model import Fingerprint, Record, Ref
 
 
 def records(values: np.ndarray[tuple[int], np.dtype[np.uint64]], first: int) -> list[Record]:
     """Records with these values and identities, titles and digests as documents have them."""
     made = []
-    for number, (value, keys) in enumerate(
-        zip(values.tolist(), core.simhash_keys(values).tolist(), strict=True), first
-    ):
+    for number, (value, keys) in enumerate(zip(values.tolist(), simhash_keys(values).tolist(), strict=True), first):
         name = f"collection/{number % 1000:03d}/document-{number:09d}.html"
         digest = hashlib.sha256(name.encode()).hexdigest()
         made.append(

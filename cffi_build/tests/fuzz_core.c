@@ -220,6 +220,21 @@ static void numbers(const uint8_t *data, size_t size) {
     nd_tokens_free(&stripped);
 }
 
+/* Signs are in order, within the text and between two words. */
+static void signs(const uint8_t *data, size_t size, size_t characters, const nd_words *words) {
+    static uint8_t kinds[ND_SIGN_KINDS];
+    for (size_t i = 0; i < ND_SIGN_KINDS; i++) kinds[i] = (uint8_t)(i % 3);
+    nd_signs found;
+    require(nd_signs_of(data, size, kinds, words, &found) == ND_OK, "signs");
+    for (size_t i = 0; i < found.count; i++) {
+        size_t place = found.items[2 * i], word = found.items[2 * i + 1];
+        require(place < characters && (i == 0 || place > found.items[2 * i - 2]), "order of signs");
+        require(word <= words->count && (word == words->count || words->starts[word] > place), "the word behind a sign");
+        require(word == 0 || words->ends[word - 1] <= place, "the word before a sign");
+    }
+    nd_free(found.items);
+}
+
 /* Words are the tokens, in order and within the text; with what identifiers hold there are no fewer that begin no earlier. */
 static void places(const uint8_t *data, size_t size) {
     size_t characters = 0;
@@ -236,10 +251,9 @@ static void places(const uint8_t *data, size_t size) {
             require(words.ends[i] <= characters, "words within the text");
             require(i == 0 || (words.starts[i] >= words.starts[i - 1] && words.ends[i] >= words.ends[i - 1]), "order");
         }
+        signs(data, size, characters, &words);
         nd_hashes_free(&tokens);
         nd_free(words.hashes);
-        nd_free(words.starts);
-        nd_free(words.ends);
     }
 }
 
@@ -311,6 +325,12 @@ static void markup(const uint8_t *data, size_t size) {
     uint8_t seen[3] = {0, 0, 0};
     nd_markup found;
     require(nd_scan_markup(data, size, &NAMES, seen, &found) == ND_OK, "scan");
+    static const size_t ENDS[2] = {2, 5};
+    nd_find_marks(data, size, (const uint8_t *)"ab<me", ENDS, 2, seen);
+    int there = 0;
+    for (size_t i = 0; i + 1 < size; i++) there |= (data[i] | 0x20) == 'a' && (data[i + 1] | 0x20) == 'b';
+    require(seen[0] == there, "marks");
+    seen[0] = seen[1] = 0;
     size_t at = 0;
     for (size_t i = 0; i < found.length; i++) {
         if (at < size && found.page[i] == data[at]) at++;

@@ -79,12 +79,23 @@ static void test_words(void) {
     CHECK(memcmp(words.starts, starts, sizeof starts) == 0 && memcmp(words.ends, ends, sizeof ends) == 0);
     CHECK(words.hashes[1] == nd_lookup8((const uint8_t *)"fi", 2, 0));
     nd_free(words.hashes);
-    nd_free(words.starts);
-    nd_free(words.ends);
-    CHECK(nd_words_of(NULL, 0, 1, 1, &words) == ND_OK && words.count == 0);
+    CHECK(nd_words_of(NULL, 0, 1, 1, &words) == ND_OK && words.count == 0 && words.hashes == NULL);
+}
+
+/* In "a.1 € -2 -x 5" the hyphen in front of the letter is left out, and so is all that is in a word. */
+static void test_signs(void) {
+    const char *text = "a.1 \xE2\x82\xAC -2 -x 5";
+    static uint8_t kinds[ND_SIGN_KINDS];
+    kinds['.'] = kinds['-'] = ND_SIGN_OF_DIGITS;
+    kinds['5'] = kinds[0x20AC] = 1;
+    nd_words words;
+    nd_signs signs;
+    CHECK(nd_words_of((const uint8_t *)text, strlen(text), 1, 1, &words) == ND_OK && words.count == 5);
+    CHECK(nd_signs_of((const uint8_t *)text, strlen(text), kinds, &words, &signs) == ND_OK && signs.count == 3);
+    static const uint32_t found[6] = {1, 1, 4, 2, 6, 2};
+    CHECK(memcmp(signs.items, found, sizeof found) == 0);
+    nd_free(signs.items);
     nd_free(words.hashes);
-    nd_free(words.starts);
-    nd_free(words.ends);
 }
 
 /* Of 1 2 3 4 5 6 and 9 1 2 3 8 5 6 7 a chain of two runs, in whatever order the rows are given. */
@@ -253,6 +264,13 @@ static void test_markup(void) {
     CHECK(nd_scan_markup((const uint8_t *)"<p data-style=x roles=y style>", 30, &names, seen, &found) == ND_OK);
     CHECK(!found.styles && !found.roles);
     nd_free(found.page);
+    static const size_t ENDS[2] = {2, 5};
+    nd_find_marks(NULL, 0, (const uint8_t *)"ab<me", ENDS, 2, seen);
+    CHECK(seen[0] == 0 && seen[1] == 0);
+    nd_find_marks((const uint8_t *)"<m<aB", 5, (const uint8_t *)"ab<me", ENDS, 2, seen);
+    CHECK(seen[0] == 1 && seen[1] == 0);
+    nd_find_marks((const uint8_t *)"<<ME", 4, (const uint8_t *)"ab<me", ENDS, 2, seen);
+    CHECK(seen[0] == 0 && seen[1] == 1);
     CHECK(nd_collapse(NULL, 0) == 0);
     for (size_t length = 0; length <= 3; length++) CHECK(nd_collapse(blank, length) == (length == 3 ? 0 : length));
 }
@@ -433,6 +451,7 @@ int main(int argc, char **argv) {
     test_keys();
     test_shingles();
     test_words();
+    test_signs();
     test_common_runs();
     test_winnow();
     test_numbers_and_characters();

@@ -34,7 +34,7 @@ FIRST_NUMBER = 0x4E00
 PLAIN, UNASSIGNED, DROPPED, FOLDED, COMPATIBLE, SURROGATE, LOWERED, MARK = 48, 103, 104, 105, 107, 109, 110, 192
 # Up to here everything that is replaced stands in the table; further up, what NFKC alone replaces does not.
 COMMON = 0x2200
-VERSION = 2
+VERSION = 3
 
 
 class Kinds:
@@ -149,6 +149,8 @@ def render() -> dict[str, str]:
         "extractor": "plain (utf-8)",
         # What a minhash sketch is made with; `neardup setup` puts it in for a store that has such sketches.
         "sketch": None,
+        # The same of passages, and the bytes that a record may have in an index of an owner's.
+        "passages": None,
         **Kinds().tables(),
     }
     made = {
@@ -158,8 +160,8 @@ def render() -> dict[str, str]:
             {},
         ),
         "neardup-simhash.json": pipeline(
-            "a document that comes with text gets its simhash-doc fingerprint and minhash sketch, or a mark",
-            script("record", "sketch", "neardup-simhash"),
+            "a document that comes with text gets its simhash-doc fingerprint, sketch and passages, or a mark",
+            script("record", "sketch", "passages", "neardup-simhash"),
             params,
         ),
     }

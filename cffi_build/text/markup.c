@@ -184,3 +184,31 @@ size_t nd_collapse(uint8_t *text, size_t length) {
     }
     return used - (used != 0 && last == BLANK);
 }
+
+/* The place of two bytes in a table, alike for letters of either case. */
+static size_t pair_of(uint8_t first, uint8_t second) { return (size_t)(first & 0x1F) << 5 | (second & 0x1F); }
+
+static bool is_mark(const uint8_t *text, const uint8_t *mark, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (lower(text[i]) != mark[i]) return false;
+    return true;
+}
+
+void nd_find_marks(const uint8_t *text, size_t length, const uint8_t *marks, const size_t *ends, size_t count, uint8_t *seen) {
+    uint16_t begins[1 << 10] = {0}; /* the marks that begin with a pair, as bits */
+    for (size_t i = 0; i < count; i++) {
+        size_t start = i == 0 ? 0 : ends[i - 1];
+        begins[pair_of(marks[start], marks[start + 1])] |= (uint16_t)(1u << i);
+        seen[i] = 0;
+    }
+    for (size_t at = 0; at + 1 < length; at++) {
+        uint16_t *here = &begins[pair_of(text[at], text[at + 1])];
+        for (unsigned left = *here; left != 0; left &= left - 1) {
+            unsigned i = (unsigned)__builtin_ctz(left);
+            size_t start = i == 0 ? 0 : ends[i - 1], size = ends[i] - start;
+            if (size > length - at || !is_mark(text + at, marks + start, size)) continue;
+            seen[i] = 1;
+            *here &= (uint16_t)~(1u << i);
+        }
+    }
+}

@@ -12,6 +12,7 @@ typedef struct {
     size_t piece;                  /* the one that the last start lay in */
     size_t start_byte, start_char; /* so many characters begin before that byte */
     size_t end_byte, end_char;
+    bool plain; /* every byte is a character, and stands where it stood */
 } list;
 
 static bool reserve(list *list) {
@@ -44,6 +45,13 @@ static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) 
     nd_words *words = &list->words;
     if (!reserve(list)) return false;
     nd_hash_batch(text, batch, words->hashes + words->count);
+    if (list->plain) {
+        for (size_t i = 0; i < batch->count; i++) {
+            words->starts[words->count] = (uint32_t)batch->starts[i];
+            words->ends[words->count++] = (uint32_t)batch->ends[i];
+        }
+        return true;
+    }
     for (size_t i = 0; i < batch->count; i++) {
         const nd_piece *items = list->pieces->items;
         size_t piece = list->piece, count = list->pieces->count;
@@ -59,35 +67,84 @@ static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) 
     return true;
 }
 
-/* Words are kept for long at times; room that stayed empty is not. */
-static void trim(nd_words *words) {
-    if (words->count == 0) return;
-    uint64_t *hashes = realloc(words->hashes, words->count * sizeof *hashes);
-    if (hashes != NULL) words->hashes = hashes;
-    uint32_t *starts = realloc(words->starts, words->count * sizeof *starts);
-    if (starts != NULL) words->starts = starts;
-    uint32_t *ends = realloc(words->ends, words->count * sizeof *ends);
-    if (ends != NULL) words->ends = ends;
+/* Words are kept for long at times: they move into one block without room that stayed empty. */
+static bool pack(nd_words *words) {
+    size_t count = words->count;
+    if (count == 0) return true;
+    uint64_t *hashes = malloc(count * (sizeof *hashes + 2 * sizeof(uint32_t)));
+    if (hashes == NULL) return false;
+    uint32_t *starts = (uint32_t *)(hashes + count);
+    memcpy(hashes, words->hashes, count * sizeof *hashes);
+    memcpy(starts, words->starts, count * sizeof *starts);
+    memcpy(starts + count, words->ends, count * sizeof *starts);
+    free(words->hashes);
+    free(words->starts);
+    free(words->ends);
+    *words = (nd_words){hashes, starts, starts + count, count};
+    return true;
+}
+
+static bool is_ascii(const uint8_t *text, size_t length) {
+    uint8_t all = 0;
+    for (size_t i = 0; i < length; i++) all |= text[i];
+    return all < 0x80;
 }
 
 int nd_words_of(const uint8_t *text, size_t length, int numbers, int identifiers, nd_words *words) {
     nd_buffer buffer = {NULL, 0, 0};
     nd_pieces pieces = {NULL, 0, 0};
-    list found = {{NULL, NULL, NULL, 0}, 0, text, &pieces, 0, 0, 0, 0, 0};
+    list found = {{NULL, NULL, NULL, 0}, 0, text, &pieces, 0, 0, 0, 0, 0, false};
     int status = nd_normalise_into(text, length, &buffer, &pieces);
     if (status == ND_OK) {
+        found.plain = pieces.count <= 1 && is_ascii(text, length);
         if (!identifiers) nd_blank_identifiers(buffer.data, buffer.length);
         if (!nd_scan_tokens(buffer.data, buffer.length, numbers != 0, list_batch, &found)) status = ND_NO_MEMORY;
     }
     free(buffer.data);
     free(pieces.items);
-    if (status == ND_OK) {
-        trim(&found.words);
-        *words = found.words;
-    } else {
+    if (status == ND_OK && !pack(&found.words)) status = ND_NO_MEMORY;
+    if (status != ND_OK || found.words.count == 0) {
         free(found.words.hashes);
         free(found.words.starts);
         free(found.words.ends);
+        found.words = (nd_words){NULL, NULL, NULL, 0};
     }
+    *words = found.words;
     return status;
+}
+
+static bool add_sign(nd_signs *signs, size_t *room, size_t place, size_t word) {
+    if (signs->count == *room) {
+        *room = *room == 0 ? 64 : *room * 2;
+        uint32_t *items = realloc(signs->items, *room * 2 * sizeof *items);
+        if (items == NULL) return false;
+        signs->items = items;
+    }
+    signs->items[2 * signs->count] = (uint32_t)place;
+    signs->items[2 * signs->count++ + 1] = (uint32_t)word;
+    return true;
+}
+
+int nd_signs_of(const uint8_t *text, size_t length, const uint8_t *kinds, const nd_words *words, nd_signs *signs) {
+    size_t room = 0, place = 0, word = 0;
+    *signs = (nd_signs){NULL, 0};
+    if (words->count == 0) return ND_OK;
+    for (size_t at = 0; at < length; at++) {
+        if (!begins(text[at])) continue;
+        uint32_t code = text[at];
+        if (code >= 0x80) nd_decode(text + at, length - at, &code);
+        uint8_t kind = code < ND_SIGN_KINDS ? kinds[code] : 0;
+        size_t behind = at + 1;
+        while (kind == ND_SIGN_OF_DIGITS && behind < length && !begins(text[behind])) behind++;
+        bool digit = behind < length && (uint8_t)(text[behind] - '0') < 10;
+        if (kind != 0 && (kind != ND_SIGN_OF_DIGITS || digit)) {
+            while (word < words->count && words->starts[word] <= place) word++;
+            if ((word == 0 || words->ends[word - 1] <= place) && !add_sign(signs, &room, place, word)) {
+                free(signs->items);
+                return ND_NO_MEMORY;
+            }
+        }
+        place++;
+    }
+    return ND_OK;
 }

@@ -85,7 +85,7 @@ class Output:
         if self.way_of(part) is not _write_texts:
             return [(target_path(file, self.out), file.path) for file in files]
         first = target_path(files[0], self.out)
-        if part.reader:
+        if not part.together:
             return [(first.with_name(f"{first.name}.parquet"), files[0].path)]
         return [(first.with_name(f"documents-{part.name.rpartition('.')[2]}.parquet"), part.place)]
 

@@ -16,6 +16,9 @@ from indexer.batch.arrow import arrow, compute, parquet
 from indexer.batch.copying import Output, codec_of, target_path, write_groups, written_file
 from indexer.batch.filtering import parts_to_write
 from indexer.batch.sketches.parts import Part, parts_of
+from indexer.core.passages.cutting import Cutter, RepeatedSpan
+from indexer.core.passages.repeats import RepeatFinder
+from indexer.core.passages.windows import Hashes
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.readers.base import MARK, ColumnNames, value_at
 from indexer.ingest.readers.compression import BROKEN, decompressed, packed
@@ -25,9 +28,6 @@ from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.model import own_files
 from indexer.model.chunking import chunks
 from indexer.model.paths import printable_path
-from indexer.passages.cutting import Cutter, RepeatedSpan
-from indexer.passages.repeats import RepeatFinder
-from indexer.passages.windows import Hashes
 from indexer.text.counts import counted
 from indexer.text.words import words_of
 
@@ -126,9 +126,9 @@ def cut_passages(
     cut is listed in `cut_file(out)`: the characters of the text, and the id of the document where it stands. `steps`
     says what reads and writes, this process by default.
 
-    Memory: that of `indexer.passages.repeats.RepeatFinder` and Cutter, ids and times of all documents, and 100 bytes
-    for each piece that is cut. Raises UsageError for other files and an output inside of what is read, StoreError where
-    something can't be read or written.
+    Memory: that of `indexer.core.passages.repeats.RepeatFinder` and Cutter, ids and times of all documents, and 100
+    bytes for each piece that is cut. Raises UsageError for other files and an output inside of what is read, StoreError
+    where something can't be read or written.
     """
     begin, steps = time.monotonic(), steps or CuttingSteps(read_words, write_cut)
     sources = Sources(list(paths), Selection(columns=asked.columns))
@@ -258,7 +258,7 @@ def _of_table(part: Part, asked: Cutting) -> Iterator[_FileRow]:
             names = file.schema_arrow.names
             identity, moment = asked.columns.id or "id", asked.time_field
             number = 0
-            for batch in file.iter_batches(BATCH_ROWS):
+            for batch in file.iter_batches(BATCH_ROWS, use_threads=False):
                 columns = [
                     batch[name].to_pylist() if name in names else [None] * batch.num_rows
                     for name in (text, identity, moment)

@@ -83,7 +83,6 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     output = Output(out, tag, texts, min_origins, singletons, making.jobs)
     rule = rule_of(form, match)
     preferred = canonical_asked(canonical) or CanonicalRule()
-    preferred.require_rows()
     asked = ClusteringOptions(rule, preferred, **more)
     if rule.by_hash_alone and asked.permitted is None and not unverified:
         raise UsageError(

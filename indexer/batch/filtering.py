@@ -150,11 +150,17 @@ def keep(
                 done.replaced += reasons[_REPLACED]
                 done.few_origins += reasons[_FEW_ORIGINS]
                 done.singletons += reasons[_NO_CLUSTER]
-                source = repeated(printable_path(part.path), gone.num_rows)
-                columns = [source, *(gone[_OF.get(name, name)] for name in _REMOVED.names[1:])]
+                columns = [_sources(part, gone["row"]), *(gone[_OF.get(name, name)] for name in _REMOVED.names[1:])]
                 listed.write_table(arrow.Table.from_arrays(columns, schema=_REMOVED))
     done.seconds = time.monotonic() - begin
     return done
+
+
+def _sources(part: Part, rows: Any) -> Any:
+    """The file of each of some rows of a part; of mails, which may hold several documents each, their folder."""
+    if part.together and part.reader is None:
+        return arrow.array([printable_path(part.files[row - 1].path) for row in rows.to_pylist()], arrow.string())
+    return repeated(printable_path(part.path), len(rows))
 
 
 def _decided(path: Path, output: Output, standing: Any) -> Any:
@@ -226,8 +232,8 @@ def _require_apart(out: str, given: Sequence[str]) -> None:
 
 def _require_room(output: Output, parts: Sequence[Part]) -> None:
     out = output.out
-    if os.path.isdir(out) and os.listdir(out):
-        raise UsageError(f"--out {out}: is not empty; name a new folder")
+    if os.path.lexists(out) and (not os.path.isdir(out) or os.listdir(out)):
+        raise UsageError(f"--out {out}: is {'not empty' if os.path.isdir(out) else 'a file'}; name a new folder")
     targets: dict[Path, str] = {}
     for target, path in (each for part in parts for each in output.targets(part)):
         other = targets.setdefault(target, path)

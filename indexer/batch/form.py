@@ -9,23 +9,25 @@ from functools import cached_property
 from typing import Any
 
 from indexer.batch.arrow import arrow, parquet
-from indexer.core import UNICODE_VERSION
+from indexer.core.text import UNICODE_VERSION
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.extract.base import EXTRACTOR_VERSION, Limits, Options
 from indexer.ingest.indexing import store_info
+from indexer.ingest.readers.batch_files import BATCH_FOOTER
 from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC
+from indexer.model.kinds import DOCUMENTS
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import StoreInfo
 
-FORMAT = 5
-FOOTER = b"neardup"
+FORMAT = 7
 # The cluster that a document of an older batch was in, and whether it was kept there; null for a new document.
 OLDER_CLUSTER, OLDER_KEEP = "older_cluster", "older_keep"
 # What a payload or a digest is like no compression makes smaller.
 _TEXTS = (
     "id",
     "source",
+    "container",
     "title",
     "format",
     "extractor",
@@ -48,7 +50,8 @@ class Form:
     """The settings of sketches: `schemes` are the ids of those beside simhash-doc, with all their parameters.
 
     Documents of fewer than `min_tokens` words are short. `time_field` is the metadata that says when a document was
-    there first, empty for none. Two forms that differ make sketches that can't be compared.
+    there first, empty for none, `texts` the kind of texts that they are, `ocr` as in `Options`. Two forms that differ
+    make sketches that can't be compared.
     """
 
     schemes: tuple[str, ...]
@@ -59,6 +62,8 @@ class Form:
     time_field: str = ""
     unicode: str = UNICODE_VERSION
     extractor: str = EXTRACTOR_VERSION
+    texts: str = DOCUMENTS
+    ocr: str = ""
 
     @cached_property
     def made(self) -> tuple[Scheme, ...]:
@@ -68,12 +73,12 @@ class Form:
     @cached_property
     def options(self) -> Options:
         """The options by which documents are read."""
-        return Options(content=self.content, extractor=self.engine, format=self.kind or None)  # type: ignore[arg-type]
+        return Options(content=self.content, extractor=self.engine, format=self.kind or None, ocr=self.ocr)  # type: ignore[arg-type]
 
     @cached_property
     def info(self) -> StoreInfo:
         """The information that a store of such sketches keeps about itself."""
-        return store_info(self.options.content, self.made)
+        return store_info(self.options.content, self.made, self.texts)
 
     def scheme(self, family: str) -> Scheme | None:
         """The scheme of a family; None where there are no sketches of it."""
@@ -118,6 +123,7 @@ def sketch_schema(form: Form) -> Any:
         ("id", arrow.string()),
         ("row", arrow.int64()),
         ("source", arrow.string()),
+        ("container", arrow.string()),
         ("title", arrow.string()),
         ("format", arrow.string()),
         ("extractor", arrow.string()),
@@ -175,13 +181,13 @@ def cluster_schema(*, against: bool = False) -> Any:
 def written_footer(kind: str, form: Form, more: Mapping[str, Any]) -> dict[bytes, bytes]:
     """The footer of a file: the version of these columns, `kind` of file, what sketches are made with, and more."""
     said = {"format": FORMAT, "kind": kind, "form": asdict(form), **more}
-    return {FOOTER: json.dumps(said).encode()}
+    return {BATCH_FOOTER: json.dumps(said).encode()}
 
 
 def read_footer(path: str, kind: str) -> dict[str, Any]:
     """The content of a file's footer. Raises StoreError where it is no file of that kind, or of another version."""
     try:
-        said = json.loads((parquet.read_schema(path).metadata or {})[FOOTER])
+        said = json.loads((parquet.read_schema(path).metadata or {})[BATCH_FOOTER])
     except (OSError, arrow.ArrowException, KeyError, ValueError) as error:
         raise StoreError(f"{path}: no file of {kind} that neardup batch wrote ({error}); remove it") from None
     if said.get("kind") != kind or said.get("format") != FORMAT:

@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
 from indexer.batch.arrow import arrow, column_of, joined_of, parquet, replaced
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, Form, cluster_schema, form_of, read_footer
 from indexer.batch.sketches.inputs import SKETCHES
+from indexer.batch.sketches.parts import input_order
 from indexer.batch.sketches.sketching import sketch_files
+from indexer.core.text import hash_tokens
 from indexer.errors import StoreError, UsageError
-from indexer.matching.rule import LEAN_RULE, PREFERRED, MatchRule, TextVerification, parse_rule, verified_text
+from indexer.matching.rule import LEAN_RULE, MatchRule, TextVerification, parse_rule
 from indexer.model import SIMHASH_DOC
+from indexer.model.kinds import kind_named
 from indexer.model.tokens import Tokens
 from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme
@@ -179,8 +181,8 @@ def texts_of(batch: Any) -> list[bytes | None]:
 
 
 def _as_arrived(files: Sequence[Path]) -> list[Path]:
-    """Files of sketches by their inputs, in the order in which these are walked: what is in a folder stays together."""
-    return sorted(files, key=lambda path: str(read_footer(os.fspath(path), SKETCHES)["input"]).split("/"))
+    """Files of sketches in the order in which their inputs are walked."""
+    return sorted(files, key=lambda path: input_order(read_footer(os.fspath(path), SKETCHES)))
 
 
 def clustering_of(folder: str) -> dict[str, Any]:
@@ -227,7 +229,7 @@ def batches_of(path: Path, place: int, columns: Sequence[str]) -> Iterator[tuple
 def id_hashes(ids: Any) -> npt.NDArray[np.uint64]:
     """A hash of each id of a column."""
     texts = joined_of(ids)
-    return core.hash_tokens(Tokens(bytes(texts.data), texts.starts, texts.ends))
+    return hash_tokens(Tokens(bytes(texts.data), texts.starts, texts.ends))
 
 
 def rule_of(form: Form, text: str | None) -> MatchRule:
@@ -247,8 +249,12 @@ def rule_of(form: Form, text: str | None) -> MatchRule:
             raise UsageError(f"{name}: the sketches are of {own.id}; name {family} alone")
         return own
 
-    usual = verified_text() if form.scheme(PREFERRED) else LEAN_RULE
-    rule = parse_rule(text or usual, scheme=scheme)
+    if text:
+        # What finds parts is refused whatever sketches there are: to make those would be no help.
+        parse_rule(text).require_copies()
+    kind = kind_named(form.texts)
+    has_them = all(form.scheme(registry.family_of(each)) for each in kind.schemes)
+    rule = parse_rule(text or (kind.rule if has_them else LEAN_RULE), scheme=scheme)
     if isinstance(rule.verifier, TextVerification):
         raise UsageError(f"{rule}: a batch has no texts to read again; verify by a sketch")
     rule.require_copies()

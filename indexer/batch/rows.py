@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from indexer import core
 from indexer.batch.arrow import arrow, column_of
 from indexer.batch.clusters.clustering import BEFORE
 from indexer.batch.form import Form, column_name, read_footer, sketch_schema
@@ -19,6 +18,7 @@ from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of, clust
 from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
 from indexer.clustering.canonical import CanonicalRule, read_canonical
 from indexer.clustering.memory import note_of
+from indexer.core.sketches import simhash_keys
 from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, ClusteringNote, Fingerprint, Record, Ref, Sketch, to_unsigned
 
@@ -177,7 +177,7 @@ def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[Bat
     """The rows of a batch of sketches, whose documents stand in the file `container` where that is not empty."""
     columns = {name: batch[name].to_pylist() for name in batch.schema.names}
     values = [0 if bits is None else to_unsigned(bits) for bits in columns[column_name(SIMHASH_DOC)]]
-    keys = core.simhash_keys(np.array(values, dtype=np.uint64)).tolist()
+    keys = simhash_keys(np.array(values, dtype=np.uint64)).tolist()
     metadata = [_json(text) for text in columns["metadata"]]
     sketches = [_sketches_of(columns, form, place) for place in range(batch.num_rows)]
     rows = []

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,13 +18,14 @@ from indexer.batch.sketches.documents import reads_columns
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.kernels import serves
 from indexer.batch.sketches.parts import Part, part_again, selection_of
-from indexer.core_sketch import is_clean, text_digest
+from indexer.core.text import is_clean, text_digest
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import Extracted, Item, Limits
 from indexer.ingest.outcomes import ExtractionWorkers, read, texts
 from indexer.ingest.readers.compression import BROKEN
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
-from indexer.ingest.sources import Selection, Sources, UnreadableError
+from indexer.ingest.regular_files import UnreadableError
+from indexer.ingest.sources import Selection, Sources
 from indexer.schemes.base import Positions
 
 _TOGETHER, _BYTES = 512, 64 << 20
@@ -51,11 +53,16 @@ class _Wanted:
         """A column of sketches, of all documents of the file."""
         return parquet.read_table(self.path, columns=[name])[name].combine_chunks()
 
+    @cached_property
+    def files(self) -> list[str]:
+        """The file that each document was read from, of files that go together."""
+        return list(self.column("container").to_pylist())
+
     def part(self) -> Part:
         """The part that they are of; of single files those that are wanted."""
         sources: list[str] = []
         if self.footer["together"]:
-            sources = [self.column("source")[place].as_py() for place in self.places.tolist()]
+            sources = list(dict.fromkeys(self.files[place] for place in self.places.tolist()))
         return part_again(self.footer, sources)
 
 
@@ -135,10 +142,13 @@ class BatchTexts:
 def _given(wanted: _Wanted, part: Part) -> Iterator[tuple[int, Any]]:
     """(place, document before it is extracted) of those that are wanted."""
     sources, limit = Sources([], wanted.selection), Limits().input_bytes
-    # Of single files only those that are wanted are there.
-    place_of = dict(enumerate(wanted.places.tolist()))
-    if part.reader:
-        place_of = {place: place for place in wanted.places.tolist()}
+    places = set(wanted.places.tolist())
+    place_of = {place: place for place in places}
+    if wanted.footer["together"]:
+        # Only those that are wanted are there.
+        again, files = {wanted.files[place] for place in places}, wanted.files
+        there = (place for place, file in enumerate(files) if file in again)
+        place_of = {number: place for number, place in enumerate(there) if place in places}
     last = max(place_of)
     for number, given in enumerate(each for file in part.files for each in read(sources.inputs_of(file), limit)):
         if number in place_of:

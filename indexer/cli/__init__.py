@@ -14,25 +14,8 @@ from typing import NamedTuple
 import click
 from click.shell_completion import shell_complete
 
-from indexer.cli import (
-    annotate,
-    batch,
-    clusters,
-    completion,
-    documents,
-    evaluating,
-    indexing,
-    query,
-    repeated,
-    reporting,
-    schemes,
-    serving,
-    setup,
-    similar,
-    versions,
-)
-from indexer.cli.config import DEFAULT_STORE, ENVIRONMENT_PREFIX, Known, command_defaults, load_settings
-from indexer.cli.terminal.grouped import Grouped, let_help_break_no_word
+from indexer.cli.config import DEFAULT_STORE, ENVIRONMENT_PREFIX, KnownOptions, command_defaults, load_settings
+from indexer.cli.terminal.grouped import Grouped
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.interrupts import second_ends
 from indexer.cli.terminal.output import about, say
@@ -48,6 +31,35 @@ LOG_FORMATS = ("text", "json")
 
 # Options that say what one run is about.
 _NO_SETTINGS = frozenset({"id", "text", "hash", "from", "paths-from"})
+
+GROUPS = {
+    "Start here": {
+        "index": "indexing",
+        "similar": "similar",
+        "cluster": "clusters",
+        "report": "reporting",
+    },
+    "Ask": {
+        "compare": "query",
+        "diff": "reporting",
+        "history": "versions",
+        "pairs": "clusters",
+        "passages": "repeated",
+        "show": "documents",
+        "hash": "query",
+        "stats": "documents",
+        "failures": "indexing",
+        "doctor": "documents",
+    },
+    "Act": {"prune": "pruning", "decisions": "pruning", "undo": "pruning", "delete": "documents"},
+    "Without a store": {"batch": "batch"},
+    "Engines": {"setup": "setup", "annotate": "annotate", "follow": "follow"},
+    "For programs": {"serve": "serving", "mcp": "serving"},
+    "Measure": {"evaluate": "evaluating", "schemes": "schemes", "corpus": "schemes"},
+    "Scans": {"ocr": "recognition"},
+    "Shell": {"completion": "completion"},
+}
+"""The commands in groups by what one wants to do, and the modules that they are in."""
 
 EPILOG = """
 \b
@@ -80,6 +92,9 @@ class MainOptions(NamedTuple):
 
 @click.group(
     cls=Grouped,
+    groups={
+        title: {name: f"indexer.cli.{module}" for name, module in group.items()} for title, group in GROUPS.items()
+    },
     epilog=EPILOG,
     context_settings={
         "auto_envvar_prefix": ENVIRONMENT_PREFIX,
@@ -110,16 +125,18 @@ def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """Find near-duplicate documents: index them, then ask what is similar.
 
     Reads HTML, PDF, XML, EPUB, DOCX, ODT, ODP, ODS, manual pages and text, with an extra also RTF, DOC, PPT, PPTX,
-    XLS, XLSX and MSG; in folders, ZIP and TAR archives, mails and mailboxes, JSON lines, CSV, Parquet, web archives
-    (WARC, WET, WACZ) and feeds (RSS, Atom). The store is a file, or an index in Elasticsearch or OpenSearch.
+    XLS, XLSX and MSG, with OCR an image and scanned pages; in folders, ZIP and TAR archives, mails and mailboxes, JSON
+    lines, CSV, Parquet, web archives (WARC, WET, WACZ) and feeds (RSS, Atom). The store is a file, or an index in
+    Elasticsearch or OpenSearch.
     """
     note(command=ctx.invoked_subcommand)
     settings, path = load_settings(config)
     ctx.obj = MainOptions(debug, path)
-    ctx.default_map = command_defaults(settings, _known(cli), path)
+    # To know the settings of all commands takes all of these.
+    ctx.default_map = command_defaults(settings, _known(cli), path) if settings else {}
 
 
-def _known(group: click.Group) -> Known:
+def _known(group: click.Group) -> KnownOptions:
     """The settings of all commands of a command."""
     return {
         name: _known(command) if isinstance(command, click.Group) else _settings_of(command)
@@ -139,27 +156,6 @@ def _settings_of(command: click.Command) -> dict[str, bool | None]:
         name: None if name in _NO_SETTINGS or not option.allow_from_autoenv else option.multiple
         for name, option in options.items()
     }
-
-
-for command in (
-    *indexing.COMMANDS,
-    *similar.COMMANDS,
-    *query.COMMANDS,
-    *clusters.COMMANDS,
-    *repeated.COMMANDS,
-    *reporting.COMMANDS,
-    *evaluating.COMMANDS,
-    *documents.COMMANDS,
-    *versions.COMMANDS,
-    *schemes.COMMANDS,
-    *setup.COMMANDS,
-    *annotate.COMMANDS,
-    *batch.COMMANDS,
-    *serving.COMMANDS,
-    *completion.COMMANDS,
-):
-    cli.add_command(command)
-let_help_break_no_word(cli)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

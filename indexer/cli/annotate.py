@@ -12,14 +12,14 @@ from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import CONTENTS, RunOutput, index_option, limit_options, refresh_option, talk_options
 from indexer.cli.terminal.output import answer_json, say
-from indexer.library.options import Annotating, Fingerprinting, WorkerLimits
+from indexer.library.engine_options import Annotating
+from indexer.library.options import Fingerprinting, WorkerLimits
 
 if TYPE_CHECKING:
     from indexer.library.outcomes import AnnotatedDocuments
     from indexer.model.times import Refresh
 
-annotating_options = Group(
-    Annotating,
+_FIELDS = (
     click.option(
         "--field",
         multiple=True,
@@ -29,13 +29,6 @@ annotating_options = Group(
     ),
     click.option(
         "--html", cls=Related, goes_with=["field"], is_flag=True, help="The fields hold HTML, whose text is extracted."
-    ),
-    click.option(
-        "--fields-changed",
-        cls=Related,
-        goes_with=["field"],
-        is_flag=True,
-        help="With --field: compute all fingerprints again, from other fields than before.",
     ),
     click.option(
         "--source-field",
@@ -56,8 +49,6 @@ annotating_options = Group(
         metavar="INDEX",
         help="Write the fingerprints to INDEX in the same engine, and only read the annotated index.",
     ),
-    click.option("--all", is_flag=True, help="Also annotate documents whose text has not changed."),
-    click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
     click.option(
         "--allow-version-change",
         cls=Related,
@@ -81,6 +72,30 @@ annotating_options = Group(
         help="Parts of the index to read in parallel.",
     ),
 )
+annotating_options = Group(
+    Annotating,
+    *_FIELDS,
+    click.option(
+        "--fields-changed",
+        cls=Related,
+        goes_with=["field"],
+        is_flag=True,
+        help="With --field: compute all fingerprints again, from other fields than before.",
+    ),
+    click.option("--cluster", is_flag=True, help="Assign the documents to their clusters, as they come."),
+    click.option(
+        "--all",
+        is_flag=True,
+        help="Look at every document, also at those that nobody has written since the last run, and try again what "
+        "failed.",
+    ),
+    click.option(
+        "--again", is_flag=True, help="Compute all fingerprints again, also of documents whose text has not changed."
+    ),
+    click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
+)
+# Those of a command that looks at what is new, again and again.
+index_fields_options = Group(Annotating, *_FIELDS, title="Of an index, which fields are read")
 
 
 @click.command(
@@ -97,11 +112,13 @@ Examples:
   neardup annotate --store https://host:9200/pages --field html --html --docs-per-second 200
   neardup annotate --store https://host:9200/archive --field body --to archive-neardup
 
-Adds fields below "neardup" to documents that have none, or whose text has changed since, and changes nothing else. A
-document that somebody changes at the same moment is never overwritten; it is processed again. After an interruption,
-run the same command again to resume. An index that does not keep all of _source, is read-only, or has versions
-assigned by its owner is refused; --to writes its fingerprints to an index of their own. The index remembers its
-fields: commands that read texts again use them, and annotate refuses others.
+Adds fields below "neardup" to documents that have none, or whose text has changed since, and changes nothing else. The
+index remembers up to which change all documents were looked at, so that the next run reads only what was written since,
+and says how many it trusted; --all looks at all of them. A document that somebody changes at the same moment is never
+overwritten; it is processed again. After an interruption, run the same command again to resume. An index that does not
+keep all of _source, is read-only, or has versions assigned by its owner is refused; --to writes its fingerprints to an
+index of their own. The index remembers its fields: commands that read texts again use them, and annotate refuses
+others.
 """,
 )
 @index_option("The index, alias or data stream.")
@@ -121,7 +138,9 @@ def annotate_command(
     """Fingerprint the documents of an index from their own fields."""
     from indexer.library.annotating import annotate
 
-    done = annotate(store, annotating, making, worker, refresh=refresh, following=talk.following("annotating"))
+    done = annotate(
+        store, annotating, making, worker, refresh=refresh, following=talk.following("annotating"), tell=say
+    )
     if not talk.is_enough(done):
         _report(done, as_json=talk.json)
     return 0
@@ -132,17 +151,14 @@ def _report(done: AnnotatedDocuments, *, as_json: bool) -> None:
         answer_json(done)
         return
     listed = f"neardup failures --store {shlex.quote(done.to or done.store)}"
+    trusted = f"{done.trusted:,} of them not written since the last run, so not read; --all reads them too"
     lines = [
         ("annotated", done.annotated, f"{done.missing:,} new, {done.stale:,} with another text than before"),
-        ("unchanged", done.unchanged, ""),
+        ("unchanged", done.unchanged, trusted if done.trusted else ""),
         ("without", done.without, "have none of the fields"),
         ("empty", done.empty, "no text, so they match nothing"),
         ("too short", done.short, "left out of answers unless asked for"),
-        (
-            "too long",
-            done.too_long,
-            "for passages in the document itself; --to INDEX keeps them for texts of any length",
-        ),
+        ("beside", done.beside, "too long for passages in the document itself; they lie in an index beside"),
         ("done again", done.changed, "somebody changed them at the same moment"),
         ("gone", done.gone, "deleted meanwhile"),
         ("removed", done.removed, "their documents are gone"),
@@ -151,6 +167,8 @@ def _report(done: AnnotatedDocuments, *, as_json: bool) -> None:
     for name, count, remark in lines:
         if count or name in ("annotated", "unchanged", "failed"):
             click.echo(f"{name:<13} {count:>9,}" + (f"  {remark}" if remark and count else ""))
+    if done.reading_seconds is not None:
+        say(f"{done.reading_seconds:.1f} s of this were for reading texts again, to tell in what copies differ")
     if done.forgotten:
         say(
             "the mapping of the index may not be changed here, so it does not remember the fields; name them with "

@@ -34,10 +34,10 @@ def load_settings(path: Path | None) -> tuple[Mapping[str, Any], Path | None]:
 
 # The settings that a command knows, and whether each takes several values, None for an option that is given on the
 # command line alone; or the commands of a command.
-Known = Mapping[str, "bool | Known | None"]
+KnownOptions = Mapping[str, "bool | KnownOptions | None"]
 
 
-def command_defaults(settings: Mapping[str, Any], known: Known, path: Path | None) -> dict[str, Any]:
+def command_defaults(settings: Mapping[str, Any], known: KnownOptions, path: Path | None) -> dict[str, Any]:
     """Default values for each command, and for those of a command of commands in a dict of their own.
 
     `settings` are those of a file. A key at the top holds for every command that knows it, one in the table of a
@@ -48,7 +48,9 @@ def command_defaults(settings: Mapping[str, Any], known: Known, path: Path | Non
     return _defaults(settings, known, {}, f"{path}: ", "")
 
 
-def _defaults(table: Mapping[str, Any], known: Known, above: Mapping[str, Any], file: str, name: str) -> dict[str, Any]:
+def _defaults(
+    table: Mapping[str, Any], known: KnownOptions, above: Mapping[str, Any], file: str, name: str
+) -> dict[str, Any]:
     """The defaults of the command `name`, whose table this is; `above` holds the settings nearer to the top."""
     commands = {key: each for key, each in known.items() if isinstance(each, Mapping)}
     own, refused, inside = _names(known), _names(known, refused=True), f" in [{name}]" if name else ""
@@ -74,7 +76,7 @@ def _joined(*names: str) -> str:
     return ".".join(filter(None, names))
 
 
-def _names(known: Known, *, refused: bool = False) -> set[str]:
+def _names(known: KnownOptions, *, refused: bool = False) -> set[str]:
     """The settings that a command, or one of its commands, knows; or the options that are no settings."""
     inner = [
         _names(each, refused=refused) if isinstance(each, Mapping) else {key} if (each is None) is refused else set()
@@ -83,7 +85,7 @@ def _names(known: Known, *, refused: bool = False) -> set[str]:
     return set().union(*inner)
 
 
-def _values(chosen: Mapping[str, Any], several: Known, file: str) -> dict[str, Any]:
+def _values(chosen: Mapping[str, Any], several: KnownOptions, file: str) -> dict[str, Any]:
     """Settings of one command by the names of its parameters."""
     for key, value in chosen.items():
         if isinstance(value, list) and not several[key]:

@@ -42,6 +42,7 @@ UNHEALTHY = 7
 \b
 Examples:
   neardup show docs/guide.html
+  neardup show ./guide.html    the path of a file that was indexed
   neardup show 17 --json
   neardup show news-2024/17 --store https://host:9200/news-*
 """,
@@ -366,8 +367,9 @@ def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool)
             ),
             (
                 "made with",
-                "{scheme}, content {content}, extraction rules {extractor}, Unicode {unicode}".format_map(
-                    counts.made_with
+                "{}, for {kind}, content {content}, extraction rules {extractor}, Unicode {unicode}".format(
+                    " and ".join([counts.made_with["scheme"], *(one["name"] for one in counts.made_with["schemes"])]),
+                    **counts.made_with,
                 ),
             ),
         ]
@@ -391,9 +393,10 @@ Examples:
   neardup doctor --store https://host:9200/articles --json
   neardup doctor --texts
 
-Looks at versions, privileges, mappings, fingerprints, sketches, clusters, and what a killed run has left behind; a line
-each, which begins with ok, warning or error, and says what to do. With --texts every document is read again, to find
-those that have changed. Ends with exit code 7 if there is a warning or an error, 3 or 4 if the store can't be opened.
+Looks at versions, privileges, mappings, fingerprints, sketches, the kind of the texts, clusters, and what a killed run
+has left behind; a line each, which begins with ok, warning or error, and says what to do. With --texts every document
+is read again, to find those that have changed. Ends with exit code 7 if there is a warning or an error, 3 or 4 if the
+store can't be opened.
 """,
 )
 @store_option

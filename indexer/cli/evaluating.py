@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.fields import field_options
-from indexer.cli.options.groups import Group, Related, typed
+from indexer.cli.options.groups import Group, Related, refuse_typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     extraction_options,
@@ -20,10 +20,14 @@ from indexer.cli.options.shared import (
     store_option_unless,
 )
 from indexer.cli.terminal.output import answer, answer_json, say, table
-from indexer.errors import UsageError
 from indexer.library.options import Extraction, NamedFields
 
+if TYPE_CHECKING:
+    from indexer.library.judgments import JudgedShare
+
 _SAMPLE = 2000
+_OF_JUDGMENTS = {"judgments", "precision", "store", "json"}
+_PRECISION = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +108,40 @@ measuring_options = Group(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """The judgments of somebody, instead of what is measured, and the precision that a threshold should have."""
+
+    judgments: str | None
+    precision: float
+
+
+judging_options = Group(
+    Judging,
+    click.option(
+        "--judgments",
+        type=A_PATH,
+        metavar="FILE",
+        help="Say how right the rule of the store's clusters is, by the judgments of a sample that a report has saved.",
+    ),
+    click.option(
+        "--precision",
+        cls=Related,
+        goes_with=["judgments"],
+        type=click.FloatRange(0.0, 1.0, min_open=True),
+        metavar="SHARE",
+        default=_PRECISION,
+        show_default=True,
+        help="The share of right answers that a threshold should have.",
+    ),
+    title="What people judged",
+)
+
+
 @click.command(
     cls=Answering,
     answers="indexer.matching.evaluation.figures:EvaluationFigures",
+    others={"With --judgments --json one object": "judgments:JudgedRule"},
     short_help="Measure match rules on your documents.",
     epilog="""
 \b
@@ -118,6 +153,7 @@ Examples:
   neardup evaluate --store https://host:9200/articles --field title --field body
   neardup evaluate --parts                      passages of the documents too, as they stand and misread
   neardup evaluate --picture curves.svg --json > figures.json
+  neardup evaluate --judgments judgments.json   the store's rule, by what you said of a sample in a report
 
 Match rules are written as for --match elsewhere; they may use schemes that no store has, with any parameters.
 
@@ -125,10 +161,15 @@ TRUTH is JSON lines: {"a", "b"} for each pair of ids that are near-duplicates, o
 the documents of a group are near-duplicates; "path" names the file of a document, relative to --root. Without TRUTH, a
 pair should be found if the Jaccard coefficient of its 5-word shingles is at least --alike, and a returned pair is
 correct if it is at least --right.
+
+With --judgments nothing is read again: the file has what somebody said, in a report, of a random sample of documents
+that repeat others. From 60 judgments on it is said how many of all these are right, with the limits at a confidence of
+95%, by similarity, and which threshold fits. A judgment of what is not in the sample now is named and not counted.
 """,
 )
 @click.argument("truth", required=False, type=A_PATH)
 @measuring_options
+@judging_options
 @field_options
 @store_option_unless("documents")
 @jobs_option
@@ -137,6 +178,7 @@ correct if it is at least --right.
 def evaluate(
     truth: str | None,
     measuring: Measuring,
+    judging: Judging,
     named_fields: NamedFields,
     store: str,
     jobs: int | None,
@@ -149,10 +191,12 @@ def evaluate(
     """
     from indexer.library import evaluating
 
+    if judging.judgments:
+        _judge(store, judging.judgments, judging.precision, as_json=json)
+        return
     named = evaluating.read_truth(truth, measuring.root) if truth else None
     if named and named.paths:
-        for name in filter(typed, ("sample", "store")):
-            raise UsageError(f"--{name} does nothing with {named.name}, which names the files of its documents")
+        refuse_typed(("sample", "store"), f"does nothing with {named.name}, which names the files of its documents")
     how: dict[str, Any] = {
         "truth": named,
         "alike": measuring.alike,
@@ -182,6 +226,31 @@ def evaluate(
     if rows:
         answer("")
         table(columns, rows, right=columns[1:])
+
+
+def _judge(store: str, judgments: str, precision: float, *, as_json: bool) -> None:
+    names = [str(parameter.name) for parameter in click.get_current_context().command.params]
+    refuse_typed([name for name in names if name not in _OF_JUDGMENTS], "does nothing with --judgments")
+    with opened_collection(store, read_only=True) as collection:
+        made = collection.judge(judgments, precision=precision)
+    if as_json:
+        answer_json(made)
+        return
+    for one in made.not_counted:
+        answer(f"{one.id}  not counted: {one.reason}")
+    for line in made.says:
+        answer(line)
+    if made.shares:
+        answer("")
+        columns = ("of", "from", "documents", "judged", "right", "precision", "low", "high")
+        table(columns, list(map(_cells, made.shares)), right=columns[1:])
+
+
+def _cells(share: JudgedShare) -> tuple[str, ...]:
+    limits = (share.precision, share.low, share.high)
+    counts = (share.documents, share.judged, share.right)
+    shown = ("-" if each is None else f"{each:.1%}" for each in limits)
+    return (share.of, f"{share.threshold:.3g}", *(f"{each:,}" for each in counts), *shown)
 
 
 COMMANDS = (evaluate,)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import shlex
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import FrameType
 from typing import TYPE_CHECKING, get_args
 
 import click
@@ -29,10 +26,10 @@ from indexer.cli.options.shared import (
     talk_options,
 )
 from indexer.cli.terminal.hints import with_store
-from indexer.cli.terminal.interrupts import end_at_once
+from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import answer, answer_json, printable, say, size
 from indexer.errors import ExtractionError
-from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, IdFrom, Walk
+from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, IdFrom, InFolders, Walk
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -41,21 +38,7 @@ if TYPE_CHECKING:
     from indexer.model.times import Refresh
 
 
-@dataclass
-class _Stopped:
-    """The signal that ended the run, once one did."""
-
-    number: int = 0
-
-
-walk_options = Group(
-    Walk,
-    click.option(
-        "--paths-from",
-        type=A_PATH,
-        metavar="FILE",
-        help="Read paths from FILE (-: standard input), separated by newline or NUL.",
-    ),
+_IN_FOLDERS = (
     click.option("--include", multiple=True, metavar="GLOB", help="In folders, read only matching files, of any kind."),
     click.option("--exclude", multiple=True, metavar="GLOB", help="In folders, skip matching files and folders."),
     click.option("--hidden", is_flag=True, help="In folders, also read hidden files."),
@@ -71,9 +54,21 @@ walk_options = Group(
         "absolute path, its path below the folder given, its file name, its file name without suffix, or a "
         "digest of its content. JSON lines have their own.",
     ),
+)
+walk_options = Group(
+    Walk,
+    click.option(
+        "--paths-from",
+        type=A_PATH,
+        metavar="FILE",
+        help="Read paths from FILE (-: standard input), separated by newline or NUL.",
+    ),
+    *_IN_FOLDERS,
     column_options,
     title="Which files are read",
 )
+# Those of a command that looks through folders, again and again.
+folder_options = Group(InFolders, *_IN_FOLDERS, title="In folders, which files are read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +159,7 @@ def index(
     with Indexing(store, paths, walk, making, extraction, dead_letters=loading.dead_letters, tell=say) as run:
         if loading.dry_run:
             return _list(run, as_json=talk.json)
-        with _stoppable() as (stop, stopped):
+        with stoppable() as (stop, stopped):
             try:
                 done = run.run(
                     arriving,
@@ -208,43 +203,27 @@ def _list(run: Indexing, *, as_json: bool) -> int:
     return 0
 
 
-@contextmanager
-def _stoppable() -> Iterator[tuple[threading.Event, _Stopped]]:
-    """Make the first Ctrl-C or SIGTERM end the run in order, and the second one at once."""
-    stop, stopped = threading.Event(), _Stopped()
-
-    def on_signal(number: int, _frame: FrameType | None) -> None:
-        if stop.is_set():
-            end_at_once(number)
-        stopped.number = number
-        # The exception may be lost in some library's clean-up; the event is not.
-        stop.set()
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop, stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _report(done: Indexed, *, as_json: bool) -> None:
+    from indexer.library.recognition import NEEDED
+
     if as_json:
         answer_json(done)
         return
     duplicates = None if done.new is None else done.duplicates
+    taken = done.reading_seconds
+    read_again = "" if taken is None else f"; texts read again in {taken:.1f} s"
     listed = with_store("neardup failures")
     again = with_store("neardup index") + f" {shlex.quote(done.dead_letters or '')}"
     lines = [
         ("indexed", done.indexed, f"{size(done.bytes)} read in {done.seconds:.1f} s"),
         ("new", done.new, "of these; nothing near was stored before them"),
-        ("near", done.near, "of these; something near was stored before them"),
+        ("near", done.near, f"of these; something near was stored before them{read_again}"),
         ("replaced", done.replaced, ""),
         ("unchanged", done.unchanged, ""),
         ("reused", done.reused or None, "equal to a stored document, so not extracted again"),
         ("empty", done.empty, "stored; no text, so they match nothing"),
         ("too short", done.short, "stored; left out of answers unless asked for"),
+        ("scans", done.unread_scans or None, f"not read; --ocr eng does it, by {NEEDED}"),
         ("failed", done.failures, f"{done.reasons}; listed by: {listed}"),
         (
             "duplicates",

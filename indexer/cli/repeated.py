@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from indexer.library.rows import Rows
 
 By = Literal["passage", "origin", "document", "cluster"]
-Form = Literal["text", "csv", "jsonl", "parquet"]
+PassageFormat = Literal["text", "csv", "jsonl", "parquet"]
 
 _SHOWN = 20
 _LETTERS = 300
@@ -38,7 +38,8 @@ class Listed:
     by: By
     limit: int | None
     held_by: bool
-    format: Form
+    write: bool
+    format: PassageFormat
     output: str | None
 
     @property
@@ -65,8 +66,13 @@ listed_options = Group(
         help="List the first N.  [default: 20 as text, all in other formats and with --json]",
     ),
     click.option("--held-by", is_flag=True, help="Name the documents that have each passage."),
+    click.option("--write", is_flag=True, help="Write all of it beside the index, for the dashboards."),
     click.option(
-        "--format", type=click.Choice(get_args(Form)), default="text", show_default=True, help="The output format."
+        "--format",
+        type=click.Choice(get_args(PassageFormat)),
+        default="text",
+        show_default=True,
+        help="The output format.",
     ),
     click.option(
         "-o",
@@ -93,6 +99,7 @@ Examples:
   neardup passages --by document --format csv     how much of each stands elsewhere
   neardup passages --by cluster                   near for a menu or a licence
   neardup passages --held-by --format jsonl -o passages.jsonl
+  neardup passages --store https://host:9200/articles --write   for the dashboards
 
 Every run of N words or more that two documents have in common is found; nothing is passed over, however common. A
 passage is as long as all documents that have it go on alike; what more of them have is a passage of its own, and so is
@@ -101,8 +108,8 @@ counted as a variant of the first of them, whose line says how long the longest 
 for each host or folder is called boilerplate: a menu, a licence, a footer.
 
 A cluster rests on passages if half or more of the words of its documents, but not all, lie in passages that ten
-documents have, or twice as many as the cluster: its documents are near for a menu, a licence or a header, and what
-they say themselves may have nothing in common. Find out before you remove any of them.
+documents have: its documents are near for a menu, a licence or a header, and what they say themselves may have nothing
+in common. Find out before you remove any of them.
 
 The documents are read again from where they came from, and what can't be read is listed. The store needs no particular
 scheme.
@@ -121,8 +128,10 @@ def passages(
     """List the passages of N words or more that stand in two documents or more, those in most documents first."""
     if json and listing.format != "text":
         raise UsageError("--json is one object; for one a line say --format jsonl")
-    with opened_collection(store, filter=filter, read_only=True) as collection, _progress() as progress:
-        found = collection.passages(words=listing.words, held_by=listing.held_by, progress=progress)
+    with opened_collection(store, filter=filter, read_only=not listing.write) as collection, _progress() as progress:
+        found = collection.passages(
+            words=listing.words, held_by=listing.held_by, write=listing.write, progress=progress
+        )
     if found.unread:
         first = found.unread[0]
         say(
@@ -141,6 +150,8 @@ def passages(
         from indexer.cli.files.row_formats import written_rows
 
         written_rows(shown, shown.kind, listing.format, listing.output)
+    if listing.write:
+        say(f"{counted(found.written, 'row')} written for the dashboards")
     left = f"; --limit {len(rows)} lists all" if len(shown) < len(rows) else ""
     say(counted(len(rows), *_NAMES[listing.by]) + left)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
 import click
 
 from indexer.cli.options import arguments
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Related
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
 from indexer.cli.terminal.excerpts import shown_place
@@ -23,6 +24,80 @@ if TYPE_CHECKING:
     from indexer.library.comparisons import TextDifference
 
 _REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """The numbers of what a report shows, and the field that it counts by over time."""
+
+    clusters: int
+    members: int
+    pairs: int
+    passages: int
+    sample: int
+    time_field: str
+
+
+showing_options = Group(
+    Showing,
+    click.option(
+        "--clusters",
+        type=click.IntRange(0, 10_000),
+        metavar="N",
+        default=1000,
+        show_default=True,
+        help="Show the N largest clusters.",
+    ),
+    click.option(
+        "--members",
+        cls=Related,
+        goes_with=["format=html", "format=json"],
+        type=click.IntRange(1, 1000),
+        metavar="N",
+        default=10,
+        show_default=True,
+        help="Show this many members of each cluster.",
+    ),
+    click.option(
+        "--pairs",
+        cls=Related,
+        goes_with=["format=html"],
+        type=click.IntRange(0, 200),
+        metavar="N",
+        default=25,
+        show_default=True,
+        help="Show this many differences of two texts, of the least similar ones of clusters.",
+    ),
+    click.option(
+        "--passages",
+        cls=Related,
+        goes_with=["format=html"],
+        type=click.IntRange(0, 1000),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="Show the N passages that most documents have in common, and who copies from whom; reads all documents "
+        "again.",
+    ),
+    click.option(
+        "--sample",
+        cls=Related,
+        goes_with=["format=html"],
+        type=click.IntRange(0, 400),
+        metavar="N",
+        default=60,
+        show_default=True,
+        help="Offer a random sample of N documents that repeat others, to be judged; evaluate needs 60 judgments.",
+    ),
+    click.option(
+        "--time-field",
+        metavar="NAME",
+        default="",
+        help="The metadata field with the time (ISO 8601) for counts over time.  [default: the date of the document, "
+        "its mail or its file, or else the time of indexing]",
+    ),
+    title="What is shown",
+)
 
 
 @click.command(
@@ -40,8 +115,10 @@ Examples:
 Reads the clusters that "neardup cluster" has stored. The page is a single file that loads nothing from elsewhere: how
 much is duplicated, by format, by source and over time; sizes of clusters; similarities; the largest clusters; and for
 some of them the differences between two texts, word by word, if their files still exist unchanged; clusters that are
-near for a menu or a licence; and with --passages what is copied in part. It stays under 5 MB and says what it leaves
-out. The other formats hold the same figures without texts.
+near for a menu or a licence; and with --passages what is copied in part. There somebody can decide, too, what to keep,
+what to drop and what is not the same, and save that for "neardup prune --decisions"; and judge a random sample, by
+which "neardup evaluate --judgments" says how many of the documents that repeat others are right. It stays under 10 MB
+and says what it leaves out. The other formats hold the same figures without texts.
 """,
 )
 @store_option
@@ -59,71 +136,19 @@ out. The other formats hold the same figures without texts.
     show_default=True,
     help="A page, or its figures.",
 )
-@click.option(
-    "--clusters",
-    type=click.IntRange(0, 10_000),
-    metavar="N",
-    default=1000,
-    show_default=True,
-    help="Show the N largest clusters.",
-)
-@click.option(
-    "--members",
-    cls=Related,
-    goes_with=["format=html", "format=json"],
-    type=click.IntRange(1, 1000),
-    metavar="N",
-    default=10,
-    show_default=True,
-    help="Show this many members of each cluster.",
-)
-@click.option(
-    "--pairs",
-    cls=Related,
-    goes_with=["format=html"],
-    type=click.IntRange(0, 200),
-    metavar="N",
-    default=25,
-    show_default=True,
-    help="Show this many differences of two texts; 0 reads no documents.",
-)
-@click.option(
-    "--passages",
-    cls=Related,
-    goes_with=["format=html"],
-    type=click.IntRange(0, 1000),
-    metavar="N",
-    default=0,
-    show_default=True,
-    help="Show the N passages that most documents have in common, and who copies from whom; reads all documents again.",
-)
-@click.option(
-    "--time-field",
-    metavar="NAME",
-    default="",
-    help="The metadata field with the time (ISO 8601) for counts over time.  [default: the time of indexing]",
-)
+@showing_options
 def report(
     store: str,
     output: str | None,
     format: ReportFormat,  # noqa: A002 - the setting's name
-    clusters: int,
-    members: int,
-    pairs: int,
-    passages: int,
-    time_field: str,
+    showing: Showing,
 ) -> None:
     """Report how much of the store is duplicated, and where, as a page or in figures."""
     place = output or ("report.html" if format == "html" else "-")
     with opened_collection(store, read_only=True) as collection:
         # The other formats show no texts.
-        made = collection.report(
-            clusters=clusters,
-            members=members,
-            pairs=pairs if format == "html" else 0,
-            passages=passages if format == "html" else 0,
-            time_field=time_field,
-        )
+        texts = showing if format == "html" else replace(showing, pairs=0, passages=0, sample=0)
+        made = collection.report(**asdict(texts))
     if place == "-":
         sys.stdout.flush()
         sys.stdout.buffer.write(made.text(format).encode())

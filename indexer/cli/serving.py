@@ -1,4 +1,4 @@
-"""`neardup serve`."""
+"""`neardup serve` and `neardup mcp`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,26 @@ import click
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import Seconds, Size, store_option
 from indexer.cli.terminal.output import say, shown_store
+
+_threads = click.option(
+    "--threads",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    default=4,
+    show_default=True,
+    help="Requests that are answered at once.",
+)
+_waiting = click.option(
+    "--waiting",
+    type=click.IntRange(0, 100_000),
+    metavar="N",
+    default=64,
+    show_default=True,
+    help="Requests that wait for a thread; beyond these 503 is answered.",
+)
+_timeout = click.option(
+    "--timeout", type=Seconds(), metavar="SECONDS", default="30", show_default=True, help="The time of a request."
+)
 
 
 @click.command(
@@ -23,7 +43,8 @@ A POST for each verb: /similar, /seen (would it repeat a stored document, and wh
 with their copies folded), /compare and /fingerprint. GET /openapi.json describes them; /healthz answers while the
 service does. Nothing is ever written, and a request names no file or URL of this machine: it holds texts, the bytes
 of a file, or ids of stored documents. The answers are those of --json. The token, at least 16 characters, may also be
-in NEARDUP_SERVE_TOKEN. It needs the extra serve.
+in NEARDUP_SERVE_TOKEN. With --mcp agents find the same verbs as tools of the Model Context Protocol at /mcp. It needs
+the extra serve, and for --mcp also mcp.
 """,
 )
 @store_option
@@ -53,23 +74,13 @@ in NEARDUP_SERVE_TOKEN. It needs the extra serve.
     is_flag=True,
     help="Listen on another address without a token or TLS: whoever reaches it can ask what is stored.",
 )
-@click.option(
-    "--threads", type=click.IntRange(1, 256), default=4, show_default=True, help="Requests that are answered at once."
-)
-@click.option(
-    "--waiting",
-    type=click.IntRange(0, 100_000),
-    metavar="N",
-    default=64,
-    show_default=True,
-    help="Requests that wait for a thread; beyond these 503 is answered.",
-)
-@click.option(
-    "--timeout", type=Seconds(), metavar="SECONDS", default=30.0, show_default=True, help="The time of a request."
-)
+@_threads
+@_waiting
+@_timeout
 @click.option(
     "--max-request", type=Size(), metavar="SIZE", default="16MB", show_default=True, help="The size of a request."
 )
+@click.option("--mcp", is_flag=True, help="Answer agents too, at /mcp, by the Model Context Protocol.")
 def serve(  # noqa: PLR0913, PLR0917 - the parameters of a command are its options
     store: str,
     host: str,
@@ -83,17 +94,43 @@ def serve(  # noqa: PLR0913, PLR0917 - the parameters of a command are its optio
     waiting: int,
     timeout: float,
     max_request: int,
+    mcp: bool,
 ) -> None:
     """Answer questions of programs over HTTP, read-only."""
-    from indexer.service import serving
+    from indexer.library.tokens import read_token
+    from indexer.service import limits, serving
 
-    listening = serving.Listening(
-        host, port, allow_host, serving.read_token(token_file), tls_certificate, tls_key, trust_network
-    )
+    token = read_token(token_file, "--token-file", serving.TOKEN_VARIABLE)
+    listening = serving.Listening(host, port, allow_host, token, tls_certificate, tls_key, trust_network)
     serving.serve(
-        store, listening, threads=threads, waiting=waiting, timeout=timeout, max_request=max_request, tell=say,
+        store, listening, limits.ServiceLimits(threads, waiting, timeout, max_request), mcp=mcp, tell=say,
         told=lambda url: say(f"{shown_store(store)} answers at {url}", url=url),
     )  # fmt: skip
 
 
-COMMANDS = (serve,)
+@click.command(
+    short_help="Answer an agent's questions.",
+    epilog="""
+\b
+Examples:
+  neardup mcp --store texts.neardup
+  neardup mcp --store https://host:9200/articles
+
+It speaks the Model Context Protocol over standard input and output: it is started by the agent's own program, whose
+settings name this command. The tools are the verbs of neardup serve: similar, seen, distinct, compare and fingerprint.
+They only read: an agent can propose what to delete, and people decide. Texts of documents reach the agent marked as
+data. neardup serve --mcp does the same over HTTP. It needs the extra mcp.
+""",
+)
+@store_option
+@_threads
+@_waiting
+@_timeout
+def mcp(store: str, threads: int, waiting: int, timeout: float) -> None:
+    """Answer the questions of an agent (Model Context Protocol), read-only."""
+    from indexer.service import limits, serving
+
+    serving.serve_tools(store, limits.ServiceLimits(threads, waiting, timeout), tell=say)
+
+
+COMMANDS = (serve, mcp)

@@ -9,11 +9,11 @@ import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related, typed
-from indexer.cli.options.schemes import schemes_of_new_option
+from indexer.cli.options.schemes import kind_option, schemes_of_new_option
 from indexer.cli.options.shared import CONTENTS, index_option, json_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, say
 from indexer.errors import UsageError
-from indexer.library.options import NewIndex, PipelineOptions
+from indexer.library.engine_options import NewIndex, PipelineOptions
 from indexer.text.counts import counted
 
 _KINDS = click.Choice(("keys", "simhash"))
@@ -46,6 +46,7 @@ new_index_options = Group(
         help="What counts as the text of HTML; the same for all documents of a store.",
     ),
     schemes_of_new_option(not_with=["remove", "repair"]),
+    kind_option(not_with=["remove", "repair"]),
     title="A new index",
 )
 
@@ -101,7 +102,7 @@ class Mode:
 mode_options = Group(
     Mode,
     click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that change anything."),
-    click.option("--remove", is_flag=True, help="Remove what neardup added."),
+    click.option("--remove", is_flag=True, allow_from_autoenv=False, help="Remove what neardup added."),
     click.option(
         "--yes",
         cls=Related,
@@ -140,8 +141,9 @@ until the next reindex, because a mapping can't drop a field. --pipelines adds n
 neardup-simhash-INDEX, --search-templates neardup-similar-INDEX and neardup-cluster-INDEX; with --remove, only these are
 removed.
 
---dashboards installs "Duplicate clusters" and "Ingest health" in Kibana or OpenSearch Dashboards and replaces earlier
-versions of them; with --remove, only these are removed. Credentials come from the same settings as for the store.
+--dashboards installs "Duplicate clusters", "Ingest health" and "Copied passages" in Kibana or OpenSearch Dashboards and
+replaces earlier versions of them; with --remove, only these are removed. Credentials come from the same settings as for
+the store.
 """,
 )
 @index_option("The index.")

@@ -21,14 +21,16 @@ from indexer.clustering.assign import (
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import preceded
 from indexer.clustering.clusters import put_groups
-from indexer.clustering.grouping import group, radius_of
-from indexer.clustering.memory import arriving, note_of, remembered
+from indexer.clustering.decided import HeldDecisions, grouped_nodes
+from indexer.clustering.grouping import radius_of
+from indexer.clustering.latest import ReplacedVersions
+from indexer.clustering.memory import arriving, last_clustering, note_of, remembered
+from indexer.clustering.noted import NotedRelations
 from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
 from indexer.clustering.recent import BulkJudge, Recent, SketchIdentity, held_of
 from indexer.clustering.relations import Permitted, StandIns
 from indexer.errors import StoreError, UsageError
 from indexer.matching.lookups import Asking, plans
-from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import found_of, read_nodes
 from indexer.matching.rule import MatchRule, TextVerification, default_rule
 from indexer.model import Record, Ref
@@ -130,13 +132,15 @@ class Arrivals:
     With `permitted` that is only what the relation of their texts permits; else what is near.
 
     `examine` is called with a batch before it is stored, `stored` with those of it that were, `close` at the end.
+    `since` is when a run began of which this is a part, empty for now.
     `on_new` is called with each compared document that is stored and that nothing was near to when it came.
 
     Documents are put into clusters together: at the end, and every half minute or so as long as they come (with `skip`
     each batch at once, so that none is left out for one that could be removed). Few of them are looked up, and the
     clusters that they touch are grouped anew, by themselves, as `cluster` would group them: where no component is cut,
     and none of their clusters has more than 1,000 documents together, the outcome is the same whatever the order of
-    arrival. What touches larger ones joins the cluster whose canonical document it is nearest to. Where at least
+    arrival, and how the text of each stands to what it repeats is noted as by `cluster`. What touches larger ones joins
+    the cluster whose canonical document it is nearest to. Where at least
     `fewest` came, and so many that reading the whole store takes less, all of it is grouped anew. Documents of two
     indexers at work at once, and deletions, are put right by the next `cluster`.
     """
@@ -151,14 +155,16 @@ class Arrivals:
         permitted: Permitted | None = None,
         on_new: Callable[[Ref], None] | None = None,
         fewest: int = _FEWEST_READ_FOR,
+        since: str = "",
     ) -> None:
         if skip:
             by.rule.require_copies()
         self.store, self.rule, self.by = store, by.rule, by
         self.cluster, self.skip, self.on_new = cluster and not by.refused, skip, on_new
         self._stand_ins = StandIns(store, permitted) if permitted else None
-        self.counts = Arrived()
-        self._assigner = ReadingAssigner(store, by.canonical)
+        self.counts, self._replaced = Arrived(), ReplacedVersions(store)
+        self._relations = NotedRelations.after(last_clustering(store), store, read=None if self.cluster else False)
+        self._assigner, self._held = ReadingAssigner(store, by.canonical, self._relations), HeldDecisions(store)
         self._fewest = fewest
         # Of the batch that is being stored: what is put into clusters, and what is near, None where nothing was asked.
         self._coming: set[Ref] = set()
@@ -168,20 +174,27 @@ class Arrivals:
         # Clusters of which documents were replaced.
         self._left: set[str] = set()
         self._placed, self._took, self._last = time.monotonic(), 0.0, 0
-        self._note = note_of(by.rule, by.bound, by.canonical)
+        self._note = note_of(by.rule, by.bound, by.canonical, reads=self._relations.reads)
         self._begun = False
+        self._since = since or self._note.at
 
     @property
     def changes(self) -> Changes:
         """The changes to clusters that were written so far."""
         return self._assigner.changes
 
+    @property
+    def reading_seconds(self) -> float | None:
+        """The time that it took to read texts again and to align them; None where there were none."""
+        return self._relations.seconds
+
     def close(self) -> None:
         """Put what came into clusters, and note that these are whole; not called where a batch was broken off."""
         self.place()
+        self._replaced.close()
         if self._begun:
             # What came in this run is in its cluster, so that it has ended now and not when it began.
-            self.store.put_clustering_note(arriving(self.store, self._note, since=self._note.at))
+            self.store.put_clustering_note(arriving(self.store, self._note, since=self._since))
             self._begun = False
 
     def examine(self, records: Sequence[Record]) -> list[Neighbour | None]:
@@ -189,6 +202,11 @@ class Arrivals:
 
         Only with `skip` is one left out, if it is not stored yet, comes once, is not short, and what is near stays.
         """
+        if self.cluster:
+            # Before anything is stored: what a kill leaves without a cluster is put right by the next `cluster`.
+            self._begin()
+        else:
+            self._replaced.examine(records)
         often = Counter(record.ref for record in records)
         there = self.store.described([record.ref for record in records])
         known = [(one, *before) for one, before in zip(records, there, strict=True) if before]
@@ -198,6 +216,7 @@ class Arrivals:
             for one, before, fields in known
             if often[one.ref] == 1 and one.is_identical(before) and not is_alone(one.ref, fields)
         }
+        self._held.note(records)
         self._coming, self._near = set(often) - settled, None
         self._left |= {name for one, _, fields in known if one.ref in self._coming and (name := cluster_of(fields))}
         if not self.skip and self._reads_all(self._unasked() + len(self._coming)):
@@ -238,7 +257,8 @@ class Arrivals:
             if self.skip and record.ref not in known and often[record.ref] == 1:
                 # What is left out is near nothing that comes later in the batch.
                 judging.flush()
-                staying = sorted((one for one in near if one.ref not in leaving), key=_nearest)
+                near_enough = (one for one in near if not self._held.are_apart(record.ref, one.ref))
+                staying = sorted((one for one in near_enough if one.ref not in leaving), key=_nearest)
                 out = self._repeated(record, staying, {records[at].ref: records[at] for at in place_of.values()})
             answers.append(out)
             if out is None:
@@ -293,11 +313,21 @@ class Arrivals:
             elif ref in near:
                 self._waiting[ref] = near[ref]
                 self._count(ref, near=bool(near[ref]))
-        if self.cluster:
-            self._begin()
         waited = time.monotonic() - self._placed
         if self.skip or waited >= max(_WAIT_SECONDS, _WAIT_TIMES * self._took) or self._asked() >= _MOST_WAITING:
             self.place()
+
+    def found(self, ref: Ref, *, is_settled: bool) -> None:
+        """Take up a document that was stored by others, who may not have put it into its cluster."""
+        if self.cluster and not is_settled:
+            self._begin()
+            self._waiting.setdefault(ref, None)
+
+    def leave(self, clusters: Collection[str]) -> None:
+        """Look at clusters that lost documents."""
+        if self.cluster and clusters:
+            self._begin()
+            self._left.update(clusters)
 
     def _count(self, ref: Ref, *, near: bool) -> None:
         self.counts.near += near
@@ -332,16 +362,17 @@ class Arrivals:
             self._ask_for_waiting()
             if self.cluster:
                 near = {ref: near or [] for ref, near in self._waiting.items()}
-                Placer(self.store, self.rule, self._assigner, radius_of(self.by.bound)).place(near, self._left)
+                placer = Placer(self.store, self.rule, self._assigner, radius_of(self.by.bound), self._held)
+                placer.place(near, self._left)
+        self._relations.forget()
         self._last, self._waiting, self._left = unasked, {}, set()
         self._placed = time.monotonic()
         self._took = self._placed - begin
 
     def _place_all(self) -> None:
         """Group all stored documents anew."""
-        nodes = read_nodes(self.store, self.rule)
-        comparison = Comparer(self.rule, nodes.payloads)
-        grouped = group(nodes, comparison, radius=radius_of(self.by.bound))
+        found = read_nodes(self.store, self.rule)
+        nodes, comparison, grouped = grouped_nodes(self._held, found, radius=radius_of(self.by.bound))
         numbers = {ref: number for number, (ref, near) in enumerate(self._waiting.items()) if near is None}
         came = np.array([numbers.get(ref, -1) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
         # Those that were there came before.

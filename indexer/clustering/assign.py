@@ -23,7 +23,7 @@ from indexer.stores.base import Store
 
 Positions = npt.NDArray[np.int64]
 # The similarities (float64) of pairs of documents, by their positions.
-Similar = Callable[[Positions, Positions], npt.NDArray[np.float64]]
+MeasureSimilarity = Callable[[Positions, Positions], npt.NDArray[np.float64]]
 # What to keep of documents, by their positions and ranks: all of whole components.
 Choose = Callable[[Positions, Positions], Choice]
 
@@ -141,7 +141,7 @@ def _present(record: Record | None) -> Record:
 
 
 def named(
-    new_groups: Sequence[Gathered], groups: Sequence[Positions], similar: Similar
+    new_groups: Sequence[Gathered], groups: Sequence[Positions], similar: MeasureSimilarity
 ) -> list[npt.NDArray[np.float64]]:
     """Give each group its id; the similarities of its members to its canonical document, to four decimal places."""
     there = [number for number, group in enumerate(new_groups) if group.canonical is not None]
@@ -200,7 +200,7 @@ class Assigner:
         self.changes = Changes()
 
     def assign(
-        self, refs: RefTable, groups: Sequence[Positions], similar: Similar, choose: Choose | None = None
+        self, refs: RefTable, groups: Sequence[Positions], similar: MeasureSimilarity, choose: Choose | None = None
     ) -> list[str]:
         """Make each group of positions a cluster; the ids of those that have two members or more.
 
@@ -270,10 +270,14 @@ class Assigner:
             documents.append(
                 RepeatingDocument(member.group, member.record, said[place], member.annotation, other, noted)
             )
-        for place, word in zip(others, self.relations.words(documents), strict=True):
+        self.tell(documents)
+
+    def tell(self, documents: Sequence[RepeatingDocument]) -> None:
+        """Add to what is wanted of documents how the text of each stands to the one that it repeats, if known."""
+        for document, word in zip(documents, self.relations.words(documents), strict=True):
             self.changes.relations[word] += 1
             if word:
-                said[place]["relation"] = word
+                document.wanted["relation"] = word
 
     def _choose_again(
         self,
@@ -331,21 +335,30 @@ class Assigner:
 
         `versions` are the annotations of those that are versions of others.
         """
-        noted = [(ref, {"cluster": new, "version": (versions or {}).get(ref)}, old) for ref, new, old in wanted]
-        changed = [(ref, new) for ref, new, old in noted if any(old.get(name) != new[name] for name in new)]
-        self.changes.documents += len(changed)
-        if changed and not self.dry_run:
+        written = []
+        for ref, new, old in wanted:
+            version = versions.get(ref) if versions else None
+            if old.get("cluster") != new or old.get("version") != version:
+                written.append((ref, {"cluster": new, "version": version}, old))
+        self.changes.documents += len(written)
+        if written and not self.dry_run:
             before = self.store.contended.count
-            self.store.annotate(changed)
+            self.store.annotate([(ref, new) for ref, new, _ in written])
             self.changes.documents -= self.store.contended.count - before
+            for ref, new, old in written:
+                if (other := repeated_by(ref, new)) and not repeated_by(ref, old):
+                    self.store.watcher.copied(ref, other, new["cluster"] or {})
 
     def put_clusters(self, clusters: Sequence[ClusterRecord]) -> None:
         """Write the clusters that differ from the stored ones."""
         old = self.store.get_clusters([cluster.id for cluster in clusters])
-        changed = [cluster for cluster, before in zip(clusters, old, strict=True) if cluster != before]
+        changed = [(cluster, before) for cluster, before in zip(clusters, old, strict=True) if cluster != before]
         self.changes.clusters += len(changed)
         if changed and not self.dry_run:
-            self.store.put_clusters(changed)
+            self.store.put_clusters([cluster for cluster, _ in changed])
+            for cluster, before in changed:
+                if before is None:
+                    self.store.watcher.formed(cluster)
 
     def remove_clusters(self, ids: Sequence[str]) -> None:
         """Forget clusters that no longer have members."""
@@ -357,8 +370,8 @@ class Assigner:
 class ReadingAssigner(Assigner):
     """An assigner that is given documents which were just read, `read`; where it lacks one it reads them."""
 
-    def __init__(self, store: Store, rule: CanonicalRule) -> None:
-        super().__init__(store, rule)
+    def __init__(self, store: Store, rule: CanonicalRule, relations: NotedRelations) -> None:
+        super().__init__(store, rule, relations=relations)
         self.read: dict[Ref, Record] = {}
 
     def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:

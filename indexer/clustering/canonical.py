@@ -14,7 +14,7 @@ from indexer.errors import UsageError
 from indexer.model import CANONICAL_URL, Record
 from indexer.model.refs import ref_order
 
-Kind = Literal["earliest", "longest", "field", "source", "declared", "newest", "oldest"]
+CanonicalKind = Literal["earliest", "longest", "field", "source", "declared", "newest", "oldest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class CanonicalRule:
     "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last;
     "declared" by what pages say in rel=canonical: those that name their own URL first, those that name another last;
     "newest" and "oldest" put in place of the earliest the latest or first version of it in its cluster, where the
-    order of versions is known (see `indexer.versions.order`).
+    order of versions is known (see `indexer.relations.versions.order`).
     """
 
-    kind: Kind = "earliest"
+    kind: CanonicalKind = "earliest"
     field: str = ""
     descending: bool = False
     sources: tuple[str, ...] = ()
@@ -43,14 +43,6 @@ class CanonicalRule:
     def by_version(self) -> bool:
         """True if it goes by the order of versions, which is one of whole clusters."""
         return self.kind in ("newest", "oldest")
-
-    def require_rows(self) -> None:
-        """Raise UsageError where a batch, which chooses document by document, can't go by the rule."""
-        if self.by_version:
-            raise UsageError(
-                f"a batch does not know the order of versions, so --canonical {self.kind} can't serve it: load it "
-                "into a store and cluster that"
-            )
 
     def __str__(self) -> str:
         """As read_canonical() reads it: what parse_canonical() takes, then the patterns of "source", as in a shell."""
@@ -95,7 +87,7 @@ def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
     kind, _, rest = text.partition(":")
     if (text == "source") != bool(sources):
         raise UsageError("the rule source needs patterns, and patterns need the rule source")
-    simple: dict[str, Kind] = {
+    simple: dict[str, CanonicalKind] = {
         "earliest": "earliest",
         "longest": "longest",
         "declared": "declared",

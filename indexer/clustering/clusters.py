@@ -12,14 +12,15 @@ import numpy.typing as npt
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, is_alone
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, choose
-from indexer.clustering.grouping import Bucket, Groups, group, radius_of
+from indexer.clustering.decided import HeldDecisions, grouped_nodes
+from indexer.clustering.grouping import Bucket, Groups, radius_of
 from indexer.clustering.memory import finished, in_progress, last_clustering, note_of
 from indexer.clustering.noted import NotedRelations
 from indexer.errors import ExtractionError
 from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, read_nodes
-from indexer.matching.pairing import measured_by
+from indexer.matching.relating import Relating
 from indexer.matching.rule import MatchRule
 from indexer.model import CLUSTER_ID_LENGTH, Ref
 from indexer.model.chunking import chunks
@@ -47,7 +48,7 @@ class ClusteringOutcome:
     `lacking` have no sketch that the rule compares. `clusters` have two members or more, `clustered` documents
     together, the `largest` with that many; `split` components were wider than the bound. `comparisons` pairs were
     compared, most of them for documents that share a key with the `costliest`; `changes` is what was written, or would
-    be.
+    be. Reading texts again and aligning them took `reading_seconds`, None where there were none.
     """
 
     rule: MatchRule
@@ -61,6 +62,7 @@ class ClusteringOutcome:
     comparisons: int
     costliest: tuple[CostlyKey, ...]
     changes: Changes
+    reading_seconds: float | None
 
 
 def cluster(
@@ -69,28 +71,28 @@ def cluster(
     *,
     bound: float | None = None,
     canonical: CanonicalRule | None = None,
-    relation: bool = False,
+    relation: Relating | None = False,
     dry_run: bool = False,
     threads: int | None = None,
     reader: Reader | None = None,
 ) -> ClusteringOutcome:
     """Put every document of a store into its cluster by a rule, and write what changed, and the rule.
 
-    Clusters are the groups of `indexer.clustering.grouping.group`. `bound` is how far apart two documents of a cluster
+    Clusters are the groups of `indexer.clustering.decided.grouped_nodes`. `bound` is how far apart two documents of one
     may be, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts nothing; twice
     the rule's own distance where None. Each document that could be removed is noted with the kept one that it repeats:
     see `indexer.clustering.choosing.choose`; the order is that of the canonical rule; and with its relation to that one
-    where it is known, for which texts are read again with `relation`. A document that is short, or
-    lacks what the rule compares, is alone. A cluster keeps its id as long as the document that it was named after stays
-    in it. Doing it again writes nothing. `reader` is what verifies by reading, if the caller wants to know what could
-    not be read; where that is every text that is needed, ExtractionError is raised and nothing is changed. Memory: what
-    `read_nodes` takes, and 100 bytes a node. Raises UsageError and StoreError.
+    where it is known, for which texts are read again as `relation` says (see `NotedRelations.after`). A document that
+    is short, or lacks what the rule compares, is alone. A cluster keeps its id as long as the document that it was
+    named after stays in it. Doing it again writes nothing. `reader` is what verifies by reading, if the caller wants to
+    know what could not be read; where that is every text that is needed, ExtractionError is raised and nothing is
+    changed. Memory: what `read_nodes` takes, and 100 bytes a node. Raises UsageError and StoreError.
     """
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
-    note = note_of(rule, bound, chosen)
     last = last_clustering(store)
-    relations = NotedRelations(store, read=relation, since=last.at if last.finished else "")
+    relations = NotedRelations.after(last, store, read=relation)
+    note = note_of(rule, bound, chosen, reads=relations.reads)
     if not dry_run:
         # A store that can't be written says so now, and not when everything was read.
         store.annotate(())
@@ -98,9 +100,10 @@ def cluster(
         in_progress(store, note)
     assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations)
     reading = reader or reader_of(store, rule)
-    nodes = read_nodes(store, rule, whole=reading is not None)
-    comparison = Comparer(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)
-    grouped = group(nodes, comparison, radius=radius, threads=threads)
+    nodes, comparison, grouped = grouped_nodes(
+        HeldDecisions(store), read_nodes(store, rule, whole=reading is not None), reading=reading, radius=radius,
+        threads=threads,
+    )  # fmt: skip
     if reading:
         try:
             reading.require_read()
@@ -125,6 +128,7 @@ def cluster(
         comparisons=comparison.compared,
         costliest=tuple(_costly(nodes, bucket) for bucket in grouped.costliest),
         changes=assigner.changes,
+        reading_seconds=relations.seconds,
     )
 
 

@@ -13,16 +13,16 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from indexer.core.passages.counting import Copied, copied_between, repeated_words
+from indexer.core.passages.listing import PassageListing, listed, ranges
+from indexer.core.passages.maximal import MaximalPassages, maximal_passages
+from indexer.core.passages.repeats import RepeatFinder, Repeats
+from indexer.core.passages.windows import Positions
 from indexer.errors import ExtractionError
 from indexer.ingest.rereading import StoredTexts
 from indexer.model import Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
-from indexer.passages.counting import Copied, copied_between, repeated_words
-from indexer.passages.listing import PassageListing, listed, ranges
-from indexer.passages.maximal import MaximalPassages, maximal_passages
-from indexer.passages.repeats import RepeatFinder, Repeats
-from indexer.passages.windows import Positions
 from indexer.stores.base import Store
 from indexer.text.words import Words, words_of
 

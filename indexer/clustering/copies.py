@@ -7,8 +7,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of
+from indexer.clustering.latest import Deletion
 from indexer.clustering.relations import NOT_VERIFIED, Permitted, Reason
-from indexer.core_sketch import text_digest
+from indexer.core.text import text_digest
 from indexer.errors import UsageError
 from indexer.ingest.from_store import origin_of_text
 from indexer.matching.lookups import lookup
@@ -178,17 +179,19 @@ class Copies:
         deleted: list[StoredCopy] = []
         stripped: list[StoredCopy] = []
         changed: list[StoredCopy] = []
+        deletion = Deletion(self._store)
         for page in chunks(self.found, READ_AT_ONCE):
             refs = [one.record.ref for one in page]
-            clusters = [cluster_of(known or {}) for known in self._store.annotations(refs)]
             before = len(self._store.stripped)
-            self._store.delete(refs, versions={one.record.ref: one.version for one in page})
+            deletion.delete(refs, versions={one.record.ref: one.version for one in page})
+            clusters = [cluster_of(known or {}) for known in deletion.annotations]
             owned = set(self._store.stripped[before:])
             gone: set[str] = set()
             for one, cluster, now in zip(page, clusters, self._store.get(refs, sketches=False), strict=True):
                 (changed if now else stripped if one.record.ref in owned else deleted).append(one)
                 if not now and cluster:
                     gone.add(cluster)
+            deletion.renew()
             # It names the canonical document with its title; the next clustering writes it anew.
             self._store.delete_clusters(sorted(gone))
         return Erasure(deleted, stripped, changed)

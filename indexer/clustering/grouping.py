@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from indexer.core.components import Components
 from indexer.errors import UsageError, shown
-from indexer.hamming.components import Components
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Hashes, Nodes, distinct_payloads
 from indexer.matching.rule import Finder
@@ -168,7 +168,7 @@ def connect(
     if by_keys:
         agreeing = scheme.plan(finder.similarity).agreeing
         keys = sketches.keys if among is None else sketches.keys.only(among(sketches.keys.values))
-        postings = KeyPostings.shared(keys, scheme.layout)
+        postings = KeyPostings.shared(keys, scheme.layout, scheme.crowded)
         found = _meeting(components, sketches, where, postings, agreeing, scheme, nodes.digests[where, 0], buckets)
     else:
         found = _joined(components, sketches, where, finder, threads)
@@ -348,9 +348,14 @@ def _cut(labels: Positions, nodes: Nodes, comparison: Comparer, least: float, sp
     return split
 
 
+def in_rank(nodes: Nodes) -> Positions:
+    """The nodes in the order in which they become centres: those with most equal documents first, then by digest."""
+    return np.lexsort((nodes.digests[:, 1], nodes.digests[:, 0], -nodes.weights))
+
+
 def _ranks(nodes: Nodes) -> Positions:
     """The place of each node in the order in which nodes become centres."""
-    order = np.lexsort((nodes.digests[:, 1], nodes.digests[:, 0], -nodes.weights))
+    order = in_rank(nodes)
     ranks = np.empty(order.size, dtype=np.int64)
     ranks[order] = np.arange(order.size)
     return ranks

@@ -8,9 +8,9 @@ from indexer.clustering.assign import READ_AT_ONCE, cluster_of, is_alone
 from indexer.model import Record
 from indexer.model.chunking import chunks
 from indexer.model.refs import ref_order
+from indexer.relations.versions.order import Lineage, Order, compared, lineages
+from indexer.relations.versions.signs import signs_of
 from indexer.stores.base import Store
-from indexer.versions.order import Lineage, Order, compared, lineages
-from indexer.versions.signs import signs_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,10 @@ class Remembered:
         )
 
 
-def note_of(rule: MatchRule, bound: float | None, canonical: CanonicalRule) -> ClusteringNote:
+def note_of(rule: MatchRule, bound: float | None, canonical: CanonicalRule, *, reads: bool = True) -> ClusteringNote:
     """The note of a clustering that is made now."""
-    return ClusteringNote(rule.written(whole=True), "" if bound is None else f"{bound:.12g}", str(canonical), at=now())
+    written = "" if bound is None else f"{bound:.12g}"
+    return ClusteringNote(rule.written(whole=True), written, str(canonical), at=now(), reads=reads)
 
 
 def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> ClusteringNote:
@@ -50,7 +51,9 @@ def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> Clusteri
     notes = store.clustering_notes().values()
     # Those that stand there already, and were never looked at, are not seen by what comes.
     at = min((one.at for one in notes), default="")
-    runs = [run for one in notes for run in one.arrived] + [f"{since}/{now()}"] * bool(since)
+    # The parts of one run are noted as one.
+    runs = [run for one in notes for run in one.arrived if not since or not run.startswith(f"{since}/")]
+    runs += [f"{since}/{now()}"] * bool(since)
     return replace(note, finished=bool(since), at=at, arrived=tuple(dict.fromkeys(runs))[-_RUNS:])
 
 
@@ -149,10 +152,14 @@ def require_remembered(store: Store) -> Remembered:
 
 
 class LastClustering(NamedTuple):
-    """The last clustering of all documents: its time, empty for never, and whether it was finished, None for never."""
+    """The last clustering of all documents: its time, empty for never, and whether it was finished, None for never.
+
+    `reads` is false where it was told to read no texts again.
+    """
 
     at: str = ""
     finished: bool | None = None
+    reads: bool = True
 
 
 def last_clustering(store: Store) -> LastClustering:
@@ -160,4 +167,5 @@ def last_clustering(store: Store) -> LastClustering:
     notes = store.clustering_notes().values()
     if not notes:
         return LastClustering()
-    return LastClustering(min(note.at for note in notes), all(note.finished for note in notes))
+    finished, reads = all(note.finished for note in notes), all(note.reads for note in notes)
+    return LastClustering(min(note.at for note in notes), finished, reads)

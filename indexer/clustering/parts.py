@@ -15,7 +15,7 @@ import numpy as np
 from indexer.clustering.assign import READ_AT_ONCE, Changes, cluster_of, repeated_by
 from indexer.clustering.relations import Reason
 from indexer.clustering.removal import MARK, RedundantDocument, Removal
-from indexer.core_sketch import digest_of_folded, folded_text
+from indexer.core.text import digest_of_folded, folded_text
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.nodes import Nodes, read_nodes

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +22,10 @@ from indexer.clustering.assign import (
     repeating,
 )
 from indexer.clustering.clusters import assigned, component_groups
-from indexer.clustering.grouping import group
-from indexer.hamming.components import NamedComponents
+from indexer.clustering.decided import HeldDecisions, grouped_nodes
+from indexer.clustering.noted import RepeatingDocument
+from indexer.core.components import NamedComponents
 from indexer.matching.lookups import Asking
-from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import found_of, nodes_of
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule
@@ -30,6 +33,7 @@ from indexer.model import ClusterRecord, Record, Ref, first_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
 from indexer.model.refs import ref_order
+from indexer.schemes.base import Similarities
 from indexer.stores.base import Store
 
 # Clusters that together are larger are not grouped anew for each document that comes.
@@ -66,13 +70,22 @@ class _Touching:
 
 
 class Placer:
-    """Puts documents into clusters of a store; `radius` is that of `indexer.clustering.grouping.group`."""
+    """Puts documents into clusters of a store, as far as its decisions, `held`, let it.
 
-    def __init__(self, store: Store, rule: MatchRule, assigner: ReadingAssigner, radius: float | None) -> None:
-        self.store, self.rule, self._assigner, self._radius = store, rule, assigner, radius
+    `radius` is that of `indexer.clustering.grouping.group`.
+    """
+
+    def __init__(
+        self, store: Store, rule: MatchRule, assigner: ReadingAssigner, radius: float | None, held: HeldDecisions
+    ) -> None:
+        self.store, self.rule, self._assigner, self._radius, self._held = store, rule, assigner, radius, held
 
     def place(self, near: Mapping[Ref, Sequence[Neighbour]], left: Collection[str]) -> None:
         """Put documents, each given with what is near it, into clusters; those that members have `left` are cut too."""
+        if self._held:
+            near = {
+                ref: [*found, *(Neighbour(one, 0.0) for one in self._held.together(ref))] for ref, found in near.items()
+            }
         self._assign(self._components(near, left))
 
     def _components(self, waiting: Mapping[Ref, Sequence[Neighbour]], left: Collection[str]) -> list[_Touching]:
@@ -146,6 +159,8 @@ class Placer:
         for record in read_records(self.store, refs):
             asking = asking_of(self.store, self.rule, record)
             values = asking.near(canonical) if asking and there else np.empty(0)
+            if self._held and values.size:
+                values = self._allowed(record.ref, [cluster for cluster, _ in there], values)
             best = int(values.argmax()) if values.size else -1
             if best >= 0 and values[best] >= 0:
                 joining.setdefault(best, []).append((record, float(values[best])))
@@ -153,14 +168,29 @@ class Placer:
                 alone_now.append(record.ref)
         self._set_alone(alone_now)
         for best, records in joining.items():
-            self._join(there[best][0], records)
+            self._join(*there[best], records)
 
-    def _join(self, cluster: ClusterRecord, joining: Sequence[tuple[Record, float]]) -> None:
+    def _allowed(self, ref: Ref, clusters: Sequence[ClusterRecord], values: Similarities) -> Similarities:
+        """The similarities to some clusters, of which those are no choice that hold what is not the same.
+
+        One that holds what is the same comes first.
+        """
+        barred, same = (
+            set(self._names(others).values()) for others in (self._held.apart_from(ref), self._held.together(ref))
+        )
+        names = [one.id for one in clusters]
+        if same & set(names):
+            return np.array(
+                [max(value, 0.0) if name in same else -1.0 for name, value in zip(names, values, strict=True)]
+            )
+        return np.where([name in barred for name in names], -1.0, values)
+
+    def _join(self, cluster: ClusterRecord, canonical: Record, joining: Sequence[tuple[Record, float]]) -> None:
         """Add documents, each with its similarity to the canonical one, to a cluster without reading its members."""
         [beside] = self.store.annotations([cluster.canonical])
         stays = beside is not None and repeated_by(cluster.canonical, beside) is None and not self.rule.of_parts
         for some in chunks(joining, READ_AT_ONCE):
-            noted = []
+            noted, repeats = [], list[RepeatingDocument]()
             for (record, similarity), fields in zip(
                 some, self.store.annotations([record.ref for record, _ in some]), strict=True
             ):
@@ -169,8 +199,11 @@ class Placer:
                 value = round(similarity, 4)
                 cluster = _grown(cluster, record, value, redundant=stays)
                 said = repeating(record.ref, cluster.canonical, value) if stays else {}
-                noted.append((record.ref, membership(cluster.id, False, value, cluster.size) | said, fields))
-            self._assigner.note(noted)
+                if stays:
+                    repeats.append(RepeatingDocument(0, record, said, fields, canonical, beside or {}))
+                noted.append((record.ref, membership(cluster.id, False, value, cluster.size), said, fields))
+            self._assigner.tell(repeats)
+            self._assigner.note([(ref, joined | said, fields) for ref, joined, said, fields in noted])
         self._assigner.put_clusters([cluster])
 
     def _regroup(self, touching: _Touching) -> None:
@@ -180,9 +213,8 @@ class Placer:
         refs = list(dict.fromkeys([*members, *touching.loose, *touching.new]))
         records = [record for record in read_records(self.store, refs) if not record.short and record.has_words]
         self._assigner.read = {record.ref: record for record in records}
-        nodes = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
-        comparison = Comparer(self.rule, nodes.payloads)
-        grouped = group(nodes, comparison, radius=self._radius, threads=1)
+        found = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
+        nodes, comparison, grouped = grouped_nodes(self._held, found, radius=self._radius, threads=1)
         components = component_groups(nodes, grouped)
         ids = assigned(self._assigner, nodes, comparison, grouped, components, threads=1)
         kept = {name for names in ids for name in names}
@@ -196,6 +228,15 @@ class Placer:
         for some in chunks(refs, READ_AT_ONCE):
             known = [(ref, fields) for ref, fields in zip(some, self.store.annotations(some), strict=True) if fields]
             self._assigner.note([(ref, alone(ref), fields) for ref, fields in known if not is_alone(ref, fields)])
+
+
+def miscounted(store: Store) -> list[str]:
+    """The clusters that have another number of documents than is noted of them: some were deleted, or written anew."""
+    noted: Iterator[tuple[str, int]] = ((cluster.id, cluster.size) for cluster in store.clusters())
+    found = store.cluster_sizes()
+    # Both are in the order of their ids; what is in one of them alone differs too.
+    counts = groupby(merge(noted, found), key=itemgetter(0))
+    return [name for name, sizes in counts if len(both := [size for _, size in sizes]) < 2 or both[0] != both[1]]
 
 
 def asking_of(store: Store, rule: MatchRule, record: Record) -> Asking | None:

@@ -7,24 +7,24 @@ document wrongly called a near-duplicate would be lost.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indexer.clustering.assign import READ_AT_ONCE, Changes, repeated_by
+from indexer.clustering.assign import READ_AT_ONCE, cluster_of, repeated_by
+from indexer.clustering.decided import HeldDecisions
 from indexer.clustering.memory import Remembered, require_remembered
 from indexer.clustering.relations import Permitted, Reason, Relations, stored_relations
-from indexer.clustering.removal import MARK, RedundantDocument, Removal
+from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, ShingleReader, preferred, reader_of
 from indexer.matching.rule import DEFAULT_SHARE, Finder, MatchRule, TextVerification
 from indexer.model import Record, Ref
-from indexer.model.chunking import chunks
+from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.ragged import Ragged
-from indexer.model.refs import RefSet, RefTable
-from indexer.relations.relation import Relation
 from indexer.schemes.base import SLACK, Similarities
 from indexer.stores.base import Store, Versioned
 
@@ -34,6 +34,7 @@ Measure = Finder | TextVerification
 
 
 _ALONE = Reason("which repeat what is gone or is to be removed itself", _GONE)
+_APART = Reason("which somebody called not the same", "somebody decided that it is not the same")
 _SHORT = Reason("with too few words", "it has too few words to be compared")
 
 
@@ -66,6 +67,7 @@ class Pruning(Removal):
         if with_documents:
             identical = identical or (verify is None and permitted is None)
         self.remembered: Remembered = require_remembered(store)
+        self._held = HeldDecisions(store)
         self.rule.require_copies()
         self.unverified, self.identical, self._permitted = unverified, identical, permitted
         self._relations: Relations[Record] | None = None
@@ -86,19 +88,13 @@ class Pruning(Removal):
     def _checked(self) -> Iterator[list[RedundantDocument]]:
         """The same in batches, each read together with the documents that stand for it, and compared as it is then."""
         self._relations = stored_relations(self.store, self._permitted) if self._permitted else None
-        repeating = (
-            (stored.id, ref, other)
-            for stored in stored_clusters(self.store, least=2, repeating=True)
-            for ref, other in zip(stored.members, stored.repeats, strict=True)
-            if other
-        )
-        for page in chunks(repeating, READ_AT_ONCE):
-            stand_ins = list(dict.fromkeys(other for _, _, other in page))
-            versions = self.store.versioned([*stand_ins, *(ref for _, ref, _ in page)])
+        for page in _pages(self.store):
+            stand_ins = list(dict.fromkeys(other for *_, other in page))
+            versions = self.store.versioned([*stand_ins, *(ref for _, _, ref, _ in page)])
             first = dict(zip(stand_ins, versions, strict=False))
             members = [
-                _Member(cluster, other, stored.record, stored.version, _staying(other, first[other]))
-                for (cluster, ref, other), stored in zip(page, versions[len(stand_ins) :], strict=True)
+                _Member(cluster, count, other, stored.record, stored.version, _staying(other, first[other]))
+                for (cluster, count, ref, other), stored in zip(page, versions[len(stand_ins) :], strict=True)
                 if stored and stored.record and repeated_by(ref, stored.annotations) == other
             ]
             yield self._surplus(members)
@@ -109,13 +105,14 @@ class Pruning(Removal):
         values = np.full(len(members), -1.0)
         reasons: list[Reason | None] = [_ALONE] * len(members)
         there = [place for place, member in enumerate(members) if member.beside is not None]
-        beside = [member.beside for member in members if member.beside is not None]
+        beside = [member.beside.record for member in members if member.beside is not None]
         values[there], judged = self._compared(beside, [members[place].record for place in there])
         for place, why in zip(there, judged, strict=True):
-            reasons[place] = why
+            apart = self._held.are_apart(members[place].record.ref, members[place].repeats)
+            reasons[place] = _APART if apart else why
         surplus = []
         for member, value, why in zip(members, values.tolist(), reasons, strict=True):
-            same = member.beside is not None and member.record.is_identical(member.beside)
+            same = member.beside is not None and member.record.is_identical(member.beside.record)
             other = None
             if self.identical and not same:
                 says = f"its text is not identical with that of {member.repeats.id}"
@@ -133,36 +130,53 @@ class Pruning(Removal):
     def _related(
         self, relations: Relations[Record], surplus: Sequence[RedundantDocument], members: Sequence[_Member]
     ) -> Iterator[RedundantDocument]:
-        """The same documents, of which those stay that no kept one can stand for by its text."""
+        """The same documents, of which those stay that no kept one can stand for by its text.
+
+        One with more misread words than a document that repeats it goes in favour of that.
+        """
+        clusters: dict[str, list[tuple[RedundantDocument, _Member]]] = {}
         texts: dict[str, dict[Ref, Record]] = {}
         for document, member in zip(surplus, members, strict=True):
-            if not document.kept and not document.identical and member.beside:
-                both = texts.setdefault(document.cluster, {})
-                both |= {member.beside.ref: member.beside, document.record.ref: document.record}
-        relations.prepare({cluster: list(records.values()) for cluster, records in texts.items()})
-        for document, member in zip(surplus, members, strict=True):
-            if document.kept or member.beside is None:
+            if document.kept or not member.beside:
                 yield document
-            elif document.identical:
-                yield replace(document, relation=Relation("identical"))
-            else:
-                yield self._judged_by_text(relations, document, member.beside)
+                continue
+            clusters.setdefault(document.cluster, []).append((document, member))
+            if not document.identical:
+                both = {one.record.ref: one.record for one in (member.beside, document)}
+                texts.setdefault(document.cluster, {}).update(both)
+        relations.prepare({cluster: list(records.values()) for cluster, records in texts.items()})
+        for cluster, some in clusters.items():
+            yield from self._judged_by_text(relations, cluster, some)
 
     def _judged_by_text(
-        self, relations: Relations[Record], document: RedundantDocument, stand_in: Record
-    ) -> RedundantDocument:
-        record, values = document.record, {stand_in.ref: document.similarity}
+        self, relations: Relations[Record], cluster: str, some: Sequence[tuple[RedundantDocument, _Member]]
+    ) -> Iterator[RedundantDocument]:
+        known = {document.record.ref: document for document, _ in some}
+        beside = {member.repeats: member.beside for _, member in some if member.beside}
+        here = Counter(member.repeats for _, member in some)
+        # A document can be replaced where all that repeat it are judged together, and nobody decided on it.
+        whole = {member.repeats for _, member in some if here[member.repeats] == member.repeating}
+        whole = {ref for ref in whole if not any(self._held.sides([ref]))}
+        values = {(ref, document.repeats): document.similarity for ref, document in known.items()}
 
-        def near(other: Record) -> bool:
-            [values[other.ref]], [why] = self._compared([other], [record])
-            return why is None
+        def near(record: Record, other: Record) -> bool:
+            [values[record.ref, other.ref]], [why] = self._compared([other], [record])
+            return why is None and not self._held.are_apart(record.ref, other.ref)
 
-        other, relation, reason = relations.judge(document.cluster, record, stand_in, near)
-        kind, says = reason or ("", "")
-        return replace(
-            document, repeats=other.ref, similarity=float(values[other.ref]), kept=says, kind=kind, relation=relation,
-            identical=relation is not None and relation.word == "identical",
-        )  # fmt: skip
+        def may_go(record: Record) -> bool:
+            return record.ref in known or record.ref in whole
+
+        pairs = [(document.record, stand_in.record) for document, member in some if (stand_in := member.beside)]
+        for record, (other, relation, reason) in relations.verdicts(cluster, pairs, near, may_go):
+            document = known.get(record.ref)
+            if document is None:
+                document = beside[record.ref].redundant(known[other.ref])
+            kind, says = reason or ("", "")
+            yield replace(
+                document, repeats=other.ref, kept=says, kind=kind, relation=relation,
+                similarity=float(values.get((record.ref, other.ref), document.similarity)),
+                identical=relation is not None and relation.word == "identical",
+            )  # fmt: skip
 
     def _compared(
         self, canonical: Sequence[Record], records: Sequence[Record]
@@ -233,38 +247,6 @@ class Pruning(Removal):
             self._readers[str(reading)] = own or ShingleReader(self.store, reading)
         return self._readers[str(reading)]
 
-    def mark(self, *, dry_run: bool = False) -> Changes:
-        """Give each surplus document the annotation `duplicate_of`, the id of what it repeats; take old marks away.
-
-        Only what changed is written. The counts are of documents marked (`documents`) and unmarked (`removed`).
-        """
-        store, changes, marked = self.store, Changes(), RefTable()
-        surplus = (document for document in self.surplus() if not document.kept)
-        for page in chunks(surplus, READ_AT_ONCE):
-            refs = [document.record.ref for document in page]
-            marked.extend(refs)
-            annotations = store.annotations(refs)
-            changed = [
-                (document.record.ref, {MARK: document.repeats.id})
-                for document, old in zip(page, annotations, strict=True)
-                if old is not None and old.get(MARK) != document.repeats.id
-            ]
-            changes.documents += len(changed)
-            if changed and not dry_run:
-                before = store.contended.count
-                store.annotate(changed)
-                changes.documents -= store.contended.count - before
-        right = RefSet(marked, np.arange(len(marked)))
-        having = (ref for ref, annotations in store.scan_annotations() if MARK in annotations)
-        for refs in chunks(having, READ_AT_ONCE):
-            stale = [(ref, {MARK: None}) for ref, known in zip(refs, right.contains(refs), strict=True) if not known]
-            changes.removed += len(stale)
-            if stale and not dry_run:
-                before = store.contended.count
-                store.annotate(stale)
-                changes.removed -= store.contended.count - before
-        return changes
-
     def require_verified(self) -> None:
         """UsageError where documents would be deleted that a simhash alone calls near."""
         verified = self._permitted is not None or (self.verify is not None and self.verify.unit == "share")
@@ -277,19 +259,56 @@ class Pruning(Removal):
 
 
 @dataclass(frozen=True, slots=True)
+class _StandIn:
+    """A document that others repeat, as it is read."""
+
+    record: Record
+    version: Hashable
+    cluster: str
+
+    def redundant(self, other: RedundantDocument) -> RedundantDocument:
+        """The entry for it where it goes in favour of a document that repeats it."""
+        return RedundantDocument(self.record, self.cluster, other.record.ref, other.similarity, version=self.version)
+
+
+@dataclass(frozen=True, slots=True)
 class _Member:
-    """A document of a cluster as it is read; `beside` is the one that it repeats, None where that doesn't stay."""
+    """A document of a cluster as it is read; `beside` is the one that it repeats, None where that doesn't stay.
+
+    Of all documents in the store `repeating` ones repeat the same.
+    """
 
     cluster: str
+    repeating: int
     repeats: Ref
     record: Record
     version: Hashable
-    beside: Record | None
+    beside: _StandIn | None
 
 
-def _staying(ref: Ref, read: Versioned | None) -> Record | None:
-    """The record of a document that is there and is not to be removed itself."""
-    return read.record if read and repeated_by(ref, read.annotations) is None else None
+def _pages(store: Store) -> Iterator[list[tuple[str, int, Ref, Ref]]]:
+    """(cluster, documents that repeat the same one, document, what it repeats) of all that repeat one, in pages.
+
+    A cluster with no more than READ_AT_ONCE of them is in one page.
+    """
+    clusters = (
+        [
+            (stored.id, count, ref, other)
+            for ref, other, count in zip(stored.members, stored.repeats, stored.repeating, strict=True)
+            if other
+        ]
+        for stored in stored_clusters(store, least=2, repeating=True)
+    )
+    parts = (part for members in clusters for part in chunks(members, READ_AT_ONCE))
+    for some in chunks_by_size(parts, READ_AT_ONCE, len, READ_AT_ONCE):
+        yield [each for part in some for each in part]
+
+
+def _staying(ref: Ref, read: Versioned | None) -> _StandIn | None:
+    """A document that is there and is not to be removed itself."""
+    if read is None or read.record is None or repeated_by(ref, read.annotations) is not None:
+        return None
+    return _StandIn(read.record, read.version, cluster_of(read.annotations) or "")
 
 
 def _no_less(verify: Measure, measure: Measure) -> Measure:

@@ -16,7 +16,7 @@ from indexer.schemes.base import Similarities
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.sketches import Probe
 
-Slot = tuple[str, int]
+SchemeKey = tuple[str, int]
 SketchIdentity = tuple[object, ...]
 
 _JUDGED_AT_ONCE = 10_000
@@ -28,7 +28,7 @@ class Recent:
     def __init__(self, rule: MatchRule) -> None:
         self._rule = rule
         self._first: dict[SketchIdentity, Ref] = {}
-        self._holders: dict[Slot, list[Ref]] = {}
+        self._holders: dict[SchemeKey, list[Ref]] = {}
 
     def add(self, record: Record) -> None:
         """Add a document that is not there yet."""

@@ -13,10 +13,10 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from indexer.ingest.rereading import StoredTexts
-from indexer.matching.relating import RelatedTexts, stored_texts
+from indexer.matching.relating import RelatedTexts, relation_of, stored_texts
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
-from indexer.relations.relation import COPIES, Relation, relate
+from indexer.relations.relation import COPIES, Relation
 from indexer.relations.wording import Wording
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
@@ -33,7 +33,7 @@ _STAYING = 64_000_000
 _TRIED, _LOOKED_AT = 5, 200
 _SETTLED_AT_ONCE = 2000
 
-Document = TypeVar("Document")
+AnyDocument = TypeVar("AnyDocument")
 
 
 class Reason(NamedTuple):
@@ -57,6 +57,10 @@ class Permitted:
             return Reason("with fewer misread words than what is repeated", f"{relation}, beside {repeats}")
         return reason
 
+    def lets_go(self, relation: Relation) -> bool:
+        """True if a document may go for one that its text has this relation to."""
+        return self.reason_to_keep(relation, "") is None
+
     def loses(self, relation: Relation, repeats: str) -> Reason | None:
         """The reason why a document says what another one does not; None where it says the same."""
         says = f"{relation}, beside {repeats}"
@@ -72,20 +76,20 @@ class Permitted:
         return None
 
 
-class Verdict(NamedTuple, Generic[Document]):
+class Verdict(NamedTuple, Generic[AnyDocument]):
     """The document that stands for another one, its `relation` to that, and why it is kept all the same, if it is."""
 
-    repeats: Document
+    repeats: AnyDocument
     relation: Relation | None
     reason: Reason | None
 
 
 @dataclass(slots=True)
-class _Staying(Generic[Document]):
+class _Staying(Generic[AnyDocument]):
     """The documents of one cluster that stay, by their digests, their words, and those that a stand-in lacks."""
 
     cluster: str = ""
-    documents: list[Document] = field(default_factory=list)
+    documents: list[AnyDocument] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     characters: int = 0
     by_digest: dict[str, int] = field(default_factory=dict)
@@ -94,10 +98,10 @@ class _Staying(Generic[Document]):
     by_word: dict[int, list[int]] = field(default_factory=dict)
     stand_ins: set[Hashable] = field(default_factory=set)
     replaced: set[Hashable] = field(default_factory=set)
-    waiting: list[tuple[Document, Document | None]] = field(default_factory=list)
+    waiting: list[tuple[AnyDocument, AnyDocument | None]] = field(default_factory=list)
     """Those that are not taken in yet, with the one that each was compared with; in most clusters none need be."""
 
-    def add(self, document: Document, wording: Wording, digest: str, own: Sequence[int]) -> None:
+    def add(self, document: AnyDocument, wording: Wording, digest: str, own: Sequence[int]) -> None:
         """Take in a document, with its words that what it was compared with lacks."""
         if self.characters + len(wording.text) > _STAYING:
             return
@@ -133,7 +137,7 @@ def _all_words(wording: Wording) -> bytes:
     return hashlib.blake2b(wording.hashes.tobytes(), digest_size=16).digest()
 
 
-class Relations(Generic[Document]):
+class Relations(Generic[AnyDocument]):
     """The relations of documents to those that stand for them, and of those that stay to each other.
 
     Documents are to be given cluster by cluster. One that can't go in favour of its stand-in, since the facts differ,
@@ -141,12 +145,12 @@ class Relations(Generic[Document]):
     some 64 million characters of a cluster.
     """
 
-    def __init__(self, permitted: Permitted, texts: RelatedTexts[Document]) -> None:
+    def __init__(self, permitted: Permitted, texts: RelatedTexts[AnyDocument]) -> None:
         self.permitted, self.texts = permitted, texts
-        self._staying: _Staying[Document] = _Staying()
+        self._staying: _Staying[AnyDocument] = _Staying()
         self._found: dict[tuple[Hashable, Hashable], Relation | str] = {}
 
-    def prepare(self, clusters: Mapping[str, Sequence[Document]]) -> None:
+    def prepare(self, clusters: Mapping[str, Sequence[AnyDocument]]) -> None:
         """Read the texts of documents that are to be compared, by their clusters, in place of those of long ago."""
         self._found = {}
         self._take_in()
@@ -155,10 +159,10 @@ class Relations(Generic[Document]):
     def verdicts(
         self,
         cluster: str,
-        pairs: Sequence[tuple[Document, Document]],
-        near: Callable[[Document, Document], bool],
-        may_go: Callable[[Document], bool] = lambda _: True,
-    ) -> Iterator[tuple[Document, Verdict[Document]]]:
+        pairs: Sequence[tuple[AnyDocument, AnyDocument]],
+        near: Callable[[AnyDocument, AnyDocument], bool],
+        may_go: Callable[[AnyDocument], bool] = lambda _: True,
+    ) -> Iterator[tuple[AnyDocument, Verdict[AnyDocument]]]:
         """The verdict on each document of a cluster that repeats another one, in (document, stand-in), all prepared.
 
         A stand-in that is a copy of one of its documents with more misread words goes in favour of that: there is a
@@ -166,10 +170,10 @@ class Relations(Generic[Document]):
         document is near another one, `may_go` is false for one that is kept whatever it says.
         """
         self._enter(cluster)
-        repeating: dict[Hashable, list[tuple[Document, Document]]] = {}
+        repeating: dict[Hashable, list[tuple[AnyDocument, AnyDocument]]] = {}
         for document, stand_in in pairs:
             repeating.setdefault(self.texts.key(stand_in), []).append((document, stand_in))
-        cleaner: dict[Hashable, Document] = {}
+        cleaner: dict[Hashable, AnyDocument] = {}
         for key, some in repeating.items():
             # Something has gone for one that was a stand-in before, or it has gone itself.
             seen = key in self._staying.stand_ins or key in self._staying.replaced
@@ -188,9 +192,9 @@ class Relations(Generic[Document]):
             else:
                 yield document, self._instead(cluster, document, stand_in, instead, near)
 
-    def _cleaner(self, pairs: Sequence[tuple[Document, Document]]) -> Verdict[Document] | None:
+    def _cleaner(self, pairs: Sequence[tuple[AnyDocument, AnyDocument]]) -> Verdict[AnyDocument] | None:
         """The verdict on the stand-in of documents where it is one of them with more misread words, else None."""
-        found: Verdict[Document] | None = None
+        found: Verdict[AnyDocument] | None = None
         stand_in = pairs[0][1]
         for document, _ in pairs:
             if self.texts.identical(document, stand_in):
@@ -198,18 +202,18 @@ class Relations(Generic[Document]):
             relation = self._between(document, found.repeats if found else stand_in)
             if isinstance(relation, Relation) and relation.word == "noise" and relation.cleaner == "left":
                 reverse = self._between(stand_in, document)
-                if isinstance(reverse, Relation) and self.permitted.reason_to_keep(reverse, "") is None:
+                if isinstance(reverse, Relation) and self.permitted.lets_go(reverse):
                     found = Verdict(document, reverse, None)
         return found
 
     def _instead(
         self,
         cluster: str,
-        document: Document,
-        stand_in: Document,
-        instead: Document,
-        near: Callable[[Document, Document], bool],
-    ) -> Verdict[Document]:
+        document: AnyDocument,
+        stand_in: AnyDocument,
+        instead: AnyDocument,
+        near: Callable[[AnyDocument, AnyDocument], bool],
+    ) -> Verdict[AnyDocument]:
         """The verdict on a document whose stand-in goes in favour of another one, maybe of itself."""
         if self.texts.key(instead) == self.texts.key(document):
             relation = self._between(document, stand_in)
@@ -217,19 +221,20 @@ class Relations(Generic[Document]):
             says = f"{relation}, beside {self.texts.name(stand_in)}, which goes in its favour"
             return Verdict(stand_in, relation, Reason("in favour of which more misread ones go", says))
         if self.texts.key(instead) != self.texts.key(stand_in):
-            if self.texts.identical(document, stand_in):
+            is_near = near(document, instead)
+            if is_near and self.texts.identical(document, stand_in):
                 relation = self._between(stand_in, instead)
                 assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
                 return Verdict(instead, relation, None)
-            if near(document, instead):
+            if is_near:
                 return self.judge(cluster, document, instead, partial(near, document))
         says = f"{self.texts.name(stand_in)}, which it repeats, goes in favour of one that it is not near"
         self._stay(document, None)
         return Verdict(stand_in, None, Reason("whose stand-in goes in favour of a cleaner one", says))
 
     def judge(
-        self, cluster: str, document: Document, stand_in: Document, near: Callable[[Document], bool]
-    ) -> Verdict[Document]:
+        self, cluster: str, document: AnyDocument, stand_in: AnyDocument, near: Callable[[AnyDocument], bool]
+    ) -> Verdict[AnyDocument]:
         """Judge a document of a cluster beside the one that stands for it, both prepared.
 
         `near` says whether another document is near enough to stand for it.
@@ -243,7 +248,7 @@ class Relations(Generic[Document]):
         if reason is None:
             return Verdict(stand_in, relation, None)
         for other, found in self._others(document, stand_in):
-            if self.permitted.reason_to_keep(found, "") is None and near(other):
+            if self.permitted.lets_go(found) and near(other):
                 return Verdict(other, found, None)
         self._stay(document, stand_in)
         return Verdict(stand_in, relation, reason)
@@ -252,19 +257,19 @@ class Relations(Generic[Document]):
         if self._staying.cluster != cluster:
             self._staying = _Staying(cluster)
 
-    def _stands(self, stand_in: Document) -> None:
+    def _stands(self, stand_in: AnyDocument) -> None:
         """Note that a document stands for others of the cluster."""
         if (key := self.texts.key(stand_in)) not in self._staying.stand_ins:
             self._staying.stand_ins.add(key)
             self._stay(stand_in, None)
 
-    def _between(self, document: Document, other: Document) -> Relation | str:
+    def _between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
         pair = self.texts.key(document), self.texts.key(other)
         if pair not in self._found:
             self._found[pair] = self.texts.between(document, other)
         return self._found[pair]
 
-    def _stay(self, document: Document, stand_in: Document | None) -> None:
+    def _stay(self, document: AnyDocument, stand_in: AnyDocument | None) -> None:
         """Note that a document stays, to be found by the words that the one that it was compared with lacks."""
         self._staying.waiting.append((document, stand_in))
 
@@ -274,7 +279,7 @@ class Relations(Generic[Document]):
                 self._staying.add(document, wording, self.texts.digest(document), self._own(document, stand_in))
         self._staying.waiting.clear()
 
-    def _others(self, document: Document, stand_in: Document) -> Iterator[tuple[Document, Relation]]:
+    def _others(self, document: AnyDocument, stand_in: AnyDocument) -> Iterator[tuple[AnyDocument, Relation]]:
         """The documents of the cluster that stay and that this one may be a copy of, with its relation to each."""
         staying = self._staying
         if not staying.documents and {self.texts.key(one) for one, _ in staying.waiting} <= {self.texts.key(stand_in)}:
@@ -289,9 +294,9 @@ class Relations(Generic[Document]):
             if self.texts.identical(document, other):
                 yield other, Relation("identical")
             elif wording is not None:
-                yield other, relate(wording, Wording(staying.texts[number]), self.texts.lexicon)
+                yield other, self.texts.related(wording, Wording(staying.texts[number]))
 
-    def _own(self, document: Document, stand_in: Document | None) -> list[int]:
+    def _own(self, document: AnyDocument, stand_in: AnyDocument | None) -> list[int]:
         """The words of a document that another one lacks; all where there is none."""
         one, other = self.texts.wording(document), None if stand_in is None else self.texts.wording(stand_in)
         lacking = set[int]() if other is None else {*other.hashes.tolist()}
@@ -321,16 +326,11 @@ class StandIns:
             if record.is_identical(other):
                 return ref
         texts = {one.ref: text for one, text in self._texts.read([record, *others.values()])}
-        if isinstance(own := texts[record.ref], str):
-            wording = Wording(own)
-            for ref in others:
-                text = texts[ref]
-                if isinstance(text, str) and self._may_go(relate(wording, Wording(text))):
-                    return ref
+        for ref in others:
+            relation = relation_of(texts[record.ref], texts[ref], brief=True)
+            if isinstance(relation, Relation) and self._permitted.lets_go(relation):
+                return ref
         return None
-
-    def _may_go(self, relation: Relation) -> bool:
-        return self._permitted.reason_to_keep(relation, "") is None
 
 
 def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of
+from indexer.clustering.latest import Deletion
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
+from indexer.model.refs import RefSet, RefTable
 from indexer.relations.relation import Relation
 from indexer.stores.base import Store
 from indexer.text.counts import counted
@@ -130,13 +134,37 @@ class Removal(ABC):
     def require_verified(self) -> None:
         """Raise UsageError where documents would be deleted that nothing verifies."""
 
-    @abstractmethod
     def mark(self, *, dry_run: bool = False) -> Changes:
         """Give each surplus document the annotation `duplicate_of`, the id of what it repeats; take old marks away.
 
-        Only what changed is written. The counts are of documents marked (`documents`) and unmarked (`removed`). Raises
-        UsageError for documents that repeat nothing, and so can only be deleted.
+        Only what changed is written. The counts are of documents marked (`documents`) and unmarked (`removed`).
         """
+        store, changes, marked = self.store, Changes(), RefTable()
+        surplus = (document for document in self.surplus() if not document.kept)
+        for page in chunks(surplus, READ_AT_ONCE):
+            refs = [document.record.ref for document in page]
+            marked.extend(refs)
+            annotations = store.annotations(refs)
+            changed = [
+                (document.record.ref, {MARK: document.repeats.id})
+                for document, old in zip(page, annotations, strict=True)
+                if old is not None and old.get(MARK) != document.repeats.id
+            ]
+            changes.documents += len(changed)
+            if changed and not dry_run:
+                before = store.contended.count
+                store.annotate(changed)
+                changes.documents -= store.contended.count - before
+        right = RefSet(marked, np.arange(len(marked)))
+        having = (ref for ref, annotations in store.scan_annotations() if MARK in annotations)
+        for refs in chunks(having, READ_AT_ONCE):
+            stale = [(ref, {MARK: None}) for ref, known in zip(refs, right.contains(refs), strict=True) if not known]
+            changes.removed += len(stale)
+            if stale and not dry_run:
+                before = store.contended.count
+                store.annotate(stale)
+                changes.removed -= store.contended.count - before
+        return changes
 
     def surplus(self) -> Iterator[RedundantDocument]:
         """The documents that another one stands for."""
@@ -153,24 +181,26 @@ class Removal(ABC):
         store, count = self.store, 0
         # A store whose marks can't be written keeps its documents.
         store.annotate(())
-        touched: set[str] = set()
+        deletion, touched = Deletion(store), set[str]()
         for page in self._checked():
             named = {document.record.ref: document for document in page if not document.kept}
             versions = {ref: document.version for ref, document in named.items()}
-            count += store.delete(list(named), versions=versions, owners=self.with_documents)
+            count += deletion.delete(list(named), versions=versions, owners=self.with_documents)
             touched |= {document.cluster for document in named.values() if document.cluster}
             # The members of one cluster mostly come one after the other.
             going_on = touched & {document.cluster for document in page[-1:]}
-            self._leave(sorted(touched - going_on))
+            deletion.renew(going_on=going_on)
+            self._leave(touched - going_on)
             touched = going_on
-        self._leave(sorted(touched))
+        deletion.renew()
+        self._leave(touched)
         return count
 
-    def _leave(self, clusters: Sequence[str]) -> None:
+    def _leave(self, clusters: Collection[str]) -> None:
         """Forget those of some clusters that have lost all members but one."""
         store = self.store
         left: dict[str, list[Ref]] = {name: [] for name in clusters}
-        for page in chunks(store.cluster_members(clusters), READ_AT_ONCE):
+        for page in chunks(store.cluster_members(sorted(clusters)), READ_AT_ONCE):
             # An engine may still find what was deleted just now.
             for (name, ref), said in zip(page, store.annotations([ref for _, ref in page]), strict=True):
                 if said and cluster_of(said) == name:

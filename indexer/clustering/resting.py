@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from indexer.clustering.copied import BOILERPLATE, RepeatedPassage, StorePassages
+from indexer.core.passages.windows import Positions
 from indexer.model import Ref
-from indexer.passages.windows import Positions
 from indexer.stores.base import Store
 
 _WORDS = 20
@@ -20,7 +20,7 @@ _LEAST, _MOST = 0.5, 0.95
 
 
 class ClusterOnPassages(NamedTuple):
-    """A cluster of `size` documents that are near for passages of ten documents or more, or twice as many as it has.
+    """A cluster of `size` documents that are near for passages of ten documents or more.
 
     `share` (0.5 to 0.95) of the words of a document lie in passages that half of the documents have, the median of
     those that were looked at, twelve at most. `passage` is the longest.
@@ -97,8 +97,7 @@ class _Looking:
         every, counts = np.unique(
             np.concatenate([np.unique(self._owners[inside[document]]) for document in documents]), return_counts=True
         )
-        least = min(BOILERPLATE, 2 * len(members))
-        common = every[(2 * counts >= len(read)) & (self._passages.documents[every] >= least)]
+        common = every[(2 * counts >= len(read)) & (self._passages.documents[every] >= BOILERPLATE)]
         if not common.size:
             return None
         shares = sorted(self._share(document, inside[document], common) for document in documents)

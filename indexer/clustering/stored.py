@@ -26,7 +26,8 @@ class StoredCluster:
     `similarities[i]` (0 to 1) is that of `members[i]` to the canonical document, by the rule that made the clusters.
     `repeats[i]` is the kept document, maybe of another cluster, for which it could be removed, None where it is kept
     itself, `shares[i]` (0 to 1) how similar it is to that one, and `relations[i]` the noted word for how its text
-    stands to that, empty where none is. A cluster of one is a document without near-duplicates, or one that was cut off
+    stands to that, empty where none is. `repeating[i]` is how many documents of the store repeat the same one, 0 where
+    it is kept. A cluster of one is a document without near-duplicates, or one that was cut off
     from those of its component.
     """
 
@@ -37,6 +38,7 @@ class StoredCluster:
     repeats: tuple[Ref | None, ...]
     shares: tuple[float, ...]
     relations: tuple[str, ...]
+    repeating: tuple[int, ...]
 
 
 def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) -> Iterator[StoredCluster]:
@@ -45,11 +47,12 @@ def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) ->
     Those with fewer than `least` members are left out; 2 leaves out the documents without near-duplicates, but with
     `repeating` not those of clusters of one that could be removed. A document of which nothing is said, as one that
     came since the last clustering, is alone. Where the canonical document was deleted since, the nearest to it stands
-    in its place. Memory: some 180 bytes a document beside its id.
+    in its place. Memory: some 190 bytes a document beside its id.
     """
     refs, others = RefTable(), RefTable()
     # By document: the place of what it repeats, below 0 where it is kept, and how similar it is to that one.
     of, shares, relations = array("q"), array("d"), list[str]()
+    repeated = array("q")
     names = bytearray()
     ranks: list[float] = []
     for ref, fields in store.scan_clustered() if least > 1 else store.scan_annotations():
@@ -72,6 +75,8 @@ def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) ->
         # Of so few words each is held once.
         relations.append(sys.intern(str(cluster.get("relation") or "")))
         others.extend((other,) if other else ())
+        repeated.extend((hash(other),) if other else ())
+    _, numbers, counts = np.unique(np.array(repeated, dtype=np.int64), return_inverse=True, return_counts=True)
     ids = np.frombuffer(bytes(names), dtype=_ID)
     order = np.argsort(ids, kind="stable")
     ordered = ids[order]
@@ -92,6 +97,7 @@ def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) ->
                 tuple(others.take([of[place]])[0] if of[place] >= 0 else None for place in places),
                 tuple(shares[place] for place in places),
                 tuple(relations[place] for place in places),
+                tuple(int(counts[numbers[of[place]]]) if of[place] >= 0 else 0 for place in places),
             )
 
 

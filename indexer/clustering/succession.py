@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from indexer.model import Record
-from indexer.versions.order import lineages
-from indexer.versions.signs import Signs, signs_of
+from indexer.relations.versions.order import lineages
+from indexer.relations.versions.signs import Signs, signs_of
 
 
 class PlacedVersion(NamedTuple):

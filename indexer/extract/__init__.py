@@ -54,12 +54,21 @@ def extract(
     without, this process does, and of the limits only the one on size holds. Raises ExtractionError, whose reason is
     one of REASONS; a document without text is no error.
     """
-    from indexer.extract.document import read_document, read_file
+    # Imported where they are called: with a worker, this process needs none of what reads documents.
+    if options.ocr:
+        from indexer.extract.ocr.tesseract import require_ocr
 
-    # A worker opens no documents: this process does.
-    data = source if isinstance(source, bytes) else read_file(os.fspath(source), limits)
-    name = name or ("" if isinstance(source, bytes) else os.fspath(source))
+        require_ocr(options.ocr)
+    if isinstance(source, bytes):
+        data = source
+    else:
+        from indexer.extract.document import read_file
+
+        # A worker opens no documents: this process does.
+        data, name = read_file(os.fspath(source), limits), name or os.fspath(source)
     if not sandbox:
+        from indexer.extract.document import read_document
+
         return read_document(data, name, options, limits)
     with _lock:
         [outcome] = _worker(options, limits).map([Item(None, data, name)])

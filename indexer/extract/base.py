@@ -9,28 +9,18 @@ from types import MappingProxyType
 from typing import Generic, Literal, TypeVar, get_args
 
 from indexer.errors import ExtractionError, UsageError
+from indexer.extract.brought import require_format
 from indexer.model import Document
 from indexer.text.counts import counted
 
 Content = Literal["landmarks", "full", "main"]
 Extractor = Literal["auto", "fast", "reference"]
-Format = Literal[
-    "html", "pdf", "xml", "text", "man", "epub", "docx", "odt", "odp", "ods",
-    "rtf", "doc", "ppt", "pptx", "xls", "xlsx", "msg",
-]  # fmt: skip
-
-MICROSOFT: frozenset[Format] = frozenset(("rtf", "doc", "ppt", "pptx", "xls", "xlsx", "msg"))
-"""The formats that need the extra `formats`."""
-MICROSOFT_MAGIC = (b"{\\rtf", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-"""The first bytes of those that are no ZIP files: RTF, and the compound files of old Office documents (MS-CFB 2.2)."""
-
 Key = TypeVar("Key")
 Made = TypeVar("Made")
 
 _CHOICES = (
     ("content", get_args(Content)),
     ("extractor", get_args(Extractor)),
-    ("format", (None, *get_args(Format))),
 )
 
 LEAST_MEMORY = 64 << 20
@@ -38,6 +28,9 @@ LEAST_MEMORY = 64 << 20
 
 # Raised whenever the same bytes may give another text: fingerprints made under different versions don't mix.
 EXTRACTOR_VERSION = "2"
+
+NEEDS_OCR = "needs-ocr"
+"""The reason of failure of an image where no OCR is asked for."""
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
@@ -49,6 +42,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "malformed": "The document is too damaged for every extractor that was tried.",
         "unreadable": "The file can't be opened or read.",
         "unsupported": "The content is of no kind that is read.",
+        NEEDS_OCR: "The document is an image, which only OCR reads, and that was not asked for.",
         "task-failed": "The text was extracted, but what should be made of it failed.",
     }
 )
@@ -81,17 +75,21 @@ class Options:
     `content`: "landmarks" leaves navigation, banners, footers, asides, dialogs and forms out where HTML says so by
     element or ARIA role; "full" keeps them; "main" keeps the main block only (needs the extra `main-content`).
     `extractor`: "fast", "reference", or "auto": fast first, reference where fast fails or finds no text.
-    `format`: None finds the kind from the content, then from the name.
+    `format`: one of Format, or one that another package brings; None finds it from the content, then from the name.
+    `ocr`: the languages (as in "eng+deu") in which tesseract reads images and scanned pages; empty to leave these out.
     """
 
     content: Content = "landmarks"
     extractor: Extractor = "auto"
-    format: Format | None = None
+    format: str | None = None
+    ocr: str = ""
 
     def __post_init__(self) -> None:
         for name, known in _CHOICES:
             if (value := getattr(self, name)) not in known:
-                raise UsageError(f"{name}={value!r}: there are {', '.join(filter(None, known))}")
+                raise UsageError(f"{name}={value!r}: there are {', '.join(known)}")
+        if self.format is not None:
+            require_format(self.format)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,7 @@ class Item(Generic[Key]):
     key: Key
     data: bytes
     name: str = ""
-    format: Format | None = None
+    format: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from indexer.errors import ExtractionError, NeardupError, machines_fault
-from indexer.extract.base import MICROSOFT, Format, Limits, Options, too_large
+from indexer.extract.base import Limits, Options, too_large
+from indexer.extract.brought import brought_by
+from indexer.extract.declared import declared_in_text, joined
+from indexer.extract.formats import MICROSOFT, Format
 from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import cleaned, extract_text, without_mark
 from indexer.model import Document, own_files
 from indexer.text.counts import counted
-from indexer.versions.declared import declared_in_text, joined
+
+if TYPE_CHECKING:
+    from indexer.extract.ocr.pages import PageReader
 
 _BLANK = b"\0 \t\r\n\f"
 _HEAD = 4096
@@ -39,8 +45,12 @@ def read_file(path: str, limits: Limits) -> bytes:
     return data
 
 
-def read_document(data: bytes, name: str, options: Options, limits: Limits) -> Document:
+def read_document(
+    data: bytes, name: str, options: Options, limits: Limits, reader: PageReader | None = None
+) -> Document:
     """The text of some bytes; `name` helps where the content does not show its kind.
+
+    `reader` reads scanned pages where the options ask for OCR; without one they are read one after the other.
 
     A document without any text is a Document with the text "". Raises ExtractionError.
     """
@@ -49,8 +59,15 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
     content = unpacked.data
     if not content[:_HEAD].strip(_BLANK) and not content.strip(_BLANK):
         return Document("", format=options.format or "text", content=options.content, size=len(data), notes=notes)
-    kind = options.format or sniff(content, unpacked.name)
-    extracted = _read(kind, content, options, limits)
+    if options.ocr and reader is None:
+        from indexer.extract.ocr.pages import PageReader
+
+        reader = PageReader(options.ocr, limits)
+    if brought := brought_by(options.format, unpacked.name):
+        kind, extracted = brought.name, brought.document(content)
+    else:
+        known = cast("Format | None", options.format) or sniff(content, unpacked.name)
+        kind, extracted = known, _read(known, content, options, limits, reader)
     # Encoded only if it may matter: no character takes more than four bytes.
     if 4 * len(extracted.text) > limits.input_bytes:
         size = len(extracted.text.encode("utf-8", "replace"))
@@ -67,13 +84,13 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
     )
 
 
-def _read(kind: Format, data: bytes, options: Options, limits: Limits) -> Document:
+def _read(kind: Format, data: bytes, options: Options, limits: Limits, reader: PageReader | None) -> Document:
     """The result of the first extractor that finds text, or else that of the first one: no text, or an error."""
     extractors = ("fast", "reference") if options.extractor == "auto" else (options.extractor,)
     first: Document | ExtractionError | None = None
     for extractor in extractors:
         try:
-            extracted = _read_with(kind, extractor, data, options, limits, probe=first is not None)
+            extracted = _read_with(kind, extractor, data, options, limits, reader, probe=first is not None)
         except ExtractionError as error:
             if error.reason not in ("malformed", "encrypted"):
                 raise
@@ -90,23 +107,36 @@ def _read(kind: Format, data: bytes, options: Options, limits: Limits) -> Docume
     raise first or ExtractionError("malformed")
 
 
-def _read_with(kind: Format, extractor: str, data: bytes, options: Options, limits: Limits, probe: bool) -> Document:
+def _read_with(
+    kind: Format,
+    extractor: str,
+    data: bytes,
+    options: Options,
+    limits: Limits,
+    reader: PageReader | None,
+    *,
+    probe: bool,
+) -> Document:
     try:
         # Imported here: a worker for HTML never loads the PDF extractors, and so on.
-        if kind == "html":
+        if kind in ("html", "mail"):
             from indexer.extract.markup.html import extract_html
 
-            return without_mark(extract_html(data, options.content, extractor))
+            return without_mark(extract_html(data, options.content, extractor, is_mail=kind == "mail"))
         if kind == "pdf":
             from indexer.extract.pdf import extract_pdf
 
-            return extract_pdf(data, extractor, limits, probe=probe)
+            return extract_pdf(data, extractor, limits, probe=probe, reader=reader)
         if kind == "xml":
             from indexer.extract.markup.xml import extract_xml
 
             return extract_xml(data, extractor)
         if kind == "text":
             return extract_text(data)
+        if kind == "image":
+            from indexer.extract.image import extract_image
+
+            return extract_image(data, reader)
         return _read_rare(kind, extractor, data, options, limits)
     except NeardupError:
         raise

@@ -5,18 +5,23 @@ from __future__ import annotations
 import io
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Limits, too_large
-from indexer.extract.text import cleaned
+from indexer.extract.ocr.pages import PageReader
+from indexer.extract.ocr.pictures import with_scans
+from indexer.extract.text import as_title, cleaned, lines_of
 from indexer.model import Document
 from indexer.text.counts import counted
-from indexer.versions.dates import read_day
+from indexer.text.dates import read_day
+
+if TYPE_CHECKING:
+    import pypdfium2
 
 # Running headers and footers of more lines than this are not known in practice.
 _EDGE = 4
@@ -41,21 +46,31 @@ _WORD = re.compile(r"\w+(?:-\w+)*")
 _PROBE = 20
 _PASSWORD_ERROR = 4
 _ABOUT = ("Title", "ModDate", "CreationDate")
+# The characters of the first page that are looked at for a title, the lines that it may have, and by how much its
+# type is larger than that of all after it.
+_HEAD = 2000
+_TITLE_LINES = 4
+_LARGER = 1.15
+_SAME = 0.95
 
 
-def extract_pdf(data: bytes, extractor: str, limits: Limits, *, probe: bool = False) -> Document:
-    """The document of a PDF; `extractor` is "fast" or "reference".
+def extract_pdf(
+    data: bytes, extractor: str, limits: Limits, *, probe: bool = False, reader: PageReader | None = None
+) -> Document:
+    """The document of a PDF; `extractor` is "fast" or "reference", and `reader` reads its scanned pages.
 
-    With `probe`, the reference extractor gives up after some pages without text. Raises ExtractionError "encrypted"
-    where an empty password does not open it, "malformed" where the extractor can't read it, "too-large" for its text.
+    With `probe`, the reference extractor gives up after some pages without text, and nothing is read by OCR. Raises
+    ExtractionError "encrypted" where an empty password does not open it, "malformed" where the extractor can't read it,
+    "too-large" for its text.
     """
     if extractor == "fast":
-        about, pages, whole = _read_fast(data, limits)
+        about, read, whole = _read_fast(data, limits)
     else:
-        about, pages, whole = _read_reference(data, limits, probe)
+        about, read, whole = _read_reference(data, limits, probe)
+    pages, scanned = with_scans(data, read, reader) if whole and not probe else (read, "")
     text, begins = running_text(pages)
     notes = () if text else (f"no text on {counted(len(pages), 'page')}: perhaps scanned",)
-    name = _extractor_name(extractor)
+    name = _extractor_name(extractor) + scanned
     dates = {"modified": about.get("ModDate"), "published": about.get("CreationDate")}
     declared = {kind: str(day) for kind, value in dates.items() if (day := read_day(value))}
     return Document(
@@ -70,7 +85,7 @@ def _extractor_name(extractor: str) -> str:
     return f"{label} {version(package)} rules {EXTRACTOR_VERSION}"
 
 
-def running_text(pages: list[list[str]]) -> tuple[str, tuple[int, ...]]:
+def running_text(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...]]:
     """The text of pages of lines: running headers, footers and page numbers out, broken words joined.
 
     Also the character at which each page begins.
@@ -100,7 +115,7 @@ def _ended(line: str) -> str:
     return line + "\n"
 
 
-def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
+def _without_running_lines(pages: Sequence[list[str]]) -> Sequence[list[str]]:
     """The pages without the lines at their edges that stand, digits aside, at the same edge of a page near them.
 
     Where that would take half of the text or more, it is a document of pages much alike, such as a form, and stays.
@@ -115,7 +130,7 @@ def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
     return kept if 2 * _size(kept) > _size(pages) else pages
 
 
-def _size(pages: list[list[str]]) -> int:
+def _size(pages: Sequence[list[str]]) -> int:
     return sum(len(line) for page in pages for line in page)
 
 
@@ -208,10 +223,6 @@ def _keeps_hyphen(broken: _Broken, known: set[str]) -> bool:
     return f"{left}-{right}" in known or (left in known and right in known)
 
 
-def _lines(text: str) -> list[str]:
-    return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
-
-
 def _bounded(pages: Iterable[list[str]], limits: Limits) -> list[list[str]]:
     kept: list[list[str]] = []
     size = 0
@@ -246,15 +257,65 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
             except pypdfium2.PdfiumError:
                 failed.append(number)
                 continue
-            yield _lines(text)
+            yield lines_of(text)
 
     try:
         read = _bounded(pages(), limits)
         if failed and not any(read):
             raise ExtractionError("malformed", f"pdfium can't load any of {len(document)} pages")
-        return {name: document.get_metadata_value(name) for name in _ABOUT}, read, not failed
+        about = {name: document.get_metadata_value(name) for name in _ABOUT}
+        if not about["Title"].strip():
+            about["Title"] = title_on_page(document)
+        return about, read, not failed
     finally:
         document.close()
+
+
+def title_on_page(document: pypdfium2.PdfDocument) -> str:
+    """The title that the first page begins with, by the size of its letters or by the outline; "" for none."""
+    import pypdfium2
+
+    try:
+        page = document[0]
+        text_page = page.get_textpage()
+    except (pypdfium2.PdfiumError, IndexError):
+        return ""
+    count = min(text_page.count_chars(), _HEAD)
+    text = text_page.get_text_range(0, count) if count else ""
+    # Characters that pdfium counts and doesn't write would shift the others.
+    found = list(re.finditer(r"[^\r\n]*[^\s][^\r\n]*", text)) if len(text) == count else []
+    lines = [match[0] for match in found]
+    sizes = [_type_size(text_page, match.start(), match[0]) for match in found]
+    text_page.close()
+    page.close()
+    large = next((row for row, size in enumerate(sizes) if size < _SAME * sizes[0]), len(sizes))
+    if 0 < large < len(sizes) and large <= _TITLE_LINES and min(sizes[:large]) >= _LARGER * max(sizes[large:]):
+        return as_title(running_text([lines[:large]])[0])
+    outlined = as_title(_first_bookmark(document))
+    begins = ["".join("".join(lines[: row + 1]).split()) for row in range(min(_TITLE_LINES, len(lines)))]
+    return outlined if outlined and "".join(outlined.split()) in begins else ""
+
+
+def _type_size(text_page: pypdfium2.PdfTextPage, begin: int, line: str) -> float:
+    """The size of type of a line that begins at a character: that of most of three letters, in points."""
+    from pypdfium2 import raw
+
+    inked = [place for place, letter in enumerate(line, begin) if not letter.isspace()]
+    box = raw.FS_RECTF()
+    sizes = []
+    for place in (inked[0], inked[len(inked) // 2], inked[-1]):
+        known = raw.FPDFText_GetLooseCharBox(text_page, place, box)
+        sizes.append(box.top - box.bottom if known else 0.0)
+    return sorted(sizes)[1]
+
+
+def _first_bookmark(document: pypdfium2.PdfDocument) -> str:
+    try:
+        first = next(document.get_toc(max_depth=1), None)
+        return str(first.get_title()) if first else ""
+    except ValueError:
+        # Its letters are no UTF-16.
+        return ""
 
 
 def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[dict[str, str], list[list[str]], bool]:
@@ -265,7 +326,7 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[dict[str,
     def pages() -> Iterator[list[str]]:
         # Page images and vector figures cost time and give no text.
         for page in extract_pages(io.BytesIO(data), laparams=LAParams(all_texts=True)):
-            yield [line for box in page if isinstance(box, LTTextContainer) for line in _lines(box.get_text())]
+            yield [line for box in page if isinstance(box, LTTextContainer) for line in lines_of(box.get_text())]
 
     try:
         texts = pages()

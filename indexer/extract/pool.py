@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import pickle
@@ -11,22 +12,29 @@ import signal
 import site
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from indexer.errors import MachineError, NeardupError, UsageError
 from indexer.extract import wire
 from indexer.extract.base import REASONS, Extracted, Failed, Item, Key, Limits, Options, require_main_content
+from indexer.extract.brought import brought_by
 from indexer.model import Document
 from indexer.text.counts import counted
+
+if TYPE_CHECKING:
+    from indexer.extract.ocr.kept import KeptPages
 
 # Documents that wait for each worker: enough that none is ever idle, few enough that memory stays flat.
 _AHEAD = 2
 _START_SECONDS = 60.0
+# Each page that OCR reads has the time of a document, and all of them together so many times that.
+_MOST_TIMES = 60
 _READ = 1 << 20
 # What of the environment workers need: where programs, libraries and temporary files are, the language, the time zone,
 # how Python and numeric libraries behave, and what sanitizers are told.
@@ -51,6 +59,7 @@ _PASSED = frozenset(
         "OPENBLAS_NUM_THREADS",
         "OMP_NUM_THREADS",
         "MKL_NUM_THREADS",
+        "TESSDATA_PREFIX",
         "ASAN_OPTIONS",
         "LSAN_OPTIONS",
         "UBSAN_OPTIONS",
@@ -91,7 +100,16 @@ class WorkerPool:
         require_jobs(jobs)
         if options.content == "main":
             require_main_content()
+        self._pages, slots = None, []
+        if options.ocr:
+            from indexer.extract.ocr.kept import KeptPages
+            from indexer.extract.ocr.tesseract import require_ocr
+
+            require_ocr(options.ocr)
+            self._pages = SharedPages(KeptPages(options.ocr), tempfile.TemporaryFile())  # noqa: SIM115 - until close()
+            slots = [self._pages.slots.fileno(), jobs]
         self._setup = {
+            "slots": slots,
             "options": dataclasses.asdict(options),
             "limits": dataclasses.asdict(limits),
             "task": task,
@@ -161,6 +179,8 @@ class WorkerPool:
             self._items.put(None)
         for thread in self._threads:
             thread.join()
+        if self._pages:
+            self._pages.slots.close()
 
     def __enter__(self) -> WorkerPool:
         return self
@@ -207,7 +227,7 @@ class WorkerPool:
             if self._closed:
                 raise UsageError("the pool of workers is closed")
             try:
-                worker = _Worker()
+                worker = _Worker(self._pages)
             except OSError as error:
                 raise MachineError(f"no process can be started to read documents: {error.strerror}") from None
             self._workers.add(worker)
@@ -226,17 +246,26 @@ class WorkerPool:
             worker.reap()
 
 
-class _Worker:
-    """One worker process, as seen by the thread that drives it."""
+class SharedPages(NamedTuple):
+    """The pages that OCR has read, and the file by whose locks workers share how many are read at a time."""
 
-    def __init__(self) -> None:
+    kept: KeptPages
+    slots: IO[bytes]
+
+
+class _Worker:
+    """One worker process, as seen by the thread that drives it; `pages` where it reads scanned ones."""
+
+    def __init__(self, pages: SharedPages | None) -> None:
         if not hasattr(select, "poll"):
             raise MachineError(
                 "documents are read in worker processes with limits, for which this system has no means: run neardup "
                 "on Linux or macOS, in WSL, or in a container. Texts need no worker, as with neardup hash --text"
             )
         self.retired = False
+        self._pages = pages
         self._text_limit = 0
+        self._format: str | None = None
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "indexer.extract.worker"],
             stdin=subprocess.PIPE,
@@ -244,6 +273,9 @@ class _Worker:
             stderr=subprocess.DEVNULL,
             env=_environment(),
             bufsize=0,
+            pass_fds=[pages.slots.fileno()] if pages else [],
+            # What it starts is ended with it.
+            process_group=0,
         )
 
     @property
@@ -254,6 +286,7 @@ class _Worker:
     def begin(self, setup: dict[str, Any], given: bytes) -> None:
         """Send the setup, with what the task is given, and wait for the worker; NeardupError if it does not start."""
         # The text may be as large as the input, and UTF-8 for what was bytes of one-byte encodings is longer.
+        self._format = setup["options"]["format"]
         self._text_limit = 4 * int(setup["limits"]["input_bytes"]) + 1024
         try:
             self._send(setup, given)
@@ -270,10 +303,12 @@ class _Worker:
 
     def extract(self, item: Item[Key], limits: Limits) -> Extracted[Key, Any] | Failed[Key]:
         """The outcome of one item; the worker does not survive a crash or the time limit."""
-        deadline = time.monotonic() + limits.seconds
+        known = self._pages.kept.of(item.data) if self._pages else {}
+        read: dict[int, str] = {}
         try:
-            self._send({"name": item.name, "format": item.format}, item.data)
-            answer, text = self._receive(deadline)
+            pages = {str(number): text for number, text in known.items()}
+            self._send({"name": item.name, "format": item.format, "pages": pages}, item.data)
+            answer, text = self._answer(read, limits)
             if "machine" in answer:
                 raise MachineError(str(answer["machine"]))
             self.retired = bool(answer.get("retire"))
@@ -281,21 +316,54 @@ class _Worker:
                 reason = answer["reason"] if answer["reason"] in REASONS else "malformed"
                 return Failed(item.key, reason, str(answer.get("detail", "")))
             document = Document(text.decode("utf-8", "replace"), **answer["document"])
+            if not isinstance(document.declared, dict):
+                raise TypeError("what a document declares is no object")
             return Extracted(item.key, document, answer["result"])
         except TimeoutError:
             self.kill()
-            return Failed(item.key, "timeout", f"stopped after {limits.seconds:g} seconds")
+            return Failed(item.key, "timeout", self._how_long(limits, read) + self._in_plug_in(item))
         except (EOFError, OSError):
             self.kill()
-            return Failed(item.key, "crashed", self._how_it_ended(limits))
+            return Failed(item.key, "crashed", self._how_it_ended(limits) + self._in_plug_in(item))
         except (wire.ProtocolError, TypeError, KeyError, AttributeError) as wrong:
             self.kill()
             return Failed(item.key, "crashed", f"the worker's answer made no sense: {wrong}")
+        finally:
+            if self._pages and read:
+                self._pages.kept.keep(item.data, {**known, **read})
+
+    def _answer(self, read: dict[int, str], limits: Limits) -> tuple[dict[str, Any], bytes]:
+        """The answer to an item; the pages that are read before it come into `read`, and each gives more time."""
+        # A page has the time of a document, and is drawn before.
+        seconds, size = limits.seconds * (2 if self._pages else 1), 0
+        last = time.monotonic() + _MOST_TIMES * limits.seconds
+        while True:
+            answer, text = self._receive(min(time.monotonic() + seconds, last))
+            if "page" not in answer or not self._pages:
+                return answer, text
+            # One that can't be read takes its time too, and is not kept.
+            if (page := answer["text"]) is not None:
+                read[int(answer["page"])] = str(page)
+                size += len(str(page))
+            if size > self._text_limit:
+                raise wire.ProtocolError("more text than can be")
+
+    def _in_plug_in(self, item: Item[Any]) -> str:
+        brought = brought_by(item.format or self._format, item.name)
+        return f", in the {brought}" if brought else ""
+
+    def _how_long(self, limits: Limits, read: Mapping[int, str]) -> str:
+        if not self._pages:
+            return f"stopped after {limits.seconds:g} seconds"
+        return f"stopped after {2 * limits.seconds:g} seconds without a page; {counted(len(read), 'page')} read before"
 
     def kill(self) -> None:
-        """End the process now; safe to call from any thread, and twice."""
+        """End the process now, and what it has started; safe to call from any thread, and twice."""
         self.retired = True
-        self._process.kill()
+        if self._process.returncode is None:
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
 
     def reap(self) -> None:
         """Wait for the killed process and close its pipes."""

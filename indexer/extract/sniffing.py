@@ -9,26 +9,19 @@ import zlib
 from typing import NamedTuple
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import MICROSOFT_MAGIC, Format, Limits, too_large
+from indexer.extract.base import Limits, too_large
+from indexer.extract.formats import MAIL_NAMES, MICROSOFT_MAGIC, SUFFIXES, Format
 
 _GZIP = b"\x1f\x8b\x08"
 _ZIP = b"PK\x03\x04"
 _HEAD = 4096
 _PIECE = 1024
 
-_SUFFIXES: dict[str, Format] = {
-    **dict.fromkeys((".html", ".htm", ".xhtml", ".xht", ".shtml"), "html"),
-    ".pdf": "pdf",
-    **dict.fromkeys((".xml", ".jats", ".nxml", ".tei", ".dbk", ".docbook", ".rss", ".atom", ".rdf"), "xml"),
-    **dict.fromkeys((".txt", ".text", ".md", ".rst", ".tex", ".csv", ".log", ".asc"), "text"),
-}
 # Names of formats that a user may expect to be read; the message is better with them.
 _MAGIC = (
     (_ZIP, "a ZIP archive, or a document of no known kind that is one"),
     (b"\xd0\xcf\x11\xe0", "a compound file, as old Microsoft Office documents are, of no known kind"),
     (b"%!PS", "a PostScript document"),
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
     (b"\x7fELF", "a program"),
     (b"\xfd7zXZ", "xz-compressed"),
@@ -36,6 +29,8 @@ _MAGIC = (
     (b"\x28\xb5\x2f\xfd", "Zstandard-compressed"),
     (b"SQLite format 3\0", "an SQLite database"),
 )
+# PNG, JPEG, and TIFF in both orders of bytes.
+_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
 # The tags by which the MIME Sniffing Standard knows HTML, and those that such pages begin with besides.
 _HTML = re.compile(
     rb"<(?:!doctype\s+html|html|head|body|script|iframe|h[1-6]|div|font|table|a|style|title|b|br|p|meta|link|ul|ol|"
@@ -49,7 +44,6 @@ _XML = re.compile(rb"\s*(?:<\?xml[\s?]|<!doctype\s|<!--|<\?|<[A-Za-z_][\w.:-]*[\
 _HTML_ROOT = re.compile(rb"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
 _ELEMENT = re.compile(rb"<[A-Za-z_]")
 _MARKUP_END = re.compile(rb"</[A-Za-z_][\w.:-]*\s*>|/>")
-_MAIL_NAMES = (".eml", ".emlx", ".mbox", ".mht", ".mhtml")
 # The fields that a mail begins with (RFC 5322), in a mailbox after a line of its own; no text begins with two of these.
 _FIELDS = re.compile(rb"(?:From [^\n]*\n)?(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
 _FIELD = re.compile(rb"^([!-9;-~]+):", re.MULTILINE)
@@ -110,10 +104,10 @@ def sniff(data: bytes, name: str = "") -> Format:
     head = _ascii_view(data[:_HEAD])
     if binary := _by_magic(data, head):
         return binary
-    named = _SUFFIXES.get(os.path.splitext(name)[1].lower())
+    named = SUFFIXES.get(os.path.splitext(name)[1].lower())
     if marked_up := _markup(head, named):
         return marked_up
-    if os.path.splitext(name)[1].lower() in _MAIL_NAMES or _is_mail(head):
+    if os.path.splitext(name)[1].lower() in MAIL_NAMES or _is_mail(head):
         raise ExtractionError(
             "unsupported",
             "this is a mail, whose headers and encoded parts would count as words: name it .eml, or .mbox if it is a "
@@ -145,6 +139,8 @@ def _by_magic(data: bytes, head: bytes) -> Format | None:
 
         if kind := kind_of_microsoft(data):
             return kind
+    if head.startswith(_IMAGES):
+        return "image"
     for magic, what in _MAGIC:
         if head.startswith(magic):
             raise ExtractionError("unsupported", f"this is {what}")

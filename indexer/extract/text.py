@@ -6,10 +6,9 @@ import codecs
 import re
 from dataclasses import replace
 
-import charset_normalizer
 import webencodings
 
-from indexer import core_markup
+from indexer.core import markup
 from indexer.model import Document
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -22,6 +21,13 @@ _SAMPLE = 1 << 16
 _DAMAGE = 0.1
 # Under this many characters a call of the core takes longer than the words do.
 _SHORT = 200
+_TITLE_SIZES = range(3, 201)
+# Names of sections, of drafts and of nothing yet, and addresses and numbers: no document is called so.
+_NO_TITLE = re.compile(
+    r"[\d.\s]*(?:abstract|acknowledge?ments?|appendix|bibliography|confidential|(?:table of )?contents|draft|foreword"
+    r"|index|introduction|preface|references|sample|summary|title|untitled)\W*|arxiv:.*|.*(?://|www\.).*",
+    re.IGNORECASE,
+)
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]+")
 
 
@@ -80,6 +86,20 @@ def first_line(text: str) -> str:
     return head.splitlines()[0].rstrip() if head else ""
 
 
+def as_title(text: str) -> str:
+    """`text` cleaned, if it may be the title of a document by its length, its letters and what it says; else ""."""
+    title = cleaned(text)
+    letters = sum(map(str.isalpha, title))
+    if len(title) not in _TITLE_SIZES or 2 * letters < len(title) or "\ufffd" in title or _NO_TITLE.fullmatch(title):
+        return ""
+    return title
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a page that are not blank."""
+    return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
+
+
 def printable(text: str) -> str:
     """`text` with control characters (but for white space), noncharacters and lone surrogates as a space."""
     return _CONTROLS.sub(" ", text)
@@ -87,7 +107,7 @@ def printable(text: str) -> str:
 
 def collapsed(text: str) -> str:
     """`text` with every run of white space as one space, and none at its ends."""
-    return core_markup.collapsed(text) if len(text) > _SHORT else " ".join(text.split())
+    return markup.collapsed(text) if len(text) > _SHORT else " ".join(text.split())
 
 
 def cleaned(text: str) -> str:
@@ -110,6 +130,9 @@ def _utf16(data: bytes) -> str:
 
 
 def _detect(data: bytes) -> str:
+    # Imported here: few documents need it, and each worker would take milliseconds for it.
+    import charset_normalizer
+
     # The bytes beyond ASCII are what tells encodings apart: begin just before the first of them.
     first = re.search(rb"[\x80-\xff]", data)
     start = max(0, first.start() - 256) if first else 0

@@ -20,8 +20,12 @@ HEAD_SIZE = _HEAD.size
 # What a document says of itself besides its text is small, and so should be what a task makes of it.
 MAX_JSON = 64 << 20
 
-_MODELS: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind for kind in (model.Fingerprint, model.Document, model.Record, model.Ref, model.Sketch)
+_SCALARS = frozenset((type(None), bool, int, float, str))
+_KINDS: tuple[Any, ...] = (model.Fingerprint, model.Document, model.Record, model.Ref, model.Sketch)
+_MODELS: dict[str, Callable[..., Any]] = {kind.__name__: kind for kind in _KINDS}
+_FIELDS: dict[type[Any], list[str]] = {
+    kind: [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else [*kind._fields]
+    for kind in _KINDS
 }
 
 
@@ -31,7 +35,12 @@ class ProtocolError(Exception):
 
 def frame(message: Any, data: bytes = b"") -> tuple[bytes, bytes]:
     """The two pieces of a frame, to be written one after the other; TypeError for what JSON can't say."""
-    text = json.dumps(_plain(message), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return frame_of_plain(plain(message), data)
+
+
+def frame_of_plain(message: Any, data: bytes = b"") -> tuple[bytes, bytes]:
+    """The same of a message in JSON's types, as `plain` gives it."""
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     return _HEAD.pack(len(text), len(data)) + text, data
 
 
@@ -51,26 +60,25 @@ def message(text: bytes) -> Any:
         raise ProtocolError(str(error)) from None
 
 
-def _plain(value: Any) -> Any:
-    """`value` in JSON's types; what JSON lacks becomes an object with one key that begins with a dollar sign."""
-    if value is None or isinstance(value, bool | int | float | str):
+def plain(value: Any) -> Any:
+    """`value` in JSON's types; what JSON lacks becomes an object with one key that begins with a dollar sign.
+
+    TypeError for what JSON can't say.
+    """
+    kind = type(value)
+    if kind in _SCALARS or isinstance(value, (int, float, str)):
         return value
-    if type(value).__name__ in _MODELS and type(value) is _MODELS[type(value).__name__]:
-        names = _fields(type(value))
-        return {f"${type(value).__name__}": {name: _plain(getattr(value, name)) for name in names}}
+    if kind in _FIELDS:
+        return {f"${kind.__name__}": {name: plain(getattr(value, name)) for name in _FIELDS[kind]}}
     if isinstance(value, bytes):
         return {"$bytes": base64.b64encode(value).decode("ascii")}
     if isinstance(value, tuple):
-        return {"$tuple": [_plain(item) for item in value]}
+        return {"$tuple": [plain(item) for item in value]}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) and not key.startswith("$") for key in value):
-        return {key: _plain(item) for key, item in value.items()}
-    raise TypeError(f"{type(value).__name__} can't be sent: a task returns JSON types, bytes, tuples or model classes")
-
-
-def _fields(kind: type[Any]) -> list[str]:
-    return [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else [*kind._fields]
+        return {key: plain(item) for key, item in value.items()}
+    raise TypeError(f"{kind.__name__} can't be sent: a task returns JSON types, bytes, tuples or model classes")
 
 
 def _restored(value: Any) -> Any:

@@ -6,7 +6,6 @@ Started by the pool as `python -P -m indexer.extract.worker`. It ends when its s
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import importlib
 import logging
@@ -17,16 +16,21 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from indexer.errors import ExtractionError, MachineError, machines_fault
 from indexer.extract import landlock, wire
 from indexer.extract.base import LEAST_MEMORY, Limits, Options
 from indexer.extract.document import read_document
+from indexer.extract.ending import end_with_parent
 from indexer.extract.text import cleaned
+from indexer.model import Document
 from indexer.text.counts import counted
 
-_PR_SET_PDEATHSIG = 1
+if TYPE_CHECKING:
+    from indexer.extract.ocr.pages import PageReader
+
 _NO_LIMIT = 1 << 62
 # A worker that still holds this share of its memory after a document, be it a leak or fragments, is replaced.
 _HELD = 0.5
@@ -40,7 +44,10 @@ _SYSTEM = (
     *("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
 )
 
-Task = Callable[..., Any]
+# A document's text goes beside the answer.
+_SENT = [field.name for field in fields(Document) if field.name != "text"]
+
+WorkerTask = Callable[..., Any]
 
 
 def main() -> None:
@@ -70,34 +77,51 @@ def main() -> None:
             request, data = _receive(requests)
         except EOFError:
             return
-        answer, text = _answer(request, data, options, limits, task, setup["keep_text"])
+        reader = _reader(request, options, limits, setup["slots"], answers) if options.ocr else None
+        answer, text = _answer(request, data, options, limits, task, setup["keep_text"], reader)
         del data
         answer["retire"] = _address_space() > held
         _send(answers, answer, text)
 
 
+def _reader(
+    request: dict[str, Any], options: Options, limits: Limits, slots: tuple[int, int], answers: BinaryIO
+) -> PageReader:
+    """A reader of scanned pages; each text is sent at once, so that it is kept whatever becomes of the document."""
+    from indexer.extract.ocr.pages import PageReader, Slots
+
+    known = {int(number): text for number, text in request["pages"].items()}
+
+    def tell(number: int, text: str | None) -> None:
+        _send(answers, {"page": number, "text": text})
+
+    return PageReader(options.ocr, limits, known=known, told=tell, slots=Slots(*slots))
+
+
 def _answer(
-    request: dict[str, Any], data: bytes, options: Options, limits: Limits, task: Task | None, keep_text: bool
+    request: dict[str, Any],
+    data: bytes,
+    options: Options,
+    limits: Limits,
+    task: WorkerTask | None,
+    keep_text: bool,
+    reader: PageReader | None,
 ) -> tuple[dict[str, Any], bytes]:
     try:
         if request["format"]:
-            options = Options(options.content, options.extractor, request["format"])
-        document = read_document(data, request["name"], options, limits)
+            options = replace(options, format=request["format"])
+        document = read_document(data, request["name"], options, limits, reader)
         result = None
         if task is not None:
             try:
-                result = task(document)
-                wire.frame(result)
+                result = wire.plain(task(document))
             except MemoryError:
                 raise
             except Exception as error:
                 if fault := machines_fault(error, "the text can't be worked on here"):
                     raise fault from None
                 raise ExtractionError("task-failed", f"{type(error).__name__}: {error}") from None
-        answer = {
-            name: getattr(document, name)
-            for name in ("title", "format", "extractor", "content", "size", "notes", "pages")
-        }
+        answer = {name: wire.plain(getattr(document, name)) for name in _SENT}
         return {"document": answer, "result": result}, document.text.encode() if keep_text else b""
     except MachineError as error:
         return {"machine": cleaned(str(error))[:_MAX_DETAIL]}, b""
@@ -122,25 +146,24 @@ def _isolate() -> None:
     # The pool ends its workers itself; the terminal's Ctrl-C is sent to the whole group.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        # Standard input closes too when the parent dies, but a worker in the middle of a document would not see it.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # Standard input closes too when the parent dies, but a worker in the middle of a document would not see it.
+    end_with_parent()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
 
 
 def _needed() -> list[str]:
     """The paths a worker reads itself: programs, libraries, modules, what they ask of the system and this process."""
-    listed = (os.environ.get(name, "") for name in ("LD_LIBRARY_PATH", "LD_PRELOAD"))
+    listed = (os.environ.get(name, "") for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "TESSDATA_PREFIX"))
     given = [path for text in listed for path in text.replace(" ", os.pathsep).split(os.pathsep) if path]
     return [*_SYSTEM, sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *given]
 
 
-def _load(task: str | None, given: bytes) -> Task | None:
+def _load(task: str | None, given: bytes) -> WorkerTask | None:
     if task is None:
         return None
     module, _, function = task.partition(":")
-    loaded: Task = getattr(importlib.import_module(module), function)
+    loaded: WorkerTask = getattr(importlib.import_module(module), function)
     # From the process that started this one, before any document was read.
     return functools.partial(loaded, *pickle.loads(given)) if given else loaded  # noqa: S301
 
@@ -176,7 +199,8 @@ def _receive(requests: BinaryIO) -> tuple[dict[str, Any], bytes]:
 
 
 def _send(answers: BinaryIO, message: dict[str, Any], data: bytes = b"") -> None:
-    for piece in wire.frame(message, data):
+    """Send a message in JSON's types, and bytes."""
+    for piece in wire.frame_of_plain(message, data):
         left = memoryview(piece)
         while left:
             left = left[answers.write(left) :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +13,8 @@ from typing import Any, Self
 from indexer.errors import ExtractionError, StoreError, UsageError
 from indexer.extract.base import Limits, Options
 from indexer.ingest.readers.base import json_text
-from indexer.ingest.sources import Input, UnreadableError, read_file
+from indexer.ingest.regular_files import UnreadableError, read_file
+from indexer.ingest.sources import Input
 from indexer.model import REASON_KEY, Record, own_files
 
 PATTERN = "neardup-refused-*.jsonl"
@@ -114,7 +116,8 @@ class Refused(DeadLetters):
 
             try:
                 data = read_file(item.path, self._limits.input_bytes) if item.path else item.data
-                document = extract(data, name=item.path or item.name, options=self._options, limits=self._limits)
+                options = replace(self._options, format=item.format) if item.format else self._options
+                document = extract(data, name=item.path or item.name, options=options, limits=self._limits)
             except (ExtractionError, UnreadableError) as error:
                 said = f"{item.source}: was refused ({reason}), and can't be read again for {self.path}: {error}"
                 self._tell(said, level="warning", error=type(error).__name__, reason=error.reason)

@@ -6,6 +6,7 @@ import hashlib
 import os
 
 from indexer.extract.base import Options
+from indexer.extract.brought import brought_by
 from indexer.stores.base import StoreInfo
 
 # Of a digest in hexadecimal: half of SHA-256.
@@ -25,7 +26,9 @@ def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str =
 
 def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
     """The text that stands before a document's bytes in its source digest."""
-    kind = options.format or os.path.splitext(name.lower().removesuffix(".gz"))[1]
+    # Another version of a plug-in may give another text.
+    brought = brought_by(options.format, name)
+    kind = str(brought) if brought else options.format or os.path.splitext(name.lower().removesuffix(".gz"))[1]
     return f"{info.scheme}\0{info.unicode}\0{info.extractor}\0{info.content}\0{options.extractor}\0{kind}\0{title}\0\0"
 
 

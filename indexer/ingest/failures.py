@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from indexer.extract.base import NEEDS_OCR
 from indexer.ingest.sources import Input
 from indexer.model import Failure, Ref
 from indexer.model.chunking import chunks
@@ -20,7 +21,8 @@ _AT_ONCE = 1000
 class KnownFailures:
     """The failures of a store at the beginning of a run, and what becomes of them while it reads.
 
-    What was left out as a duplicate is looked at again: what it repeats may be gone.
+    What was left out as a duplicate is looked at again: what it repeats may be gone. So is what needs OCR, which may be
+    asked for now.
     """
 
     def __init__(self, store: Store) -> None:
@@ -28,7 +30,7 @@ class KnownFailures:
         self._known = {
             failure.ref: (failure.source, failure.source_digest)
             for failure in store.failures()
-            if failure.reason != DUPLICATE
+            if failure.reason not in (DUPLICATE, NEEDS_OCR)
         }
         # Those that are as they were.
         self._again: set[Ref] = set()

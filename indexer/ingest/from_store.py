@@ -12,8 +12,9 @@ from typing import cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from indexer.errors import NotFoundError
-from indexer.extract.base import Content, Extractor, Format, Options
+from indexer.errors import NotFoundError, UsageError
+from indexer.extract.base import Content, Extractor, Options
+from indexer.extract.formats import Format
 from indexer.ingest.digests import content_id, source_digest
 from indexer.ingest.naming import container_of, possible_ids
 from indexer.ingest.readers.named_columns import KnownColumns
@@ -71,11 +72,20 @@ def stored_inputs(
 
 
 def with_texts(
-    store: Store, records: Iterable[Record], fields: TextFields | None = None
+    store: Store, records: Iterable[Record], fields: TextFields | None = None, *, lenient: bool = False
 ) -> Iterator[tuple[Record, StoredText | None]]:
-    """Records with their texts where these stand in documents (see Store.texts), read in pages."""
+    """Records with their texts where these stand in documents (see Store.texts), read in pages.
+
+    With `lenient` remembered fields that are gone are no error: there are no texts then.
+    """
     for page in chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES):
-        yield from zip(page, store.texts(page, fields), strict=True)
+        try:
+            texts: Sequence[StoredText | None] = store.texts(page, fields)
+        except UsageError:
+            if not lenient:
+                raise
+            texts = [StoredText(missing="fields")] * len(page)
+        yield from zip(page, texts, strict=True)
 
 
 def input_of(store: Store, record: Record, text: StoredText) -> Input | Rejected:

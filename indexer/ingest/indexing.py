@@ -12,27 +12,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, Format, Item, Limits, Options
+from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, Item, Limits, Options
+from indexer.extract.brought import missing
+from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.digests import content_id, source_digest
 from indexer.ingest.failures import DUPLICATE, KnownFailures
+from indexer.ingest.held_back import HeldBack
 from indexer.ingest.outcomes import DuplicateFilter, LeftOutRepeats, RunCounts, is_short, read_one, record_of
 from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
 from indexer.ingest.sources import Input, Rejected
-from indexer.model import DEFAULT_MIN_TOKENS, Failure, Record, Ref
+from indexer.model import DECLARED, DEFAULT_MIN_TOKENS, SIMHASH_DOC, Failure, Record, Ref, with_declared
+from indexer.model.kinds import DOCUMENTS, kind_named
 from indexer.model.paths import path_of_printable
 from indexer.model.release import VERSION
 from indexer.model.times import now
 from indexer.stores.base import PutResult
-from indexer.versions.declared import DECLARED, with_declared
 
 if TYPE_CHECKING:
-    from indexer.ingest.sketching import Sketched
+    from indexer.ingest.sketching import DigestedSketches
     from indexer.schemes.base import Scheme
     from indexer.stores import Store, StoreInfo
 
 # Reasons of failure beside those of `indexer.extract.REASONS`.
 REASONS: Mapping[str, str] = {
-    "special-file": "A pipe, socket, device or folder, or a file of the store itself; it was not opened.",
+    "special-file": "A pipe, socket, device or folder, or a file of the store or of a batch; it was not read.",
     "duplicate-id": "Another file, which still exists, is stored under this id.",
     "refused": "The store did not take the record.",
     "duplicate": "A near-duplicate of a stored document, left out as asked for; it is no error.",
@@ -62,7 +65,7 @@ class Settings:
     schemes: Sequence[Scheme] = ()
 
 
-Refused = Callable[[Input, Record, str], None]
+TellRefused = Callable[[Input, Record, str], None]
 
 
 @dataclass(slots=True)
@@ -90,23 +93,25 @@ class IndexingSummary(RunCounts):
         return self.indexed + self.replaced + self.unchanged + self.failures + self.failed_before + self.duplicates
 
 
-def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
+def store_info(content: Content, schemes: Sequence[Scheme] = (), kind: str = DOCUMENTS) -> StoreInfo:
     """The description of this version's fingerprints for a content mode, which a new store is made for.
 
-    `schemes` are those beside simhash-doc that a new store keeps sketches of.
+    `schemes` are those beside simhash-doc that a new store keeps sketches of, `kind` the kind of texts that it is for.
+    Raises UsageError for another kind.
     """
-    from indexer.schemes import simhash
+    from indexer.core.text import UNICODE_VERSION
     from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
     from indexer.stores import StoreInfo
 
     return StoreInfo(
-        scheme=simhash.SCHEME,
+        scheme=SIMHASH_DOC,
         layout=SIMHASH64_LAYOUT,
         content=Options(content).content,
         extractor=EXTRACTOR_VERSION,
-        unicode=simhash.UNICODE_VERSION,
+        unicode=UNICODE_VERSION,
         version=VERSION,
         schemes=tuple(scheme.info for scheme in schemes),
+        kind=kind_named(kind).name,
     )
 
 
@@ -118,7 +123,7 @@ def index(
     summary: IndexingSummary | None = None,
     stop: threading.Event | None = None,
     arrivals: DuplicateFilter[Any] | None = None,
-    refused: Refused | None = None,
+    refused: TellRefused | None = None,
     has_read: Callable[[str], bool] | None = None,
 ) -> IndexingSummary:
     """Bring documents into a store and say what became of them. Doing the same again goes on where it ended.
@@ -167,24 +172,25 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         summary: IndexingSummary,
         stop: threading.Event | None,
         arrivals: DuplicateFilter[Any] | None,
-        refused: Refused | None,
+        refused: TellRefused | None,
     ) -> None:
         self._arrivals, self._refused = arrivals, refused
         self._repeats: LeftOutRepeats[PendingInput] = LeftOutRepeats(arrivals)
         self.compares = arrivals is not None
         self.store, self.settings, self.summary = store, settings, summary
         self.options = settings.options
-        store.info.require_comparable(store_info(self.options.content), "the store")
+        store.info.require_comparable(store_info(self.options.content, kind=store.info.kind), "the store")
         for scheme in self.settings.schemes:
             store.add_scheme(scheme.info)
         self.known = KnownFailures(store)
         # The newest document of each id that is on its way, so that the last of several with one id wins.
         self._newest: dict[Ref, PendingInput] = {}
+        self._held: HeldBack[PendingInput] = HeldBack(lambda pending: pending.ref)
         # Equal documents wait here for the one that is being extracted.
         self._waiting: dict[str, list[PendingInput]] = {}
         # Also those of the batch that is being written.
         self._unwritten: dict[str, Record] = {}
-        self._kinds: dict[Format | None, Options] = {}
+        self._kinds: dict[str | None, Options] = {}
         self._run = IngestRun(self, self.options, settings.limits, settings.jobs, settings.schemes, stop)
 
     def index(self, inputs: Iterable[Input | Rejected]) -> None:
@@ -202,13 +208,18 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             if isinstance(group, Failed):
                 yield group
                 continue
-            # Everything is decided before the first item is given: what the store said is stale after that.
-            wanted = self._examine(group)
-            group.clear()
-            while wanted:
-                yield wanted.popleft()
-                self._run.halt_when_told()
-            self._run.write_when_due()
+            yield from self._wanted(group)
+            yield from self._wanted(self._held.due(), may_wait=False)
+        yield from self._wanted(self._held.due(at_the_end=True), may_wait=False)
+
+    def _wanted(self, group: list[_Read], *, may_wait: bool = True) -> Iterator[_Read]:
+        # Everything is decided before the first item is given: what the store said is stale after that.
+        wanted = self._examine(group, may_wait=may_wait) if group else deque()
+        group.clear()
+        while wanted:
+            yield wanted.popleft()
+            self._run.halt_when_told()
+        self._run.write_when_due()
 
     def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Read] | _Unread]:
         group: list[_Read] = []
@@ -242,20 +253,25 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             PendingInput(source, Ref(source.id or content_id(data)), digest, now()), data, read.name, read.format
         )
 
-    def _options_for(self, kind: Format | None) -> Options:
+    def _options_for(self, kind: str | None) -> Options:
         if kind not in self._kinds:
             self._kinds[kind] = dataclasses.replace(self.options, format=kind) if kind else self.options
         return self._kinds[kind]
 
-    def _examine(self, group: Sequence[_Read]) -> deque[_Read]:
-        """The documents that have to be extracted; the others are dealt with."""
+    def _examine(self, group: Sequence[_Read], *, may_wait: bool) -> deque[_Read]:
+        """The documents that have to be extracted; the others are dealt with, or wait for a later one with their id."""
         stored = self.store.get([item.key.ref for item in group])
         twins = self.store.find_digests([item.key.digest for item in group])
         wanted: deque[_Read] = deque()
         for item, old in zip(group, stored, strict=True):
             pending = item.key
             newest = self._newest.get(pending.ref)
+            if self._held.drop(pending.ref):
+                self.summary.unchanged += 1
             if self._settled(pending, None if newest else old, newest):
+                continue
+            if may_wait and old and not newest and not pending.given.path:
+                self._held.hold(item)
                 continue
             self._newest[pending.ref] = pending
             twin = twins.get(pending.digest) or self._unwritten.get(pending.digest)
@@ -281,6 +297,10 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
                 # Listed by its path: the id is another file's.
                 said = f"{known_source} has the id {given.id!r}"
                 self._fail(Ref(given.source), given.source, "duplicate-id", said)
+            return True
+        if old and not self.options.format and (gone := missing(old.extractor)):
+            # Read as something else it would take the place of what the plug-in read.
+            self._fail(pending.ref, given.source, "unsupported", gone, pending.digest)
             return True
         failed = self.known.digest(pending.ref, given.source)
         same = old and known_digest == pending.digest and not failed and self._is_complete(old)
@@ -312,12 +332,14 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         )
 
     def _is_complete(self, record: Record) -> bool:
-        """True if a record has a sketch of every scheme that is wanted, and the digest of its text."""
+        """True if a record has a sketch of every scheme that is wanted, its text's digest, and its scanned pages."""
+        if self.options.ocr and is_lacking(record.extractor, self.options.ocr):
+            return False
         return bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.settings.schemes)
 
     # What becomes of them
 
-    def sketched(self, outcome: Extracted[PendingInput, Sketched]) -> Iterable[tuple[PendingInput, Record]]:
+    def sketched(self, outcome: Extracted[PendingInput, DigestedSketches]) -> Iterable[tuple[PendingInput, Record]]:
         """See RunDestination.sketched; also the records of the documents that waited for this one."""
         pending = outcome.key
         given = pending.given

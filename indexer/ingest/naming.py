@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from indexer.extract.brought import brought_by
+from indexer.extract.formats import IMAGE_SUFFIXES
 from indexer.ingest.readers import reader_of
 from indexer.ingest.readers.compression import SUFFIXES, without_suffix
 from indexer.ingest.remote import is_remote
@@ -65,19 +67,28 @@ def container_of(source: str) -> str:
     return source if reader else ""
 
 
+def walk_order(path: str) -> list[str]:
+    """The key by which paths are in the order in which their folders are walked: what is in a folder stays together."""
+    return path.split("/")
+
+
 def stem(path: str) -> str:
     """The name of a file without its suffix and that of its compression."""
     return os.path.splitext(without_suffix(os.path.basename(path)))[0]
 
 
-def is_document(name: str, relative: str, include: Sequence[str] = ()) -> bool:
-    """True if a file is read: an archive always, else what fits a pattern, and without patterns what may have text."""
+def is_document(name: str, relative: str, include: Sequence[str] = (), *, images: bool = False) -> bool:
+    """True if a file is read: an archive always, else what fits a pattern, and without patterns what may have text.
+
+    With `images` those that OCR reads may.
+    """
     reader = reader_of(name)
     if reader and reader.is_folder:
         return True
     if include:
         return any(matches(name, relative, pattern) for pattern in include)
-    return _kind(name) not in NOT_DOCUMENTS
+    kind = _kind(name)
+    return kind not in NOT_DOCUMENTS or (images and kind in IMAGE_SUFFIXES) or brought_by(None, name) is not None
 
 
 def matches(name: str, relative: str, pattern: str) -> bool:

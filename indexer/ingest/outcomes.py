@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Made, Options
-from indexer.ingest.short_texts import ShortTexts
-from indexer.ingest.sketching import Sketched, fingerprint_of, sketch_document
-from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
+from indexer.extract.ocr.names import is_lacking
+from indexer.ingest.regular_files import UnreadableError, read_file
+from indexer.ingest.sketching import DigestedSketches, fingerprint_of, sketch_document
+from indexer.ingest.sources import Input, Rejected
 from indexer.model import CANONICAL_URL, SIMHASH_DOC, Document, Fingerprint, Record, Ref
 from indexer.model.times import now
 
 if TYPE_CHECKING:
+    from indexer.ingest.short_texts import ShortTexts
     from indexer.schemes.base import Scheme
 
 Other = TypeVar("Other")
@@ -41,14 +43,15 @@ _TARGET = re.compile(rb"(?<![\w-])href" + _VALUE, re.IGNORECASE)
 class RunCounts:
     """The counts that every run has in common.
 
-    `unchanged` were passed over, `failed` counts by reason; of the documents that were taken `empty` have no text and
-    `short` too few tokens. `seconds` of wall-clock time.
+    `unchanged` were passed over, `failed` counts by reason; of the documents that were taken `empty` have no text,
+    `short` too few tokens, and `scanned` scanned pages that were not read. `seconds` of wall-clock time.
     """
 
     unchanged: int = 0
     failed: Counter[str] = field(default_factory=Counter)
     empty: int = 0
     short: int = 0
+    scanned: int = 0
     seconds: float = 0.0
 
     @property
@@ -65,6 +68,7 @@ class RunCounts:
         """Count a document that was taken in, beside what the run itself says of it."""
         self.empty += not record.has_words
         self.short += record.short
+        self.scanned += is_lacking(record.extractor)
 
 
 def read(inputs: Iterable[Input | Rejected], limit: int) -> Iterator[Item[Input] | Failed[Input | Rejected]]:
@@ -178,7 +182,7 @@ class InlineSketching:
 
     def outcomes(
         self, items: Iterable[Item[Key] | Failed[Other]]
-    ) -> Iterator[Extracted[Key, Sketched] | Failed[Key] | Failed[Other]]:
+    ) -> Iterator[Extracted[Key, DigestedSketches] | Failed[Key] | Failed[Other]]:
         """The outcome of each item, in order."""
         for item in items:
             if isinstance(item, Failed):
@@ -201,11 +205,15 @@ class InlineSketching:
         return extract(item.data, name=item.name, options=options, limits=self._limits)
 
 
-def sketching(jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> ExtractionWorkers[Sketched]:
+def sketching(
+    jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]
+) -> ExtractionWorkers[DigestedSketches]:
     """Workers that make fingerprints, and sketches by schemes, and keep the texts to themselves.
 
     Short plain texts at hand are fingerprinted in this process, by as many threads, where the C core alone does it.
     """
+    from indexer.ingest.short_texts import ShortTexts
+
     direct = ShortTexts(jobs, options, limits, schemes) if ShortTexts.serves(schemes) else None
     task = "indexer.ingest.sketching:sketch_document"
     return ExtractionWorkers(jobs, options, limits, task=task, given=(schemes,), direct=direct)
@@ -217,7 +225,7 @@ def texts(jobs: int, options: Options, limits: Limits) -> ExtractionWorkers[None
 
 
 def record_of(  # noqa: PLR0913 - they are fields of the record
-    extracted: Extracted[Any, Sketched],
+    extracted: Extracted[Any, DigestedSketches],
     ref: Ref,
     source_digest: str,
     *,
@@ -265,20 +273,23 @@ class Original(Protocol):
         """Its identity."""
 
 
-Near = TypeVar("Near", bound=Original)
+AnyOriginal = TypeVar("AnyOriginal", bound=Original)
 
 
-class DuplicateFilter(Protocol[Near]):
+class DuplicateFilter(Protocol[AnyOriginal]):
     """Looks at documents as they come (see `indexer.clustering.arrivals.Arrivals`)."""
 
-    def examine(self, records: Sequence[Record]) -> Sequence[Near | None]:
+    def examine(self, records: Sequence[Record]) -> Sequence[AnyOriginal | None]:
         """The stored or earlier document that each one about to be stored is left out for, None where it is stored."""
 
-    def said(self, near: Near) -> str:
+    def said(self, near: AnyOriginal) -> str:
         """The words that say what a document that is left out repeats."""
 
     def stored(self, records: Sequence[Record]) -> None:
         """Note that examined documents are stored now."""
+
+    def found(self, ref: Ref, *, is_settled: bool) -> None:
+        """Note that a document was stored already, and if it is known to have its place."""
 
 
 class LeftOutRepeats(Generic[Key]):

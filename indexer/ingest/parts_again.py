@@ -13,14 +13,9 @@ from indexer.ingest.from_store import id_hash, ids_of, mark_of, marks_of
 from indexer.ingest.readers import JSON_LINES, reader_of
 from indexer.ingest.readers.compression import buffered, decompressed
 from indexer.ingest.readers.named_columns import KnownColumns
+from indexer.ingest.regular_files import UnreadableError, open_regular
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import (
-    Input,
-    Selection,
-    Sources,
-    UnreadableError,
-    open_regular,
-)
+from indexer.ingest.sources import Input, Selection, Sources
 from indexer.model import Record
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store

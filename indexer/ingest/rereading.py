@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
-from indexer.errors import ExtractionError
+from indexer.errors import ExtractionError, UsageError
 from indexer.extract.base import REASONS, Content, Limits, Options
+from indexer.extract.brought import missing, named_again
+from indexer.extract.ocr.names import languages_of
 from indexer.ingest.from_store import CHANGED, IN_FIELDS, file_of, input_of, with_texts
 from indexer.ingest.naming import container_of
 from indexer.ingest.parts_again import StoredParts
-from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
+from indexer.ingest.regular_files import UnreadableError, read_file
+from indexer.ingest.sources import Input, Rejected
 from indexer.model import Document, Record
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
@@ -28,8 +31,9 @@ _SECONDS_AT_HAND = 2.0
 class StoredTexts:
     """Reads the texts of a store's documents: files, parts of files that hold many, fields of an index.
 
-    A text is given where it is what was fingerprinted; with `most_bytes` files that are larger are not read. Memory: a
-    page of documents, and 32 bytes for each document of the files that hold many.
+    A text is given where it is what was fingerprinted. With `most_bytes`, where nobody asked for texts, files that are
+    larger are not read, and fields that are gone are no error. Memory: a page of documents, and 32 bytes for each
+    document of the files that hold many.
     """
 
     def __init__(self, store: Store, most_bytes: int | None = None) -> None:
@@ -59,7 +63,7 @@ class StoredTexts:
 
     def _found(self, records: Iterable[Record]) -> Iterator[tuple[Record, Input | Rejected]]:
         parts: dict[str, list[Record]] = {}
-        for record, text in with_texts(self._store, records):
+        for record, text in with_texts(self._store, records, lenient=self._most is not None):
             if text:
                 yield record, input_of(self._store, record, text)
             elif container := record.container or container_of(record.source):
@@ -109,18 +113,30 @@ class StoredTexts:
             # Of the reasons for a document, these are no words of extraction.
             reason = _UNREADABLE if source.reason in (CHANGED, IN_FIELDS) else source.reason
             raise ExtractionError(reason, source.detail)
+        if gone := missing(record.extractor):
+            raise ExtractionError(_UNREADABLE, gone)
         try:
             if source.path:
                 self._require_small(source.path)
             data = read_file(source.path, _LIMITS.input_bytes) if source.path else source.data
-            options = Options(content=cast(Content, self._store.info.content), format=source.format)
+            options = Options(
+                content=cast(Content, self._store.info.content),
+                format=source.format or named_again(record.extractor),
+                ocr=languages_of(record.extractor),
+            )
             document = extract(data, name=source.path or source.name, options=options, limits=self._limits)
         except UnreadableError as error:
             raise ExtractionError(error.reason, error.detail) from None
         except ExtractionError as error:
             raise ExtractionError(error.reason, error.detail or REASONS.get(error.reason, "")) from None
+        except UsageError as error:
+            # It was read by OCR or a plug-in, which is not installed here.
+            raise ExtractionError(_UNREADABLE, str(error)) from None
         now = simhash.fingerprint(document.text)
         if (now and now.value) != (record.fingerprint and record.fingerprint.value):
+            if named_again(record.extractor) and document.extractor != record.extractor:
+                said = f"it was read by {record.extractor}, and {document.extractor} reads another text"
+                raise ExtractionError(_UNREADABLE, said)
             raise ExtractionError(_UNREADABLE, "the file no longer holds the text that was indexed")
         return document
 

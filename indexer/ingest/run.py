@@ -16,10 +16,10 @@ from indexer.ingest.outcomes import InlineSketching, sketching
 from indexer.model import Failure, Record
 
 if TYPE_CHECKING:
-    from indexer.ingest.sketching import Sketched
+    from indexer.ingest.sketching import DigestedSketches
     from indexer.schemes.base import Scheme
 
-Result = TypeVar("Result")
+Returned = TypeVar("Returned")
 
 # What is written at once.
 BATCH_RECORDS = 8000
@@ -27,14 +27,14 @@ _BATCH_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class WriteInProgress(Generic[Key, Result]):
+class WriteInProgress(Generic[Key, Returned]):
     """Records that are being written; `results` waits for their results, one each, in order."""
 
     records: Sequence[tuple[Key, Record]]
-    results: Callable[[], Sequence[Result]]
+    results: Callable[[], Sequence[Returned]]
 
 
-class RunDestination(ABC, Generic[Key, Result]):
+class RunDestination(ABC, Generic[Key, Returned]):
     """The end of a run: it says what to write of each document, writes it, and takes note of what became of it.
 
     A document is known by its `Key`, which came with its item. All methods are called by one thread.
@@ -47,7 +47,7 @@ class RunDestination(ABC, Generic[Key, Result]):
     """True if an interruption leaves what is not written to the next run, as where a request may hang for long."""
 
     @abstractmethod
-    def sketched(self, outcome: Extracted[Key, Sketched]) -> Iterable[tuple[Key, Record]]:
+    def sketched(self, outcome: Extracted[Key, DigestedSketches]) -> Iterable[tuple[Key, Record]]:
         """The records to write now that a document is sketched."""
 
     @abstractmethod
@@ -55,11 +55,11 @@ class RunDestination(ABC, Generic[Key, Result]):
         """Take note of a document that gave nothing, also of one that was none before it became an item."""
 
     @abstractmethod
-    def begin_write(self, batch: Sequence[tuple[Key, Record]]) -> WriteInProgress[Key, Result]:
+    def begin_write(self, batch: Sequence[tuple[Key, Record]]) -> WriteInProgress[Key, Returned]:
         """Begin to write records, all or what is not to be left out."""
 
     @abstractmethod
-    def written(self, records: Sequence[tuple[Key, Record]], results: Sequence[Result]) -> None:
+    def written(self, records: Sequence[tuple[Key, Record]], results: Sequence[Returned]) -> None:
         """Take note of the results of writing records."""
 
     @abstractmethod
@@ -67,7 +67,7 @@ class RunDestination(ABC, Generic[Key, Result]):
         """Record documents that failed."""
 
 
-class IngestRun(Generic[Key, Result]):
+class IngestRun(Generic[Key, Returned]):
     """Brings items to a destination: what is ready is written in batches, while workers extract what comes after it.
 
     `records` and `failures` wait to be written; the destination may add to them. With 0 `jobs` no process is started.
@@ -76,7 +76,7 @@ class IngestRun(Generic[Key, Result]):
 
     def __init__(
         self,
-        destination: RunDestination[Key, Result],
+        destination: RunDestination[Key, Returned],
         options: Options,
         limits: Limits,
         jobs: int,
@@ -88,7 +88,7 @@ class IngestRun(Generic[Key, Result]):
         self._destination, self._stop = destination, stop or threading.Event()
         given = options, limits, schemes
         self._workers = sketching(jobs, *given) if jobs else InlineSketching(*given)
-        self._writing: WriteInProgress[Key, Result] | None = None
+        self._writing: WriteInProgress[Key, Returned] | None = None
         self._written_at, self._took = time.monotonic(), 0.0
 
     def bring(self, *passes: Iterable[Item[Key] | Failed[Any]]) -> None:

@@ -12,15 +12,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from indexer.core_sketch import is_clean
+from indexer.core.text import is_clean
 from indexer.extract.base import Extracted, Item, Limits, Options
+from indexer.extract.declared import declared_in_text
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.pool import require_jobs
 from indexer.extract.text import first_line, printable
-from indexer.ingest.sketching import Sketched, sketched_texts
+from indexer.ingest.sketching import DigestedSketches, sketched_texts
 from indexer.model import Document
 from indexer.schemes.base import Scheme
-from indexer.versions.declared import declared_in_text
 
 # Longer ones are left to the workers with their limits.
 LONGEST = 1 << 20
@@ -54,12 +54,12 @@ class ShortTexts:
         self._threads = ThreadPoolExecutor(jobs, "neardup-sketch")
         self._batch: _Batch = []
         self._size = 0
-        self._ahead: deque[tuple[_Batch, Future[list[Sketched]]]] = deque()
+        self._ahead: deque[tuple[_Batch, Future[list[DigestedSketches]]]] = deque()
 
     @staticmethod
     def serves(schemes: Sequence[Scheme]) -> bool:
-        """True if the C core alone makes the sketches by these schemes."""
-        return all(each.forms is not None for each in schemes)
+        """True if the C core makes the sketches by these schemes, or what takes no more than a text's length allows."""
+        return all(each.forms is not None or each.quick for each in schemes)
 
     def take(self, item: Item[Any]) -> bool:
         """True if an item was taken, because it is a short plain text."""
@@ -95,7 +95,7 @@ class ShortTexts:
         """End the threads; what they were doing is lost."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _done(self, batch: _Batch, sketched: list[Sketched]) -> Iterator[Done]:
+    def _done(self, batch: _Batch, sketched: list[DigestedSketches]) -> Iterator[Done]:
         for (item, text, _), made in zip(batch, sketched, strict=True):
             title = first_line(text)[:MAX_TITLE]
             document = Document(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from indexer.core_sketch import text_digests
+from indexer.core.text import text_digest, text_digests
 from indexer.model import SIMHASH_DOC, Document, Fingerprint, Sketch
-from indexer.model.joined import Texts
-from indexer.schemes.base import Scheme, SketchedTexts, sketch_texts
+from indexer.model.joined import Joined, Texts, joined_texts
+from indexer.schemes.base import Scheme, SketchedTexts, sketch_text, sketch_texts
 from indexer.schemes.simhash import SimhashDoc
-from indexer.text.features import Recipe
 
-Sketched = tuple[dict[str, Sketch], str]
+if TYPE_CHECKING:
+    from indexer.text.features import Recipe
+
+DigestedSketches = tuple[dict[str, Sketch], str]
 """The sketches of a text by their families, that of simhash-doc among them, and its digest in hexadecimal digits."""
 
 _SIMHASH = SimhashDoc()
@@ -33,8 +36,9 @@ def sketch_columns(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedText
     return [simhashes, *(each.where(there) for each in others)]
 
 
-def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[Sketched]:
+def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[DigestedSketches]:
     """The sketches of each text that is to be stored, without features where there are none, and its digest."""
+    texts = Joined(*joined_texts(texts))
     columns = sketch_columns(schemes, texts)
     ids = [(scheme.family, scheme.id) for scheme in (_SIMHASH, *schemes)]
     rows = zip(*(column.listed(name) for (_, name), column in zip(ids, columns, strict=True)), strict=True)
@@ -49,10 +53,15 @@ def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[Sketched]:
     ]
 
 
-def sketch_document(schemes: Sequence[Scheme], document: Document) -> Sketched:
+def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSketches:
     """The sketches of a document's text; what the workers do after extraction."""
-    [sketched] = sketched_texts(schemes, [document.text])
-    return sketched
+    made = sketch_text([_SIMHASH, *schemes], document.text)
+    there = made[0] is not None
+    sketches = {
+        scheme.family: (there and sketch) or Sketch.without_features(scheme.id)
+        for scheme, sketch in zip((_SIMHASH, *schemes), made, strict=True)
+    }
+    return sketches, text_digest(document.text).hex()
 
 
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:

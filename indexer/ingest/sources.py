@@ -5,18 +5,17 @@ A file that holds many documents is taken apart by its reader (`indexer.ingest.r
 
 from __future__ import annotations
 
-import errno
 import glob
+import heapq
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, BinaryIO, Literal
 
 from indexer.errors import NotFoundError, UsageError, machines_fault
-from indexer.extract.base import Format
+from indexer.extract.formats import Format
 from indexer.ingest.naming import absolute, container_of, id_of_path, is_document, matches, stem
 from indexer.ingest.readers import (
     JSON_LINES,
@@ -30,24 +29,21 @@ from indexer.ingest.readers import (
 )
 from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.ingest.readers.named_columns import KnownColumns
+from indexer.ingest.regular_files import UnreadableError, open_regular
 from indexer.ingest.remote import is_remote, remote_files
 from indexer.model import own_files
-from indexer.model.own_files import OwnFileError
 from indexer.model.paths import path_of_printable, printable_path
 from indexer.text.counts import counted
 
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
 STDIN = "-"
 
-# A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
+# So many entries of a folder are held; one with millions of files is listed once for each part of this size, so that
+# its files come by name all the same.
 FOLDER_PART = 50_000
 _HEAD = 512
 LEFT_OUT = "by name or kind of file; --include, --hidden, --follow-links take them"
 """The words of a summary for the files that were left out."""
-# Never waits for a pipe's writer, and reads bytes as they are; systems without pipes in folders lack the names.
-_READING = os.O_RDONLY
-for _flag in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"):
-    _READING |= getattr(os, _flag, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +91,8 @@ class Selection:
     `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
     folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
     are seen from. `line_limit` is in bytes, for a line, row, record or member of a file. `columns` are those of rows,
-    and `known` what is remembered of the columns of files, and takes note of them.
+    and `known` what is remembered of the columns of files, and takes note of them. `images` are documents if so, and
+    `only` says which files are read.
     """
 
     include: tuple[str, ...] = ()
@@ -107,6 +104,8 @@ class Selection:
     line_limit: int = 200_000_000
     columns: ColumnNames = field(default_factory=ColumnNames)
     known: KnownColumns = field(default_factory=KnownColumns)
+    images: bool = False
+    only: Callable[[str], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +124,6 @@ class _File:
     def inside(self, member: str) -> _File:
         """A member of an archive, as if that were a folder."""
         return _File(f"{self.path}/{member}", f"{self.relative}/{member}", named=False) if member else self
-
-
-class UnreadableError(Exception):
-    """A file that can't be read as a document; `reason` is a short fixed word."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
 
 
 class Sources:
@@ -258,12 +248,10 @@ class Sources:
                 if (status.st_dev, status.st_ino) in seen:
                     return
                 seen.add((status.st_dev, status.st_ino))
-            with os.scandir(folder) as entries:
-                part = sorted(islice(entries, FOLDER_PART), key=lambda entry: entry.name)
-                while len(part) == FOLDER_PART:
-                    yield from part
-                    part = sorted(islice(entries, FOLDER_PART), key=lambda entry: entry.name)
-            # The folder is closed before its last part is given, so that a deep tree does not use up file descriptors.
+            part = _least_entries(folder, "")
+            while len(part) == FOLDER_PART:
+                yield from part
+                part = _least_entries(folder, part[-1].name)
         except OSError as error:
             if fault := machines_fault(error, printable_path(folder)):
                 raise fault from None
@@ -274,12 +262,18 @@ class Sources:
     def _wanted(self, name: str, relative: str, path: str) -> bool:
         if own_files.is_own(path):
             return False
-        wanted = self._is_wanted(name, relative)
+        wanted = self._is_wanted(name, relative) and not self._is_own(path)
         self.left_out += not wanted
         return wanted
 
+    def _is_own(self, path: str) -> bool:
+        reader = reader_of(path)
+        return bool(reader and reader.is_own(path, self.selection.columns))
+
     def _is_wanted(self, name: str, relative: str) -> bool:
-        return is_document(name, relative, self.selection.include) and not self._excluded(name, relative)
+        return is_document(name, relative, self.selection.include, images=self.selection.images) and not self._excluded(
+            name, relative
+        )
 
     def _excluded(self, name: str, relative: str) -> bool:
         return any(matches(name, relative, pattern) for pattern in self.selection.exclude)
@@ -288,6 +282,8 @@ class Sources:
         for file in files:
             if isinstance(file, Rejected):
                 yield file
+            elif self.selection.only and not self.selection.only(file.path):
+                continue
             elif reader := reader_of(file.path) or _reader_inside(file):
                 yield from self._many(file, reader)
             elif file.opened:
@@ -438,46 +434,12 @@ def _reader_inside(file: _File) -> FileReader | None:
         return None
 
 
-def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
-    """Open a regular file for reading; with `any_kind` a pipe too. Never waits for a pipe's writer unless told to.
-
-    Raises UnreadableError.
-    """
-    try:
-        if any_kind:
-            return open(path, "rb", opener=own_files.reader)
-        descriptor = own_files.reader(path, _READING)
-    except OwnFileError as error:
-        raise UnreadableError("special-file", error.strerror) from None
-    except (OSError, ValueError) as error:
-        if fault := machines_fault(error, printable_path(path)):
-            raise fault from None
-        # ENXIO: a socket, or a pipe that nobody reads from.
-        special = isinstance(error, OSError) and error.errno == errno.ENXIO
-        detail = error.strerror if isinstance(error, OSError) else str(error)
-        raise UnreadableError("special-file" if special else "unreadable", detail or str(error)) from None
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
-        # Each read lets other threads in, and waits for them.
-        return os.fdopen(descriptor, "rb", 1 << 18)
-    os.close(descriptor)
-    kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
-    raise UnreadableError("special-file", f"{kind}, not a file")
-
-
-def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
-    """The bytes of a file of at most `limit` bytes. Raises UnreadableError."""
-    with open_regular(path, any_kind=any_kind) as file:
-        try:
-            size = os.fstat(file.fileno()).st_size
-            data = file.read(limit + 1) if size <= limit else b""
-        except OSError as error:
-            if fault := machines_fault(error, printable_path(path)):
-                raise fault from None
-            raise UnreadableError("unreadable", error.strerror or str(error)) from None
-    if max(size, len(data)) > limit:
-        raise UnreadableError("too-large", f"{counted(max(size, len(data)), 'byte')}; the limit is {limit:,}")
-    return data
+def _least_entries(folder: str, after: str) -> list[os.DirEntry[str]]:
+    """The first entries of a folder by name, of those after one; at most FOLDER_PART."""
+    # In the order of `indexer.ingest.naming.walk_order`.
+    with os.scandir(folder) as entries:
+        left = (entry for entry in entries if entry.name > after)
+        return heapq.nsmallest(FOLDER_PART, left, key=lambda entry: entry.name)
 
 
 def _is_folder(entry: os.DirEntry[str], follow_links: bool) -> bool:

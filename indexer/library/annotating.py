@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from indexer.engine.client.connection import connect
@@ -10,12 +12,21 @@ from indexer.engine.documents.annotating import AnnotationSummary
 from indexer.engine.documents.annotating import annotate as run
 from indexer.engine.documents.fields import AnnotateOptions
 from indexer.errors import UsageError
-from indexer.library.opening import Follow
-from indexer.library.options import Annotating, Fingerprinting, Refresh, WorkerLimits
+from indexer.library.engine_options import Annotating
+from indexer.library.indexing import arrivals
+from indexer.library.opening import Follow, Tell, warned
+from indexer.library.options import Fingerprinting, Refresh, WorkerLimits
 from indexer.library.outcomes import AnnotatedDocuments
 from indexer.matching.kept import schemes_of_new
+from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
+from indexer.stores import Store
 from indexer.text.hiding import shown_name
+
+if TYPE_CHECKING:
+    from indexer.clustering.arrivals import Arrivals
+
+    ArrivalsOf = Callable[[Store], AbstractContextManager[Arrivals | None]]
 
 
 def annotate(
@@ -26,53 +37,85 @@ def annotate(
     *,
     refresh: Refresh = "wait",
     following: Follow = nullcontext,
+    tell: Tell = warned,
 ) -> AnnotatedDocuments:
     """Fingerprint the documents of an index from their own fields, as `neardup annotate` does.
 
-    What was done is not done again. `following` is called with the counts of the run, and what it gives is entered.
-    Raises StoreError where that would harm the documents of the index's owner, UsageError for a field that is not there
-    and for a store that is no index.
+    What was done is not done again, and what nobody has written since the last run is not read. `following` is called
+    with the counts of the run, and what it gives is entered. Raises StoreError where that would harm the documents of
+    the index's owner, UsageError for a field that is not there and for a store that is no index.
     """
     if store_file(store):
         raise UsageError(
             f"{shown_name(store)}: only an index in a search engine has documents to annotate; name "
             "https://host:9200/INDEX"
         )
-    wanted = AnnotateOptions(
-        fields=annotating.field,
-        html=annotating.html and bool(annotating.field),
-        fields_changed=annotating.fields_changed,
-        source_field=annotating.source_field,
-        title_field=annotating.title_field,
-        everything=annotating.all,
-        dry_run=annotating.dry_run,
-        allow_version_change=annotating.allow_version_change,
-        docs_per_second=annotating.docs_per_second,
-        slices=annotating.slices,
-        jobs=making.processes,
-        min_tokens=making.min_tokens,
-        content=annotating.content,
-        limits=worker.limits,
-        refresh=refresh,
-        schemes=making.scheme,
-        new_schemes=tuple(schemes_of_new(making.schemes, making.scheme, made=False)),
-        exactly=None if making.schemes is None else tuple(schemes_of_new(making.schemes)),
-    )
+    wanted = annotate_options(annotating, making, worker, refresh)
     summary = AnnotationSummary()
     with ExitStack() as stack:
         client = connect(store)
         stack.callback(client.close)
         aside = None
         if annotating.to is not None:
-            aside = connect(_beside(store, annotating.to))
+            aside = connect(beside(store, annotating.to))
             stack.callback(aside.close)
         stack.enter_context(following(summary))
-        run(client, wanted, aside=aside, summary=summary)
+        coming = arriving_in(summary, tell) if annotating.cluster and not annotating.dry_run else None
+        run(client, wanted, aside=aside, summary=summary, arriving=coming)
         shown, to = client.target.shown, aside.target.shown if aside else None
     return AnnotatedDocuments.of(summary, store=shown, to=to, dry_run=wanted.dry_run, seconds=round(summary.seconds, 3))
 
 
-def _beside(store: str, name: str) -> str:
+def arriving_in(summary: AnnotationSummary, tell: Tell, *, since: str = "") -> ArrivalsOf:
+    """The function that puts what comes into the clusters of a store, and what has lost documents right.
+
+    `since` is that of `indexer.clustering.arrivals.Arrivals`.
+    """
+
+    @contextmanager
+    def arriving(store: Store) -> Iterator[Arrivals | None]:
+        from indexer.clustering.placing import miscounted
+        from indexer.library.options import Arriving as Wanted
+
+        with arrivals(store, Wanted(cluster=True), tell, since=since, found_again=True) as coming:
+            yield coming
+            if coming and summary.lost and not summary.held:
+                coming.leave(miscounted(store))
+        summary.reading_seconds = coming.reading_seconds if coming else None
+
+    return arriving
+
+
+def annotate_options(
+    annotating: Annotating, making: Fingerprinting, worker: WorkerLimits, refresh: Refresh
+) -> AnnotateOptions:
+    """The options of a run."""
+    return AnnotateOptions(
+        fields=annotating.field,
+        html=annotating.html and bool(annotating.field),
+        fields_changed=annotating.fields_changed,
+        source_field=annotating.source_field,
+        title_field=annotating.title_field,
+        everything=annotating.all,
+        again=annotating.again,
+        dry_run=annotating.dry_run,
+        allow_version_change=annotating.allow_version_change,
+        docs_per_second=annotating.docs_per_second,
+        slices=annotating.slices,
+        jobs=making.processes,
+        min_tokens=making.min_tokens,
+        kind=making.kind,
+        content=annotating.content,
+        limits=worker.limits,
+        refresh=refresh,
+        schemes=making.scheme,
+        new_schemes=tuple(schemes_of_new(making.schemes, making.scheme, made=False, kind=making.kind or DOCUMENTS)),
+        exactly=None if making.schemes is None else tuple(schemes_of_new(making.schemes)),
+    )
+
+
+def beside(store: str, name: str) -> str:
+    """The URL of an index of the same engine as a store's. Raises UsageError for a name that is not one index's."""
     # What stands before an "@" may be a password.
     if set("/*,:@") & set(name):
         raise UsageError(f"--to {shown_name(name)}: name one index of the same engine")

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
 from indexer.ingest.readers import BadEntry, ColumnNames, ReaderOptions, reader_of
-from indexer.ingest.sources import STDIN, Input, Selection, Sources, UnreadableError, read_file
-from indexer.model import CANONICAL_URL, Record, Ref, name_of, own_files, parse_fingerprint
+from indexer.ingest.regular_files import UnreadableError, read_file
+from indexer.ingest.sources import STDIN, Input, Selection, Sources
+from indexer.model import CANONICAL_URL, Record, Ref, name_of, own_files, parse_fingerprint, with_declared
+from indexer.model.own_files import AnyPath
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from indexer.matching.question import Question
     from indexer.stores.base import Store
 
-AnyPath = str | os.PathLike[str]
 
 # What a text without a name is called.
 THE_TEXT = "the text"
@@ -122,7 +123,7 @@ class QuestionReader:
 
         return Selection(
             exclude=(PATTERN,), base=self.folder, line_limit=self.extraction.max_size, columns=self.columns,
-            known=KnownColumns(self.store),
+            known=KnownColumns(self.store), images=bool(self.extraction.ocr),
         )  # fmt: skip
 
     def _items(self, names: Iterable[str]) -> Iterator[QuestionSource]:
@@ -193,7 +194,6 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
     from indexer.extract import extract
     from indexer.ingest.outcomes import canonical_url
     from indexer.matching.question import Question
-    from indexer.versions.declared import with_declared
 
     options, limits = extraction.reading(store.info.content if store else None)  # type: ignore[arg-type]
     reader = reader_of(path) if path != STDIN and options.format is None and os.path.isfile(path) else None
@@ -237,14 +237,42 @@ def from_store(store: Store, name: str) -> Question:
     return Question(name.removeprefix(_ID), record=record, title=record.title, format=record.format, ref=record.ref)
 
 
+def from_text_or_id(store: Store, text: str | None, identity: str | None) -> Question:
+    """The document with a text, under its id if it has one; without a text, the stored document with the id."""
+    from indexer.matching.question import Question
+
+    return from_store(store, f"{_ID}{identity or ''}") if text is None else Question(identity or THE_TEXT, text)
+
+
 def meant(store: Store, name: str) -> Record:
     """The record that a name means in the place of a file; NotFoundError says that there is no such file either."""
-    [refs] = store.find_each([name.removeprefix(_ID)])
+    own = name.removeprefix(_ID)
+    [refs] = store.find_each([own]) if name.startswith(_ID) else found_each(store, [own])
     choose: Callable[[str, Sequence[Ref]], Ref] = only if name.startswith(_ID) else only_or_file
     [record] = store.get([choose(name.removeprefix(_ID), refs)])
     if record is None:
         raise missing(name.removeprefix(_ID))
     return record
+
+
+def folder_of(store: Store) -> str:
+    """The folder that ids of files are seen from: that of an embedded store's file, empty for another store."""
+    path = getattr(store, "path", None)
+    return os.path.dirname(os.path.abspath(path)) if isinstance(path, os.PathLike) else ""
+
+
+def found_each(store: Store, names: Sequence[str]) -> list[list[Ref]]:
+    """For each name the identities that it means as an id, else the one under which the file at this path is stored."""
+    from indexer.ingest.naming import possible_ids
+    from indexer.matching.question import stored_as_each
+
+    found = store.find_each(names)
+    paths = [place for place, refs in enumerate(found) if not refs and names[place] and "\0" not in names[place]]
+    folder = folder_of(store)
+    asked = [(printable_path(os.path.abspath(names[at])), possible_ids(names[at], folder)) for at in paths]
+    for place, ref in zip(paths, stored_as_each(store, asked), strict=True):
+        found[place] = [ref] if ref else []
+    return found
 
 
 def only(identity: str, refs: Sequence[Ref]) -> Ref:

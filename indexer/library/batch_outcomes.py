@@ -138,6 +138,8 @@ class BatchClustered(ByTexts):
         clustered: The documents in them
         largest: The documents in the largest
         split: Chains of near documents that were too wide and were split
+        unordered: With the canonical rule newest or oldest, the clusters where the order is unknown, and the earliest
+            document is the canonical one
         comparisons: Comparisons that were made
         buckets: The ten largest buckets
         components: The ten largest components
@@ -169,6 +171,7 @@ class BatchClustered(ByTexts):
     clustered: int
     largest: int
     split: int
+    unordered: int
     comparisons: int
     buckets: tuple[BatchBucket, ...] = field(repr=False)
     components: tuple[BatchComponent, ...] = field(repr=False)

@@ -29,6 +29,15 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import UsageError
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.sources import STDIN, Rejected, Sources
+from indexer.library.batch_options import (
+    BatchComparison,
+    BatchJudging,
+    BatchLoading,
+    BatchOutput,
+    BatchPassages,
+    BatchRun,
+    BatchSpread,
+)
 from indexer.library.batch_outcomes import (
     BatchBucket,
     BatchCluster,
@@ -42,22 +51,10 @@ from indexer.library.batch_outcomes import (
     BatchSketched,
 )
 from indexer.library.opening import Follow, Tell, tell_contended, tell_made, warned
-from indexer.library.options import (
-    USUAL_CONTENT,
-    BatchComparison,
-    BatchJudging,
-    BatchLoading,
-    BatchOutput,
-    BatchPassages,
-    BatchRun,
-    BatchSpread,
-    ClusterOptions,
-    Extraction,
-    Fingerprinting,
-    Walk,
-)
+from indexer.library.options import USUAL_CONTENT, ClusterOptions, Extraction, Fingerprinting, Walk
 from indexer.library.records import Written
 from indexer.matching.kept import schemes_of_new
+from indexer.model.kinds import DOCUMENTS
 from indexer.model.times import Refresh
 from indexer.text.hiding import shown_name
 
@@ -166,7 +163,10 @@ def filter(  # noqa: A001 - as the command
     clusters that a simhash alone decided. `passages` counts what the documents to keep repeat of each other, or cuts it
     as `cut_passages` does. Raises UsageError and StoreError.
     """
-    begin = time.monotonic()
+    # What is kept, until it is there without the passages.
+    begin, whole = time.monotonic(), f"{os.path.normpath(output.out)}.whole"
+    if passages == "cut" and os.path.lexists(whole):
+        raise UsageError(f"{whole}: is there, maybe left by a killed run, and would be written; remove it first")
     asked = replace(_output(output), as_texts=passages is not None)
     with _steps(running) as steps:
         done = keep(paths, clusters, asked, against=against, unverified=unverified, write=steps.write)
@@ -174,8 +174,6 @@ def filter(  # noqa: A001 - as the command
     if passages == "report":
         repeated = cut_passages([output.out], cutting, running=running)
     elif passages == "cut":
-        # What is kept, until it is there without the passages.
-        whole = f"{os.path.normpath(output.out)}.whole"
         os.rename(output.out, whole)
         repeated = cut_passages([whole], cutting, output.out, running=running)
         shutil.rmtree(whole)
@@ -228,7 +226,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     unverified: bool = False,
     spread: BatchSpread = BatchSpread(),
 ) -> BatchDeduped:
-    """Write of files and folders the documents without their near-duplicates, as `neardup batch dedupe`.
+    """Write the documents of files and folders without their near-duplicates, as `neardup batch dedupe`.
 
     With `unverified` sketches alone decide, also where that is a simhash. It does what `sketch`, `cluster` and `filter`
     do, with their options. Raises UsageError, NotFoundError, StoreError and IncompatibleStoreError.
@@ -345,12 +343,14 @@ def _sources(paths: Sequence[str], out: str, walk: Walk, extraction: Extraction,
 
 def _form(making: Fingerprinting, extraction: Extraction, time_field: str | None) -> Form:
     return Form(
-        tuple(scheme.id for scheme in schemes_of_new(making.schemes, making.scheme)),
-        making.min_tokens,
+        tuple(scheme.id for scheme in schemes_of_new(making.schemes, making.scheme, kind=making.kind or DOCUMENTS)),
+        making.least_words(making.kind or DOCUMENTS),
         extraction.content or USUAL_CONTENT,
         extraction.extractor,
         extraction.format or "",
         time_field or "",
+        texts=making.kind or DOCUMENTS,
+        ocr=extraction.ocr or "",
     )
 
 
@@ -362,8 +362,8 @@ def _output(output: BatchOutput) -> Output:
 def _clustered(found: Mapping[str, Any]) -> dict[str, Any]:
     """The members of `BatchClustered` but the time, of what a file of clusters says of itself."""
     plain = ("rule", "bound", "canonical", "similarity", "by_hash_alone", "verify", "documents", "replaced")
-    counts = ("differing", "compared", "kept", "removed", "clusters", "clustered", "largest", "split", "comparisons")
-    judged = ("relations", "lost", "stays", "reading_seconds")
+    counts = ("differing", "compared", "kept", "removed", "clusters", "clustered", "largest", "split", "unordered")
+    judged = ("comparisons", "relations", "lost", "stays", "reading_seconds")
     return {
         **{name: found[name] for name in (*plain, *counts, *judged)},
         "unseen": tuple(found["unseen"]),

@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from indexer.errors import UsageError
-from indexer.library.forms import relation_members, stored_members, unread_of
+from indexer.library.forms import unread_of
+from indexer.library.options import RemovalRequest
 from indexer.library.records import Cluster, Clustering, SharedKey, Written
 from indexer.library.resting import resting_rows
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
-from indexer.library.surplus import Pruned, Surplus
 from indexer.model import name_of
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
     from indexer.clustering.removal import Removal
+    from indexer.library.deciding import Decisions
     from indexer.library.evaluating import Evaluated, Named
     from indexer.library.histories import History
+    from indexer.library.judgments import JudgedRule
     from indexer.library.options import Extraction, NamedFields
+    from indexer.library.relocating import Relocations
     from indexer.library.reports import Report
-
-
-class SurplusStream(Iterator[Surplus]):
-    """An iterator over the documents that repeat a kept one; its `tally` counts those that have come.
-
-    They were near by `rule`.
-    """
-
-    def __init__(self, pruning: Removal, surplus: Iterator[Any]) -> None:
-        from indexer.clustering.removal import Tally
-
-        self.rule, self.tally, self._pruning, self._surplus = pruning.rule, Tally(), pruning, surplus
-
-    @property
-    def remark(self) -> str:
-        """A sentence where texts had to be compared and none could be read, known at the end; else empty."""
-        return self._pruning.remark()
-
-    def __next__(self) -> Surplus:
-        one = next(self._surplus)
-        self.tally.add(one)
-        return Surplus(
-            **stored_members(one.record), cluster=one.cluster, repeats=name_of(one.repeats), similarity=one.similarity,
-            identical=one.identical, kept=one.kept, differs=one.differs, **relation_members(one.relation),
-            lost=one.relation.removed if one.relation else 0,
-        )  # fmt: skip
+    from indexer.library.surplus import Pruned, SurplusStream
+    from indexer.matching.relating import Relating
 
 
 class Clusters(OpenStore):
@@ -61,7 +40,7 @@ class Clusters(OpenStore):
         bound: float | None = None,
         canonical: str | CanonicalRule | None = None,
         prefer: Sequence[str] = (),
-        relation: bool = False,
+        relation: Relating | None = None,
         dry_run: bool = False,
         threads: int | None = None,
         explain: bool = False,
@@ -70,10 +49,12 @@ class Clusters(OpenStore):
 
         `bound` (0 to 1) is how far apart two documents of a cluster may be; `canonical` chooses the canonical one:
         "earliest", "longest", "declared", "newest", "oldest", "field:NAME", "field:NAME:desc", or "source", by the
-        patterns in `prefer`. With `relation` texts are read again, and it is noted how each document that could be
-        removed stands to the one that it repeats; else only of those that are identical.
-        What is not given is as in the last clustering; a UserWarning says what is not as it was. With `dry_run` nothing
-        is written; `explain` tells what the rule looks up.
+        patterns in `prefer`. It is noted how the text of each document that could be removed stands to that of the one
+        that it repeats, once, for which texts are read again: those in fields of an index and in files of at most 2 MB,
+        all where `relation` is true, also what could not be read before, and none where it is false, which leaves it to
+        those that are identical, also of documents that come. What is not given is as in the last clustering; a
+        UserWarning says what is not as it was. With `dry_run` nothing is written; `explain` tells what the rule looks
+        up.
         """
         from indexer.clustering.canonical import canonical_asked
         from indexer.clustering.clusters import cluster
@@ -104,7 +85,7 @@ class Clusters(OpenStore):
         return Clustering(
             str(rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
             made.split, made.changes.versions, made.changes.unordered, dict(made.changes.relations.most_common()),
-            made.comparisons, tuple(costliest),
+            made.reading_seconds, made.comparisons, tuple(costliest),
             unread_of(reader.unread if reader else {}), written, contended, changed, tuple(resting), dry_run,
         )  # fmt: skip
 
@@ -131,108 +112,100 @@ class Clusters(OpenStore):
             ]
         return Rows(Cluster, sorted(rows, key=lambda one: (-one.size, one.id)))
 
-    def prune(  # noqa: PLR0913 - they are options of the command
-        self,
-        *,
-        delete: bool = False,
-        dry_run: bool = False,
-        identical: bool = False,
-        verify: Literal["sketch", "text"] | None = None,
-        unverified: bool = False,
-        forms: bool = False,
-        edited: bool = False,
-        with_documents: bool = False,
-        ignore_field: Sequence[str] = (),
-        parts: bool = False,
-    ) -> Pruned:
+    def prune(self, asked: RemovalRequest = RemovalRequest(), *, delete: bool = False, dry_run: bool = False) -> Pruned:
         """Mark the documents that repeat a kept one, or delete them, as `neardup prune` does.
 
-        Texts are read again and aligned; those stay in which facts differ, unless `forms`, and those of which more than
-        2% of the words, or a number, name or replaced word, stand in no kept one, unless `edited`. `identical` selects
-        only documents with the same text as the one that they repeat. With verify="sketch" the stored sketches have to
-        agree instead, with `unverified` nothing has to. `dry_run` lists the documents and changes nothing.
-        `with_documents` deletes an owner's documents as a whole: identical ones, unless `verify` is given, without
-        another field that differs, except for those in `ignore_field`. `parts` names instead what stands whole in a
-        longer document that stays, whether or not there are clusters. Raises UsageError where documents can't be
-        deleted so.
+        `asked` says which ones; `dry_run` only lists them. Raises UsageError where documents can't be deleted so.
         """
-        if (with_documents or parts) and not (delete or dry_run):
-            raise UsageError(f"{'parts' if parts else 'with_documents'} goes with delete or dry_run")
+        for name in ("with_documents", "parts", "last_copies"):
+            if getattr(asked, name) and not (delete or dry_run):
+                raise UsageError(f"{name} goes with delete or dry_run")
+        from indexer.library.removing import removal_of
+        from indexer.library.surplus import Pruned, Surplus, SurplusStream
+
         with self._lock, self.store.turn(wanted=not dry_run):
             before = self.store.contended.count
-            pruning = self._removal(identical, verify, unverified, forms, edited, with_documents, ignore_field, parts)
+            removal = removal_of(asked, self.store)
             if dry_run:
-                rows = list(SurplusStream(pruning, pruning.surplus()))
-                return Pruned(Rows(Surplus, rows, pruning.remark()))
+                rows = list(SurplusStream(removal, removal.surplus()))
+                return Pruned(Rows(Surplus, rows, removal.remark()))
             if delete:
                 held = len(self.store.stripped)
-                deleted = pruning.delete()
-                self._tell_unread(pruning)
+                deleted = removal.delete()
+                self._tell_unread(removal)
                 stripped = len(self.store.stripped) - held
                 contended = self.tell_contended(before)
                 return Pruned(deleted=deleted - stripped, stripped=stripped, contended=contended)
-            done = pruning.mark()
-            self._tell_unread(pruning)
+            done = removal.mark()
+            self._tell_unread(removal)
             return Pruned(marked=done.documents, unmarked=done.removed, contended=self.tell_contended(before))
 
-    def surplus(  # noqa: PLR0913 - those of prune
-        self,
-        *,
-        delete: bool = False,
-        identical: bool = False,
-        verify: Literal["sketch", "text"] | None = None,
-        unverified: bool = False,
-        forms: bool = False,
-        edited: bool = False,
-        with_documents: bool = False,
-        ignore_field: Sequence[str] = (),
-        parts: bool = False,
-    ) -> SurplusStream:
+    def surplus(self, asked: RemovalRequest = RemovalRequest(), *, delete: bool = False) -> SurplusStream:
         """The documents that `prune` would mark, one by one as they are compared, or would delete with `delete`.
 
         Raises UsageError as `prune` does.
         """
+        from indexer.library.removing import removal_of
+        from indexer.library.surplus import SurplusStream
+
         with self._lock:
-            pruning = self._removal(identical, verify, unverified, forms, edited, with_documents, ignore_field, parts)
+            removal = removal_of(asked, self.store)
             if delete:
-                pruning.require_verified()
-        return SurplusStream(pruning, self._turns(pruning.surplus))
+                removal.require_verified()
+        return SurplusStream(removal, self._turns(removal.surplus))
 
-    def _removal(
+    def relocate(
         self,
-        identical: bool,
-        verify: str | None,
-        unverified: bool,
-        forms: bool,
-        edited: bool,
-        with_documents: bool,
-        ignored: Sequence[str],
-        parts: bool,
-    ) -> Removal:
-        from indexer.clustering.parts import PartPruning
-        from indexer.clustering.prune import Pruning, sketch_verification
-        from indexer.clustering.relations import Permitted
+        asked: RemovalRequest = RemovalRequest(),
+        *,
+        move_to: str | os.PathLike[str] | None = None,
+        link: Literal["hard", "symbolic"] | None = None,
+        list_file: str | os.PathLike[str] | None = None,
+        dry_run: bool = False,
+    ) -> Relocations:
+        """Move the files of what `prune` would name to a folder, or put links to the kept files in their place.
 
-        if ignored and not with_documents:
-            raise UsageError("ignore_field goes with with_documents")
-        if isinstance(ignored, str):
-            raise UsageError(f"ignore_field {ignored!r}: give a list of names")
-        if parts:
-            if identical or verify or unverified or forms or edited:
-                raise UsageError("parts stand whole in another text: nothing else is demanded of them, or permitted")
-            return PartPruning(self.store, with_documents=with_documents, ignored=ignored)
-        # Documents of an owner go as a whole, so that it takes a word to remove more than what is identical.
-        by_text = not (identical or unverified or verify == "sketch" or (with_documents and verify is None))
-        if (forms or edited) and not by_text:
-            raise UsageError("forms and edited are for documents whose texts are compared")
-        return Pruning(
-            self.store, verify=sketch_verification(self.store) if verify == "sketch" else None, unverified=unverified,
-            identical=identical, with_documents=with_documents, ignored=ignored,
-            permitted=Permitted(forms, edited) if by_text else None,
-        )  # fmt: skip
+        Only a file that is one document as a whole is touched, that has the bytes that were indexed, and whose kept
+        file has them too; for a link both have to be equal. Nothing is overwritten, and no symbolic link is followed.
+        Each act is in the list, a new file, before it is done, and `undo` takes it back. The store follows a move.
+        Raises UsageError for a folder inside of what is indexed, and for a store in a search engine.
+        """
+        from indexer.library.relocating import relocate
+        from indexer.library.removing import removal_of
 
-    def _tell_unread(self, pruning: Removal) -> None:
-        if remark := pruning.remark():
+        if asked.with_documents or asked.parts:
+            raise UsageError("with_documents and parts are for documents of a store, not for files")
+        with self._lock, self.store.turn(wanted=not dry_run):
+            removal = removal_of(asked, self.store)
+            removal.require_verified()
+            return relocate(removal, move_to=move_to, link=link, list_file=list_file, dry_run=dry_run)
+
+    def undo(self, list_file: str | os.PathLike[str], *, dry_run: bool = False) -> Relocations:
+        """Put back the files that a list of `relocate` says, the last first, and let the store follow.
+
+        Only a file that is as it was left, and whose document the store has, is touched. Raises UsageError for what is
+        no such list.
+        """
+        from indexer.library.relocating import undo
+
+        with self._lock, self.store.turn(wanted=not dry_run):
+            return undo(self.store, list_file, dry_run=dry_run)
+
+    def decide(
+        self, decisions: str | os.PathLike[str] | None = None, *, forget: Sequence[str] = (), dry_run: bool = False
+    ) -> Decisions:
+        """Remember the decisions of a file, forget some by their ids, and list what is remembered then.
+
+        What was called the same stays in one cluster from then on, what was not stays apart, as long as the texts are
+        as they were. Raises UsageError for what is no file of decisions, and NotFoundError for an id of none.
+        """
+        from indexer.library.deciding import decide
+
+        with self._lock, self.store.turn(wanted=not dry_run and bool(decisions or forget)):
+            return decide(self.store, decisions, forget, dry_run=dry_run)
+
+    def _tell_unread(self, removal: Removal) -> None:
+        if remark := removal.remark():
             self.tell(remark, level="warning")
 
     def evaluate(  # noqa: PLR0913 - they are options of the command
@@ -258,17 +231,33 @@ class Clusters(OpenStore):
                 extraction=extraction, store=self.store, progress=progress,
             )  # fmt: skip
 
+    def judge(self, judgments: str | os.PathLike[str], *, precision: float = 0.95) -> JudgedRule:
+        """The precision of the rule of the clusters, by the judgments of a random sample that a report has saved.
+
+        The sample is drawn again by its seed, and only what is in it counts, with the texts as they were judged.
+        `precision` is that which a threshold should have. Raises UsageError for what is no such file, and StoreError
+        where there are no clusters.
+        """
+        from indexer.library.judgments import judged_rule
+
+        with self._lock:
+            return judged_rule(self.store, judgments, precision=precision)
+
     def report(
-        self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, passages: int = 0, time_field: str = ""
-    ) -> Report:
+        self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, passages: int = 0, time_field: str = "",
+        sample: int = 60,
+    ) -> Report:  # fmt: skip
         """A report on what is duplicated, as figures or a page; with `passages` all documents are read again for these.
 
-        Raises UsageError if there was no clustering yet.
+        A page offers a random `sample` of the documents that repeat others, to be judged. Raises UsageError if there
+        was no clustering yet.
         """
         from indexer.library.reports import Report
         from indexer.report.contents import ReportLimits, build_report
 
         with self._lock:
             return Report(
-                build_report(self.store, self.name, ReportLimits(clusters, members, pairs, time_field, passages))
+                build_report(
+                    self.store, self.name, ReportLimits(clusters, members, pairs, time_field, passages, sample)
+                )
             )

@@ -15,6 +15,7 @@ from indexer.library.opening import DEFAULT_WAIT, Tell, open_store, tell_made, w
 from indexer.library.repeated import Repeated
 from indexer.matching.kept import schemes_of_new
 from indexer.model import SIMHASH_DOC
+from indexer.model.kinds import DOCUMENTS, KindName
 from indexer.model.times import Refresh
 from indexer.text.hiding import shown_name
 
@@ -24,6 +25,7 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
     *,
     schemes: Sequence[str] | None = None,
     content: Content | None = None,
+    kind: KindName | None = None,
     filter: str | None = None,  # noqa: A002
     read_only: bool = False,
     create: bool = True,
@@ -35,28 +37,32 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
     """Open the collection in a store, a file or the URL of an index in an engine; `create` makes a new store.
 
     `schemes` are those by which documents get sketches besides simhash-doc (see `neardup schemes`); an existing store
-    gets those that it lacks. `content` says what counts as the text of HTML, as in `neardup index`. `filter` limits
-    the collection to documents that match a query in the engine's syntax. With `read_only` nothing is ever written. A
-    file has one writer at a time: processes that share it take turns, one for each batch that is written, for a whole
-    call where that compares or clusters, and wait up to `wait` seconds for theirs; without `turns` one keeps its turn
-    from its first change to the end. In an engine `refresh` says when changes can be found: at the end of a call
-    ("wait"), also after each batch ("true"), or when the index refreshes itself ("none"). What a user of the store
-    should know is a UserWarning, unless `tell` takes the sentences. Raises StoreError,
-    NoStoreError if there is no store and none is made, and UsageError.
+    gets those that it lacks. `content` says what counts as the text of HTML, as in `neardup index`, and `kind` what
+    the texts are: "documents", "short" ones such as titles and products, or "scans" read by OCR; a store stays of one
+    kind. `filter` limits the collection to documents that match a query in the engine's syntax. With `read_only`
+    nothing is ever written. A file has one writer at a time: processes that share it take turns, one for each batch
+    that is written, for a whole call where that compares or clusters, and wait up to `wait` seconds for theirs;
+    without `turns` one keeps its turn from its first change to the end. In an engine `refresh` says when changes
+    can be found: at the end of a call ("wait"), also after each batch ("true"), or when the index refreshes itself
+    ("none"). What a user of the store should know is a UserWarning, unless `tell` takes the sentences. Raises
+    StoreError, NoStoreError if there is no store and none is made, and UsageError.
     """
     try:
         opened = open_store(store, read_only=read_only, wait=wait, any_thread=True)
     except NoStoreError:
         if read_only or not create:
             raise
-        made = schemes_of_new(None if schemes is None else ",".join((SIMHASH_DOC, *schemes)))
+        exactly = None if schemes is None else ",".join((SIMHASH_DOC, *schemes))
+        made = schemes_of_new(exactly, kind=kind or DOCUMENTS)
         from indexer.ingest.indexing import store_info
 
-        info = store_info(content or "landmarks", made)
+        info = store_info(content or "landmarks", made, kind or DOCUMENTS)
         opened = open_store(store, create=info, wait=wait, any_thread=True)
     try:
         if content is not None and content != opened.info.content:
             raise UsageError(f"content={content!r}: the store holds fingerprints of {opened.info.content!r}")
+        if kind is not None and kind != opened.info.kind:
+            raise UsageError(f"kind={kind!r}: the store was made for {opened.info.kind!r}; a store stays of one kind")
         if filter is not None:
             opened.narrow(filter)
         if turns:

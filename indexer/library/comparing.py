@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.sources import STDIN
 from indexer.library import asking
-from indexer.library.asking import AnyPath
-from indexer.library.comparisons import Comparison, TextDifference
 from indexer.library.forms import hash_members, order_members, query_of, relation_members
 from indexer.library.options import Extraction
 from indexer.library.records import Hashed
-from indexer.library.rules import AnyRule, rule_of
+from indexer.model.own_files import AnyPath
 
 if TYPE_CHECKING:
+    from indexer.library.comparisons import Comparison, TextDifference
+    from indexer.library.rules import AnyRule
     from indexer.matching.question import Question
     from indexer.matching.rule import MatchRule
+    from indexer.relations.versions.signs import Signs
     from indexer.stores.base import Store
     from indexer.text.excerpts import Readable
-    from indexer.versions.signs import Signs
 
 
 def compare(
@@ -30,6 +30,8 @@ def compare(
 
     Raises UsageError, NotFoundError and ExtractionError.
     """
+    from indexer.library.rules import rule_of
+
     rule = rule_of(match, store)
     one, other = (_question(os.fspath(name), extraction or Extraction(), store) for name in (a, b))
     return compared_questions(one, other, rule, store)
@@ -37,13 +39,16 @@ def compare(
 
 def compared_questions(one: Question, other: Question, rule: MatchRule, store: Store | None) -> Comparison:
     """Two documents that have been read, beside each other; see `compare`."""
+    from indexer.library.comparisons import Comparison
     from indexer.matching.comparing import compare as compared
     from indexer.matching.excerpts import Excerpts
     from indexer.matching.lookups import part_label
-    from indexer.versions.order import compared as in_order
+    from indexer.relations.relation import order_with
+    from indexer.relations.versions.order import compared as in_order
 
     made = compared(rule, one, other, store)
     shared = Excerpts(store, of_letters=rule.of_letters).between(one, other)
+    relation = shared.relation if shared and made.near else None
     of_a, of_b = shared.common.shares if shared else (None, None)
     return Comparison(
         str(rule), made.near, made.identical, made.similarity, made.shares, made.estimated, made.bits,
@@ -53,8 +58,8 @@ def compared_questions(one: Question, other: Question, rule: MatchRule, store: S
         longest=shared.common.longest if shared else None,
         passages_total=len(shared.common.passages) if shared else None,
         passages=shared.excerpts if shared else (),
-        **relation_members(shared.relation if shared and made.near else None),
-        **order_members(in_order(one.signs, other.signs) if made.near else None),
+        **relation_members(relation),
+        **order_members(order_with(in_order(one.signs, other.signs), relation) if made.near else None),
         a=query_of(one),
         b=query_of(other),
     )  # fmt: skip
@@ -76,10 +81,12 @@ def diff(
     store: Store | None = None,
 ) -> TextDifference:
     """The words that differ between two documents, as for `compare`; see `Collection.diff`."""
+    from indexer.library.comparisons import TextDifference
     from indexer.matching.relating import relation_of
+    from indexer.relations.relation import order_with
+    from indexer.relations.versions.order import compared as in_order
     from indexer.text.differences import shortened
     from indexer.text.part_places import part_difference
-    from indexer.versions.order import compared as in_order
 
     if a == b == STDIN:
         raise UsageError("only one of A and B can be standard input")
@@ -89,16 +96,16 @@ def diff(
     relation = relation_of(left.aligned.text, right.aligned.text)
     return TextDifference(
         pieces, made.same, made.removed, made.added, made.limit, made.cut, made.holder, made.place,
-        **relation_members(relation), **order_members(in_order(signs, others)),
+        **relation_members(relation), **order_members(order_with(in_order(signs, others), relation)),
     )  # fmt: skip
 
 
 def _text(name: str, extraction: Extraction, store: Store | None) -> tuple[Readable, Signs]:
     """The text of a file or of a stored document, with the pages of a PDF, and its signs of time."""
     from indexer.ingest.rereading import StoredTexts
+    from indexer.relations.versions.signs import signs_of
     from indexer.text.excerpts import Readable
     from indexer.text.passages import Alignable
-    from indexer.versions.signs import signs_of
 
     if store is None or not asking.is_id(name):
         question = asking.from_file(name, extraction, store)

@@ -33,6 +33,7 @@ class Comparison:
         evidence: What differs, in one line
         facts: Of a form, the facts that differ
         order: How the first stands in time to the second, if they are near: "newer", "older" or "unknown"
+        order_confidence: How sure that is, 0 to 1; 0 if unknown
         order_evidence: Why; empty if unknown
         a: The first document
         b: The second document
@@ -55,6 +56,7 @@ class Comparison:
     evidence: str
     facts: tuple[Fact, ...]
     order: str
+    order_confidence: float
     order_evidence: str
     a: Query
     b: Query
@@ -70,6 +72,7 @@ class TextDifference(Difference):
         evidence: What differs, in one line
         facts: Of a form, the facts that differ
         order: How the first stands in time to the second: "newer", "older" or "unknown"
+        order_confidence: How sure that is, 0 to 1; 0 if unknown
         order_evidence: Why; empty if unknown
     """
 
@@ -77,4 +80,5 @@ class TextDifference(Difference):
     evidence: str = ""
     facts: tuple[Fact, ...] = ()
     order: str = ""
+    order_confidence: float = 0.0
     order_evidence: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.errors import UsageError
 from indexer.extract.base import Options
@@ -13,14 +13,19 @@ from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
 from indexer.library.erasing import Erasing
 from indexer.library.given import columns_of, document, documents
-from indexer.library.options import Arriving, content_of
-from indexer.library.outcomes import Indexed, KeptScheme, StoreStats
+from indexer.library.options import Arriving, Extraction, content_of
 from indexer.library.records import Described, FailedDocument
 from indexer.library.rows import Rows
+from indexer.library.rules import AnyRule
 from indexer.library.stores import AT_ONCE, Progress
-from indexer.model import DEFAULT_MIN_TOKENS, name_of
+from indexer.model import name_of
 from indexer.model.chunking import chunks
+from indexer.model.kinds import kind_named
 from indexer.stores import Store
+
+if TYPE_CHECKING:
+    from indexer.library.bulk_requests import FingerprintedRequest
+    from indexer.library.outcomes import Indexed, KeptScheme, StoreStats
 
 
 class Contents(Erasing):
@@ -47,7 +52,7 @@ class Contents(Erasing):
         documents_: Any,
         *,
         fields: Mapping[str, str] | None = None,
-        min_tokens: int = DEFAULT_MIN_TOKENS,
+        min_tokens: int | None = None,
         cluster: bool = False,
         skip_duplicates: bool | Literal["sketch"] = False,
         progress: Progress | None = None,
@@ -61,8 +66,8 @@ class Contents(Erasing):
         so that equal ones become one document. Documents that can't be read are counted as failed and listed by
         `failures`. With `cluster` each is put into its cluster; with `skip_duplicates` those are left out that say what
         a stored document says, by their texts, which have to be in files or in the index, or are near one by their
-        sketches ("sketch"). Documents of fewer than `min_tokens` words are left out of answers. Raises UsageError if
-        there are no documents in what is given.
+        sketches ("sketch"). Documents of fewer than `min_tokens` words are left out of answers, None for as many as the
+        store's kind of texts has. Raises UsageError if there are no documents in what is given.
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
         given = documents(documents_, columns_of(fields))
@@ -102,6 +107,27 @@ class Contents(Erasing):
                 sources(), jobs=jobs, cluster=cluster, skip=skip_duplicates, progress=progress, total=total
             )
 
+    def fingerprint_lines(
+        self, body: bytes, *, fields: Sequence[str] = (), html: bool = False, skip: bool = False, match: AnyRule = None
+    ) -> FingerprintedRequest:
+        """The lines of a bulk request to the index with the fields that annotating its documents would give them.
+
+        `fields` hold the text, as HTML with `html`; none for those that the index remembers. With `skip` those
+        documents of index and create are left out that say what a stored document says, by the rule `match` and the
+        texts: one that has a stored document's id replaces that and is never left out, and no document is for another
+        one of the request. What has no text, or fingerprints already, goes through to the byte, and so do updates and
+        deletions. Nothing is written. Raises UsageError, which names the line that is none of a bulk request, and for a
+        store that is no index.
+        """
+        from indexer.ingest.indexing import default_jobs
+        from indexer.library.bulk_requests import BulkOptions, BulkRequests
+        from indexer.matching.asking import ReadingSettings
+
+        with self._lock:
+            how = ReadingSettings(default_jobs(), *Extraction().reading(content_of(self.store)), self.workers)
+            options = BulkOptions(tuple(fields), html, skip)
+            return BulkRequests(self.store, options, self.rule(match), how).fingerprinted(body)
+
     def get(self, id: str) -> Described | None:  # noqa: A002
         """The document with this id, or None. Raises UsageError if several indices have one."""
         with self._lock:
@@ -119,6 +145,7 @@ class Contents(Erasing):
     def stats(self) -> StoreStats:
         """Counts of the store, and what its fingerprints were made with."""
         from indexer.clustering.memory import last_clustering
+        from indexer.library.outcomes import StoreStats
 
         with self._lock:
             counts, info, clustering = self.store.stats(), self.store.info, last_clustering(self.store)
@@ -129,6 +156,8 @@ class Contents(Erasing):
 
     def schemes(self) -> Rows[KeptScheme]:
         """The schemes by which documents have sketches, the store's first scheme first."""
+        from indexer.library.outcomes import KeptScheme
+
         with self._lock:
             info, counts = self.store.info, self.store.sketch_counts()
             first = KeptScheme(info.scheme, info.scheme, self.store.stats().fingerprinted)
@@ -175,7 +204,7 @@ class Contents(Erasing):
         inputs: Iterable[Input | Rejected],
         *,
         jobs: int | None = None,
-        min_tokens: int = DEFAULT_MIN_TOKENS,
+        min_tokens: int | None = None,
         cluster: bool = False,
         skip: bool | Literal["sketch"] = False,
         progress: Progress | None = None,
@@ -184,7 +213,7 @@ class Contents(Erasing):
         # What extracts and writes is loaded by those who add documents, not by each question.
         from indexer.ingest.indexing import IndexingSummary, Settings, default_jobs
         from indexer.ingest.indexing import index as run_index
-        from indexer.library.indexing import arrivals, indexed, with_added
+        from indexer.library.indexing import arrivals, indexed, versions_kept, with_added
 
         summary = IndexingSummary()
         arriving = Arriving(cluster=cluster, skip_duplicates=bool(skip), verify="sketch" if skip == "sketch" else None)
@@ -198,13 +227,13 @@ class Contents(Erasing):
         with self._lock, self.store.turn(wanted=bool(arriving)):
             made = Settings(
                 jobs=default_jobs() if jobs is None else jobs,
-                min_tokens=min_tokens,
+                min_tokens=kind_named(self.store.info.kind).min_tokens if min_tokens is None else min_tokens,
                 options=Options(content=content_of(self.store)),
                 schemes=with_added(self.store, self._added),
             )
             has_read = inputs.has_read if isinstance(inputs, Sources) else None
-            with arrivals(self.store, arriving, self.tell) as coming:
-                run_index(read_items(), self.store, made, summary=summary, arrivals=coming, has_read=has_read)
+            with arrivals(self.store, arriving, self.tell) as coming, versions_kept(self.store, coming) as looking:
+                run_index(read_items(), self.store, made, summary=summary, arrivals=looking, has_read=has_read)
         if progress:
             progress(summary.done, total)
         return indexed(self.name, summary, coming, left_out=inputs.left_out if isinstance(inputs, Sources) else 0)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.library import asking
 from indexer.library.forms import stored_members
-from indexer.library.outcomes import Copy, Deleted, Erased
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
@@ -17,6 +16,7 @@ from indexer.model.chunking import chunks
 
 if TYPE_CHECKING:
     from indexer.clustering.copies import Copies, StoredCopy
+    from indexer.library.outcomes import Copy, Deleted, Erased
 
 _AT_ONCE = 1000
 Unknown = Callable[[NeardupError], object]
@@ -32,17 +32,22 @@ class Erasing(OpenStore):
         In an engine, an owner's documents only lose neardup's part. `unknown` is called with the error for each id that
         is none of a document here; without it, UsageError is raised for an id that several have.
         """
+        from indexer.clustering.latest import Deletion
+        from indexer.library.outcomes import Deleted
+
         listed: list[str] = []
         deleted = missing = 0
         with self._lock, self.store.turn(wanted=not dry_run):
             before, contended = len(self.store.stripped), self.store.contended.count
+            deletion = Deletion(self.store)
             for names in chunks(ids if isinstance(ids, Iterable) and not isinstance(ids, str) else [ids], _AT_ONCE):
                 refs = self._known(asking.names_of(names), unknown, failed=True)
                 missing += len(names) - len(refs)
                 if dry_run:
                     listed += map(name_of, refs)
                 else:
-                    deleted += self.store.delete(refs)
+                    deleted += deletion.delete(refs)
+                    deletion.renew()
             stripped = len(self.store.stripped) - before
             return Deleted(deleted - stripped, stripped, missing, self.tell_contended(contended), tuple(listed))
 
@@ -84,7 +89,7 @@ class Erasing(OpenStore):
 
     def _known(self, names: Sequence[str], unknown: Unknown | None, *, failed: bool = False) -> list[Ref]:
         """The documents that ids mean, with those that `failed` if asked for."""
-        found = self.store.find_each(names)
+        found = asking.found_each(self.store, names)
         recorded: frozenset[Ref] = frozenset()
         if failed and not all(found):
             recorded = frozenset(failure.ref for failure in self.store.failures())
@@ -107,6 +112,8 @@ def _each_known(
 
 
 def _erased(copies: Copies, outcomes: dict[str, Sequence[StoredCopy]], missing: int, contended: int) -> Erased:
+    from indexer.library.outcomes import Erased
+
     deleted, stripped, changed = (len(outcomes.get(name, ())) for name in ("deleted", "stripped", "changed"))
     unseen = copies.uncompared
     return Erased(
@@ -116,6 +123,8 @@ def _erased(copies: Copies, outcomes: dict[str, Sequence[StoredCopy]], missing: 
 
 
 def _rows(outcomes: dict[str, Sequence[StoredCopy]]) -> Rows[Copy]:
+    from indexer.library.outcomes import Copy
+
     return Rows(
         Copy,
         (

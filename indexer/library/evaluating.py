@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from indexer.errors import UsageError
+from indexer.extract.ocr.names import pages_read
 from indexer.ingest.from_store import explained, stored_inputs
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Selection, Sources
+from indexer.library.kind_findings import LOOKED_AT, FittingKind, better_kind, fitting_kind
 from indexer.library.options import Extraction, NamedFields, content_of
 from indexer.matching.evaluation import judging, showing
 from indexer.matching.evaluation.documents import (
+    MeasuredTexts,
     Named,
-    Texts,
     named_inputs,
     placed,
     read_texts,
@@ -27,6 +30,8 @@ from indexer.matching.evaluation.figures import EvaluationFigures, plain_figures
 from indexer.matching.evaluation.parts import measure_parts
 from indexer.matching.rule import default_rule
 from indexer.model import own_files
+from indexer.model.kinds import DOCUMENTS
+from indexer.schemes.simhash import fingerprint
 from indexer.stores.schemes import scheme_of
 from indexer.text.counts import counted
 
@@ -37,7 +42,7 @@ __all__ = ["ALIKE", "RIGHT", "SAMPLE", "Evaluated", "Named", "evaluate", "read_t
 
 ALIKE, RIGHT, SAMPLE = judging.ALIKE, judging.RIGHT, 2000
 
-Step = Callable[[str], None]
+TellStage = Callable[[str], None]
 """Told what is being measured."""
 
 
@@ -102,7 +107,7 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
     jobs: int | None = None,
     extraction: Extraction | None = None,
     store: Store | None = None,
-    progress: Step | None = None,
+    progress: TellStage | None = None,
 ) -> Evaluated:
     """Measure match rules on documents: recall, precision, curves and costs, as `neardup evaluate` does.
 
@@ -118,6 +123,9 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
     if own is None and not documents and not (named and named.paths):
         raise UsageError("name documents to measure on, or a truth that names their files")
     texts = _texts(own, documents, named, sample, fields or NamedFields(), jobs, extraction or Extraction())
+    kind_note = _kind_note(own, texts)
+    if kind_note and len(texts.texts) < 2:
+        raise UsageError(f"{counted(len(texts.texts), 'document')} with enough words to be compared; {kind_note[0]}")
     require_two(texts)
     corpus = judging.corpus_of(texts.texts)
     wanted = rules or (default_rule(own).written(whole=True), *(_part_rules(own) if parts else judging.DEFAULT_RULES))
@@ -125,6 +133,7 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
     notes = [
         f"left out: {counted(count, 'document')} ({explained(why)})" for why, count in sorted(texts.failed.items())
     ]
+    notes += kind_note
     known = None
     if named:
         known, missing = placed(named, texts.ids)
@@ -134,6 +143,22 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
     made = judging.evaluate(texts.texts, measured, known, alike=alike, right=right, progress=progress)
     found = measure_parts(texts.texts, measured, progress=progress) if parts else {}
     return Evaluated(replace(made, notes=(*made.notes, *notes), parts=found))
+
+
+def _kind_note(store: Store | None, texts: MeasuredTexts) -> list[str]:
+    """The sentence on another kind that fits what is measured, if one does."""
+    kind = store.info.kind if store else DOCUMENTS
+    fits = better_kind(store) if store else _better_kind(texts)
+    return [f"the kind {fits.kind} fits better than {kind}: {fits.says}"] if fits else []
+
+
+def _better_kind(texts: MeasuredTexts) -> FittingKind | None:
+    words, scanned = [], []
+    for text, extractor in islice(zip(texts.texts, texts.extractors, strict=True), LOOKED_AT):
+        if made := fingerprint(text):
+            words.append(made.tokens)
+            scanned.append(pages_read(extractor))
+    return fitting_kind(DOCUMENTS, words, scanned)
 
 
 def _part_rules(store: Store | None) -> list[str]:
@@ -146,10 +171,11 @@ def _part_rules(store: Store | None) -> list[str]:
 def _texts(
     store: Store | None, documents: Sequence[str], named: Named | None, sample: int, fields: NamedFields,
     jobs: int | None, extraction: Extraction,
-) -> Texts:  # fmt: skip
+) -> MeasuredTexts:  # fmt: skip
     named_fields = fields.fields(stored=store is not None)
     columns, processes = fields.columns.columns(extraction), jobs or default_jobs()
-    chosen = Selection(base=os.getcwd(), line_limit=extraction.max_size, columns=columns)
+    images = bool(extraction.ocr)
+    chosen = Selection(base=os.getcwd(), line_limit=extraction.max_size, columns=columns, images=images)
     if store is not None:
         options, limits = extraction.reading(content_of(store))
         records = sampled(store, sample, named.ids if named else ())

@@ -8,23 +8,27 @@ from collections.abc import Callable, Iterator
 from typing import cast, get_args
 
 from indexer.clustering.memory import remembered
+from indexer.core.text import UNICODE_VERSION
 from indexer.errors import IncompatibleStoreError, NeardupError, StoreError
-from indexer.extract.base import EXTRACTOR_VERSION, Content, Extractor, Failed, Format, Limits, Options
+from indexer.extract.base import EXTRACTOR_VERSION, Content, Extractor, Failed, Limits, Options
+from indexer.extract.brought import missing, named_again
 from indexer.ingest.digests import source_digest
 from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import store_info
 from indexer.ingest.outcomes import read_one
 from indexer.ingest.sources import Input, Selection
 from indexer.library.form_findings import forms_found
+from indexer.library.kind_findings import kind_found
 from indexer.library.opening import examine_place, open_store
 from indexer.library.outcomes import Examination
-from indexer.matching.rule import DEFAULT_SHARE, PREFERRED, default_rule, verified_rule
+from indexer.matching.rule import default_rule
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.findings import Finding
+from indexer.model.kinds import kind_named
 from indexer.model.release import VERSION
 from indexer.model.times import to_the_second
-from indexer.schemes import simhash
+from indexer.schemes.registry import family_of
 from indexer.stores import Store
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
@@ -63,7 +67,7 @@ def _findings(name: str, *, texts: bool = False) -> Iterator[Finding]:
     yield Finding(
         "neardup",
         "ok",
-        f"neardup {VERSION}, Unicode {simhash.UNICODE_VERSION}, extraction rules {EXTRACTOR_VERSION}",
+        f"neardup {VERSION}, Unicode {UNICODE_VERSION}, extraction rules {EXTRACTOR_VERSION}",
     )
     yield from examine_place(name)
     with open_store(name, read_only=True) as store:
@@ -74,6 +78,7 @@ def _findings(name: str, *, texts: bool = False) -> Iterator[Finding]:
 def _of_store(store: Store, *, texts: bool) -> Iterator[Finding]:
     yield _made_with(store)
     yield _sketches(store)
+    yield kind_found(store)
     yield from _clusters(store)
     yield from forms_found(store)
     if texts:
@@ -83,7 +88,7 @@ def _of_store(store: Store, *, texts: bool) -> Iterator[Finding]:
 def _made_with(store: Store) -> Finding:
     """The finding on whether documents that come now can be compared with those that are there."""
     try:
-        store.info.require_comparable(store_info(store.info.content), "the store")  # type: ignore[arg-type]
+        store.info.require_comparable(store_info(store.info.content, kind=store.info.kind), "the store")  # type: ignore[arg-type]
     except IncompatibleStoreError as error:
         advice = "index all documents into a new store, or go back to the neardup that made this one"
         return Finding("fingerprints", "error", str(error).partition(". ")[0], advice)
@@ -94,13 +99,15 @@ def _made_with(store: Store) -> Finding:
 
 def _sketches(store: Store) -> Finding:
     """The finding on whether the default rule can compare every document."""
-    if all(scheme.name != PREFERRED for scheme in store.info.schemes):
-        says = f"the store keeps no sketch by {PREFERRED}, so that a simhash alone decides what is near"
-        return Finding("sketches", "warning", says, f"add it: index or annotate again with --scheme {PREFERRED}")
-    rule = verified_rule(DEFAULT_SHARE, store)
+    names = [family_of(scheme) for scheme in kind_named(store.info.kind).schemes]
+    wanting = [name for name in names if all(scheme.name != name for scheme in store.info.schemes)]
+    if wanting:
+        says = f"the store keeps no sketch by {wanting[0]}, so that a simhash alone decides what is near"
+        return Finding("sketches", "warning", says, f"add it: index or annotate again with --scheme {wanting[0]}")
+    rule = default_rule(store)
     lacking = rule.lacking(store.lacking(list(rule.schemes)))
     if lacking:
-        says = f"{counted(lacking, 'document')} without the sketch by {PREFERRED}, which {default_rule(store)} compares"
+        says = f"{counted(lacking, 'document')} without the sketch by {rule.measure.name}, which {rule} compares"
         return Finding("sketches", "warning", says, "index or annotate them again")
     others = store.lacking([scheme.name for scheme in store.info.schemes])
     if any(others.values()):
@@ -166,9 +173,9 @@ def _compared(store: Store) -> Iterator[str]:
 
 def _file(store: Store, item: Input, record: Record | None) -> str:
     read = read_one(item, Limits().input_bytes)
-    if record is None or isinstance(read, Failed):
+    if record is None or isinstance(read, Failed) or missing(record.extractor):
         return "gone"
-    kinds = dict.fromkeys((None, cast("Format | None", record.format or None)))
+    kinds = dict.fromkeys((None, named_again(record.extractor) or record.format or None))
     for extractor in get_args(Extractor):
         for kind in kinds:
             options = Options(content=cast(Content, store.info.content), extractor=extractor, format=kind)

@@ -47,7 +47,8 @@ def _finding(store: Store, pairs: list[tuple[Record, Record]]) -> Finding:
     read = [(pair, relation) for pair, relation in made if isinstance(relation, Relation)]
     forms = [(pair, relation) for pair, relation in read if relation.word == "form"]
     if len(read) < _FEWEST:
-        return Finding("forms", "ok", f"not looked at: {counted(len(read), 'cluster')} with texts that can be read")
+        said = f"not known: it takes {_FEWEST} clusters with texts that can be read, and there are {len(read)}"
+        return Finding("forms", "ok", said)
     says = f"in {len(forms):,} of {counted(len(read), 'cluster')} looked at, a document is a form of the canonical one"
     if 2 * len(forms) <= len(read):
         return Finding("forms", "ok", says)

@@ -19,7 +19,8 @@ from indexer.library.records import (
 )
 from indexer.library.rows import Rows
 from indexer.model import Fingerprint, Record, Ref, name_of
-from indexer.relations.relation import Relation
+from indexer.relations.relation import Relation, order_with
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.matching.asking import Answered, Unanswered
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from indexer.matching.question import Question
     from indexer.matching.relating import RelatedPair
     from indexer.matching.rule import MatchRule
-    from indexer.versions.order import Order
-    from indexer.versions.signs import Signs
+    from indexer.relations.versions.order import Order
+    from indexer.relations.versions.signs import Signs
 
 
 def hash_members(fingerprint: Fingerprint | None) -> dict[str, Any]:
@@ -95,7 +96,8 @@ def relation_members(relation: Relation | str | None) -> dict[str, Any]:
 
 def order_members(order: Order | None) -> dict[str, Any]:
     """The members of a result that tell how two documents stand in time; empty ones where that was not looked for."""
-    return {"order": order.word if order else "", "order_evidence": order.evidence if order else ""}
+    word, confidence, evidence = order or ("", 0.0, "")
+    return {"order": word, "order_confidence": confidence, "order_evidence": evidence}
 
 
 def query_of(question: Question) -> Query:
@@ -105,13 +107,16 @@ def query_of(question: Question) -> Query:
 
 def match_of(match: NearDocument, signs: Signs) -> Match:
     """A document that is near a query of such signs."""
-    from indexer.versions.order import Order, compared
-    from indexer.versions.signs import signs_of
+    from indexer.relations.versions.order import Order, compared
+    from indexer.relations.versions.signs import signs_of
 
     order = None
     if match.near:
         # Most queries say nothing by which they could be placed in time.
         order = compared(signs, signs_of(match.record)) if signs.tells else Order()
+        # Of which only a part is common, the longer one is no later version of the other.
+        if match.shares is None or match.label == "near":
+            order = order_with(order, match.relation)
     of_query, of_match = match.shares or (None, None)
     return Match(
         **stored_members(match.record), similarity=match.similarity, near=match.near, identical=match.identical,
@@ -124,12 +129,11 @@ def match_of(match: NearDocument, signs: Signs) -> Match:
 
 def pair_of(related: RelatedPair, rule: MatchRule) -> Pair:
     """Two documents that are near by a rule."""
-    pair = related.pair
-    return Pair(
-        name_of(pair.left), name_of(pair.right), round(pair.similarity, 6),
-        rule.bits(pair.similarity) if rule.width else None,
-        **relation_members(related.relation), **order_members(related.order),
-    )  # fmt: skip
+    (left, right, similarity), relation, order = related
+    bits = rule.bits(similarity) if rule.width else None
+    # Of millions, mostly nothing more is known.
+    more = relation_members(relation) | order_members(order) if relation or order else {}
+    return Pair(name_of(left), name_of(right), round(similarity, 6), bits, **more)
 
 
 def unread_of(unread: Mapping[Ref, str]) -> tuple[Unread, ...]:
@@ -170,13 +174,11 @@ def similar_of(answered: Answered | Unanswered, rule: MatchRule, plan: RulePlan 
 
 def _note(answered: Answered) -> str:
     """A sentence about what is not in the rows of an answer."""
-    from indexer.model import DEFAULT_MIN_TOKENS
-
     question, answer = answered
     shown = len(answer.matches)
     if answer.total > shown:
         return f"the nearest {shown:,} of {answer.total:,}"
-    if question.short:
-        few = f"fewer than {DEFAULT_MIN_TOKENS} words"
+    if question.is_short(answer.rule.least_words):
+        few = f"fewer than {counted(answer.rule.least_words, 'word')}"
         return f"{question.name} has {few}, so that it may match by chance, or miss"
     return "" if shown else f"nothing is near by {answer.rule.in_words}"

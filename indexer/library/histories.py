@@ -12,7 +12,12 @@ from indexer.model import Record, name_of
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
+    from indexer.relations.versions.order import Order
     from indexer.stores.base import Store
+
+
+# Of documents that are not known to be versions, as there may be thousands, so many are read to say which are newer.
+_MOST_READ = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,7 @@ def history_of(store: Store, name: str, *, changes: bool) -> History:
     """The history of a stored document, with what each version changed if `changes`, for which texts are read again."""
     from indexer.clustering.history import version_history
 
-    [refs] = store.find_each([name])
+    [refs] = asking.found_each(store, [name])
     [record] = store.get([asking.only(name, refs)])
     if record is None:
         raise asking.missing(name)
@@ -115,7 +120,11 @@ def history_of(store: Store, name: str, *, changes: bool) -> History:
             entries.append(
                 VersionEntry(name_of(one.ref), number + 1, is_latest, one.title, one.source, evidence, change)
             )
-    others = (UnplacedMember(name_of(records[place].ref), *order) for place, order in found.others)
+    others = []
+    for count, (place, known) in enumerate(found.others):
+        read = compared if count < _MOST_READ and known.word == "unknown" else None
+        order = read.ordered(records[place], records[0]) if read else known
+        others.append(UnplacedMember(name_of(records[place].ref), *order))
     confidence = found.lineage.confidence if found.lineage else 0.0
     return History(name_of(records[0].ref), found.cluster, confidence, tuple(entries), tuple(others))
 
@@ -131,7 +140,7 @@ class _Changes:
 
     def between(self, older: Record, newer: Record) -> VersionChange:
         """The change from the older one to the newer one."""
-        from indexer.relations.relation import relate
+        from indexer.relations.comparing import relate
         from indexer.text.differences import word_difference
 
         try:
@@ -142,6 +151,17 @@ class _Changes:
         facts = tuple(map(str, relation.facts))
         words = word_difference(left.text, right.text)
         return VersionChange(relation.word, words.removed, words.added, facts)
+
+    def ordered(self, one: Record, other: Record) -> Order:
+        """The place in time of one beside the other by what contains what; unknown where they can't be read."""
+        from indexer.relations.comparing import relate
+        from indexer.relations.relation import order_with
+        from indexer.relations.versions.order import Order
+
+        try:
+            return order_with(Order(), relate(self._wording(one), self._wording(other)))
+        except ExtractionError:
+            return Order()
 
     def _wording(self, record: Record) -> Any:
         from indexer.relations.alignment import MOST_WORDS

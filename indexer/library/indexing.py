@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from threading import Event
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from indexer.errors import NoStoreError, UsageError
 from indexer.ingest.dead_letters import PATTERN, DeadLetters, Refused, letters_path
@@ -22,16 +22,18 @@ from indexer.library.options import USUAL_CONTENT, Arriving, Extraction, Fingerp
 from indexer.library.outcomes import Indexed
 from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.model import own_files
+from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
 from indexer.text.hiding import shown_name
 
 if TYPE_CHECKING:
     from indexer.clustering.arrivals import Arrivals
+    from indexer.ingest.outcomes import DuplicateFilter
     from indexer.model import Ref
     from indexer.schemes.base import Scheme
     from indexer.stores import Store
 
-Item = TypeVar("Item")
+Each = TypeVar("Each")
 _NO_COLUMNS = "the store can't remember the names of the columns; give them wherever these files are read again"
 
 
@@ -59,8 +61,12 @@ class Indexing:
         if walk.paths_from == STDIN and STDIN in paths:
             raise UsageError("standard input can't be the list of paths and JSON lines at once")
         self.summary, self.opened = IndexingSummary(), False
+        # Those of its files that are read, and what gets the store when it is opened.
+        self.only: Callable[[str], bool] | None = None
+        self.on_open: Callable[[Store], None] | None = None
         self._store, self._paths, self._walk = store, paths, replace(walk, exclude=(*walk.exclude, PATTERN))
         self._making, self._extraction, self._known = making, extraction, KnownColumns()
+        self._kind: str = DOCUMENTS
         self._letters, self._own, self._tell = letters_path(dead_letters, paths), ExitStack(), tell
 
     def __enter__(self) -> Self:
@@ -78,7 +84,7 @@ class Indexing:
         """The documents that the paths stand for."""
         path = store_file(self._store)
         selection = self._walk.selection(self._extraction, os.path.dirname(path), self._known)
-        return Sources(self._paths, selection, paths_from=self._walk.listed())
+        return Sources(self._paths, replace(selection, only=self.only), paths_from=self._walk.listed())
 
     def count(self) -> int | None:
         """The number of documents, found by walking; None where only reading would tell."""
@@ -110,10 +116,14 @@ class Indexing:
             self._tell("no document was found, so no store was made")
             return indexed(self._store, self.summary, left_out=sources.left_out)
         making, coming, stopped = self._making, None, False
+        kind = making.kind or self._kind
         letters = Refused(self._letters, settings.options, settings.limits, self._tell)
-        made = store_info(settings.options.content, schemes_of_new(making.schemes, making.scheme, made=not exists))
+        usual = schemes_of_new(making.schemes, making.scheme, made=not exists, kind=kind)
+        made = store_info(settings.options.content, usual, kind)
         with opened(self._store, self._tell, create=made, refresh=refresh) as target:
             self.opened = True
+            if self.on_open:
+                self.on_open(target)
             try:
                 settings = replace(settings, schemes=with_added(target, making.scheme, making.schemes))
                 with (
@@ -121,10 +131,11 @@ class Indexing:
                     letters,
                     _lines_to(arriving.new_to if arriving else None, on_new) as write,
                     arrivals(target, arriving, self._tell, write) as coming,
+                    versions_kept(target, coming) as looking,
                     following or nullcontext(),
                 ):
                     run_index(
-                        inputs, target, settings, summary=self.summary, stop=stop, arrivals=coming, refused=letters,
+                        inputs, target, settings, summary=self.summary, stop=stop, arrivals=looking, refused=letters,
                         has_read=sources.has_read,
                     )  # fmt: skip
                 tell_contended(target, self._tell)
@@ -142,7 +153,7 @@ class Indexing:
         try:
             with open_store(self._store, read_only=True) as there:
                 content = content or content_of(there)
-                self._known = KnownColumns(there)
+                self._known, self._kind = KnownColumns(there), there.info.kind
         except NoStoreError:
             if not create:
                 raise
@@ -151,7 +162,7 @@ class Indexing:
             options=self._extraction.options(content or USUAL_CONTENT),
             limits=self._extraction.limits,
             jobs=self._making.processes,
-            min_tokens=self._making.min_tokens,
+            min_tokens=self._making.least_words(self._making.kind or self._kind),
             retry_failed=retry_failed,
         )
         return settings, exists
@@ -167,9 +178,18 @@ def with_added(store: Store, added: Sequence[str], exactly: str | None = None) -
 
 @contextmanager
 def arrivals(
-    store: Store, arriving: Arriving, tell: Tell, on_new: Callable[[str], None] | None = None
+    store: Store,
+    arriving: Arriving,
+    tell: Tell,
+    on_new: Callable[[str], None] | None = None,
+    *,
+    since: str = "",
+    found_again: bool = False,
 ) -> Iterator[Arrivals | None]:
-    """The `Arrivals` that look at documents as they come, None where nothing is asked about near-duplicates."""
+    """The `Arrivals` that look at documents as they come, None where nothing is asked about near-duplicates.
+
+    After an interruption what came is put into its cluster, unless the next run finds it again.
+    """
     if not arriving:
         yield None
         return
@@ -193,15 +213,35 @@ def arrivals(
 
     permitted = None if arriving.verify == "sketch" else Permitted(arriving.forms)
     coming = Arrivals(
-        store, by, cluster=arriving.cluster, skip=arriving.skip_duplicates, permitted=permitted, on_new=note
+        store,
+        by,
+        cluster=arriving.cluster,
+        skip=arriving.skip_duplicates,
+        permitted=permitted,
+        on_new=note,
+        since=since,
     )
     try:
         yield coming
     except KeyboardInterrupt:
         # The same run again passes over what is stored already.
-        coming.place()
+        if not found_again:
+            coming.place()
         raise
     coming.close()
+
+
+@contextmanager
+def versions_kept(store: Store, coming: Arrivals | None) -> Iterator[DuplicateFilter[Any] | None]:
+    """The filter that looks at documents: `coming`, else where there are clusters one that keeps versions in order."""
+    if coming or not store.clustering_notes():
+        yield coming
+        return
+    from indexer.clustering.latest import ReplacedVersions
+
+    replaced = ReplacedVersions(store)
+    yield replaced
+    replaced.close()
 
 
 def indexed(
@@ -220,6 +260,7 @@ def indexed(
         store=shown_name(store),
         new=coming.counts.new if coming else None,
         near=coming.counts.near if coming else None,
+        reading_seconds=coming.reading_seconds if coming else None,
         refused=refused,
         dead_letters=os.fspath(letters.path) if letters and refused else None,
         left_out=left_out,
@@ -229,7 +270,7 @@ def indexed(
     )
 
 
-def begun(inputs: Iterable[Item]) -> Iterable[Item] | None:
+def begun(inputs: Iterable[Each]) -> Iterable[Each] | None:
     """The same inputs once there is a first; None where there is none, so that no store need be made for it.
 
     What is wrong with a name or a pattern is raised before a store is made.

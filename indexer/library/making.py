@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.pairs import number_of_threads
+from indexer.core.text import hash_tokens
 from indexer.errors import UsageError
-from indexer.hamming.pairs import number_of_threads
 from indexer.model import Sketch
 from indexer.model.tokens import Tokens
 from indexer.schemes.base import Hashes, Scheme, Weights, sketch_texts
 
-Token = str | bytes | int
-TextInput = str | bytes | Sequence[Token] | AbstractSet[Token] | Mapping[Token, int]
+GivenToken = str | bytes | int
+TextInput = str | bytes | Sequence[GivenToken] | AbstractSet[GivenToken] | Mapping[GivenToken, int]
 """A text; or features in its place: tokens or numbers, in a mapping with how much each counts."""
 
 _AT_ONCE, _SIZE_AT_ONCE = 64, 1 << 20
@@ -89,13 +89,13 @@ def _token(given: Any) -> bytes:
 
 def _hashed_tokens(tokens: Sequence[bytes]) -> Hashes:
     ends = np.cumsum([0, *map(len, tokens)]).astype(np.uintp)
-    return core.hash_tokens(Tokens(b"".join(tokens), ends[:-1], ends[1:]))
+    return hash_tokens(Tokens(b"".join(tokens), ends[:-1], ends[1:]))
 
 
 def _hashed_numbers(numbers: npt.NDArray[Any]) -> Hashes:
     ends = np.arange(numbers.size + 1, dtype=np.uintp) * 8
     wide = "<i8" if numbers.dtype.kind == "i" else "<u8"
-    return core.hash_tokens(Tokens(numbers.astype(wide).tobytes(), ends[:-1], ends[1:]))
+    return hash_tokens(Tokens(numbers.astype(wide).tobytes(), ends[:-1], ends[1:]))
 
 
 def all_sketches(

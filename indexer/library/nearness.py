@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import UsageError
-from indexer.library import asking, comparing
-from indexer.library.asking import AnyPath
-from indexer.library.comparisons import Comparison, TextDifference
+from indexer.library import asking
 from indexer.library.forms import match_of, plan_of, similar_of
 from indexer.library.given import columns_of
 from indexer.library.options import Extraction, NamedColumns
@@ -18,8 +16,10 @@ from indexer.library.records import Match, Pair, RulePlan, Similar
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
+from indexer.model.own_files import AnyPath
 
 if TYPE_CHECKING:
+    from indexer.library.comparisons import Comparison, TextDifference
     from indexer.matching.asking import Unanswered
     from indexer.matching.question import Question
     from indexer.matching.relating import Relating
@@ -167,8 +167,10 @@ class Nearness(OpenStore):
 
         "-" is standard input. Raises UsageError, NotFoundError and ExtractionError.
         """
+        from indexer.library.comparing import compare
+
         with self._lock:
-            return comparing.compare(a, b, match=self.rule(match), extraction=extraction, store=self.store)
+            return compare(a, b, match=self.rule(match), extraction=extraction, store=self.store)
 
     def diff(
         self,
@@ -184,8 +186,10 @@ class Nearness(OpenStore):
         `context` unchanged words are shown around each change. Only the first `max_words` of each are compared: the
         time grows with the square of that. Raises UsageError, NotFoundError and ExtractionError.
         """
+        from indexer.library.comparing import diff
+
         with self._lock:
-            return comparing.diff(
+            return diff(
                 a, b, context=context, max_words=max_words, extraction=extraction, store=self.store
             )  # fmt: skip
 

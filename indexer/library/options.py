@@ -9,17 +9,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
-from indexer.extract.base import Content, Extractor, Format, Limits, Options
+from indexer.extract.base import Content, Extractor, Limits, Options
+from indexer.extract.brought import require_format
+from indexer.extract.formats import Format
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import LEFT_OUT, STDIN, IdFrom, Selection
 from indexer.model import DEFAULT_MIN_TOKENS, own_files
+from indexer.model.kinds import KindName, kind_named
 from indexer.model.paths import printable_path
 from indexer.model.times import Refresh
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
-    from indexer.clustering.relations import Permitted
     from indexer.stores.base import Store
     from indexer.stores.texts import TextFields
 
@@ -35,6 +37,7 @@ __all__ = [
     "Refresh",
     "ReportFormat",
     "list_of_paths",
+    "require_format",
 ]
 
 ReportFormat = Literal["html", "json", "csv", "md"]
@@ -57,17 +60,21 @@ class WorkerLimits:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The options of reading; `content` and `format` are None where nothing was asked, `max_size` is in bytes."""
+    """The options of reading; `content` and `format` are None where nothing was asked, `max_size` is in bytes.
+
+    `ocr` are the languages of scanned pages and images, None where these are not read.
+    """
 
     content: Content | None = None
     extractor: Extractor = "auto"
-    format: Format | None = None
+    format: str | None = None
+    ocr: str | None = None
     worker: WorkerLimits = field(default_factory=WorkerLimits)
     max_size: int = Limits().input_bytes
 
     def options(self, content: Content) -> Options:
         """The options of the extraction, in a content mode."""
-        return Options(content=content, extractor=self.extractor, format=self.format)
+        return Options(content=content, extractor=self.extractor, format=self.format, ocr=self.ocr or "")
 
     @property
     def limits(self) -> Limits:
@@ -139,6 +146,7 @@ class Walk:
             base=base,
             line_limit=extraction.max_size,
             columns=self.columns.columns(extraction),
+            images=bool(extraction.ocr),
             known=known or KnownColumns(),
         )
 
@@ -148,17 +156,40 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
+class InFolders:
+    """The files of folders that are taken, and what names them, where folders alone are named."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    hidden: bool = False
+    follow_links: bool = False
+    id_from: IdFrom = "path"
+
+    @property
+    def walk(self) -> Walk:
+        """The same for a run that could read more than folders."""
+        return Walk(None, self.include, self.exclude, self.hidden, self.follow_links, self.id_from)
+
+
+@dataclass(frozen=True, slots=True)
 class Fingerprinting:
     """The options of fingerprinting documents.
 
     `jobs` is None for a worker process on each processor, `scheme` names schemes that are to be added to the store, and
-    `schemes` is a list of those that a new one is made with, None where nothing was asked.
+    `schemes` is a list of those that a new one is made with, None where nothing was asked. `kind` is the kind of texts,
+    None for that of the store, and documents of fewer than `min_tokens` words are short, None for as many as the kind
+    says.
     """
 
     jobs: int | None = None
-    min_tokens: int = DEFAULT_MIN_TOKENS
+    min_tokens: int | None = None
+    kind: KindName | None = None
     scheme: tuple[str, ...] = ()
     schemes: str | None = None
+
+    def least_words(self, kind: str) -> int:
+        """The number of words from which on a document of this kind is not short."""
+        return kind_named(kind).min_tokens if self.min_tokens is None else self.min_tokens
 
     @property
     def processes(self) -> int:
@@ -206,142 +237,29 @@ class Arriving:
 
 
 @dataclass(frozen=True, slots=True)
-class NewIndex:
-    """The options of an index that is made where there is none; None for what the engine, or a new store, has."""
+class RemovalRequest:
+    """The choice of documents that are removed: those that repeat a kept one, as their texts say, unless one asks more.
 
-    shards: int | None = None
-    replicas: int | None = None
-    content: Content = USUAL_CONTENT
-    schemes: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineOptions:
-    """The ingest pipelines, the fields with their text, and which of them the index is to have by itself."""
-
-    pipelines: bool = False
-    field: tuple[str, ...] = ()
-    default_pipeline: Literal["keys", "simhash"] | None = None
-    final_pipeline: Literal["keys", "simhash"] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Annotating:
-    """The fields of texts and how they are read, the place of fingerprints, and which documents get one, how fast.
-
-    `field` names the fields whose texts are joined in this order, empty for those that the index remembers; with
-    `fields_changed` others than those replace them. `to` names an index of the same engine for the fingerprints, None
-    for the documents themselves. With `all` documents whose text has not changed get one too. `content` is None for the
-    index's own mode. `slices` parts of the index are read in parallel, at most `docs_per_second` documents a second.
+    Texts are read again and aligned; those stay in which facts differ, unless `forms`, and those of which more than
+    2% of the words, or a number, name, negation or replaced word, stand in no kept one, unless `edited`. With
+    `identical` only documents go that have the same text as the one that they repeat. With verify="sketch" the stored
+    sketches have to agree instead, with `unverified` nothing has to. `with_documents` deletes an owner's documents as
+    a whole: identical ones, unless `verify` is given, without another field that differs, except for those in
+    `ignore_field`. `parts` names instead what stands whole in a longer document that stays, whether or not there are
+    clusters. `decisions` is a file of decisions: what it drops is selected in place of all that, and nothing else; with
+    `last_copies` also where it keeps no copy.
     """
 
-    field: tuple[str, ...] = ()
-    html: bool = False
-    fields_changed: bool = False
-    source_field: str = ""
-    title_field: str = ""
-    content: Content | None = None
-    to: str | None = None
-    all: bool = False
-    dry_run: bool = False
-    allow_version_change: bool = False
-    docs_per_second: float | None = None
-    slices: int = 4
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRun:
-    """The place of a batch's run; `master` is a URL of Spark, None for what spark-submit or its configuration says."""
-
-    run_on: Literal["local", "spark"] = "local"
-    master: str | None = None
-
-    @property
-    def on_spark(self) -> bool:
-        """True if tasks of Spark do the work."""
-        return self.run_on == "spark"
-
-
-@dataclass(frozen=True, slots=True)
-class BatchSpread:
-    """The place where clusters are made, and on Spark the number of parts; None for the usual numbers."""
-
-    running: BatchRun = BatchRun()
-    partitions: int | None = None
-    most_joined: int | None = None
-    most_grouped: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BatchJudging:
-    """The way near documents are verified, by their texts where None, and what goes beside plain copies."""
-
-    verify: Literal["text", "sketch"] | None = None
+    identical: bool = False
+    verify: Literal["sketch", "text"] | None = None
+    unverified: bool = False
     forms: bool = False
     edited: bool = False
-
-    def permitted(self, *, unverified: bool = False) -> Permitted | None:
-        """The documents that may go by their texts, None where sketches alone decide. Raises UsageError."""
-        from indexer.clustering.relations import Permitted
-
-        by_sketch = unverified or self.verify == "sketch"
-        if by_sketch and (self.forms or self.edited):
-            raise UsageError("forms and edited documents are told by their texts; leave out --verify sketch")
-        if unverified and self.verify:
-            raise UsageError("--unverified goes by sketches alone; leave out --verify")
-        return None if by_sketch else Permitted(self.forms, self.edited)
-
-
-@dataclass(frozen=True, slots=True)
-class BatchComparison:
-    """The older documents that are compared too, the memory, what becomes of stale inputs and repeated ids, and what
-    decides on near documents.
-    """
-
-    memory: int = 2 << 30
-    against: str | None = None
-    stale: Literal["refuse", "forget", "keep"] = "refuse"
-    latest: bool = False
-    judging: BatchJudging = BatchJudging()
-
-
-@dataclass(frozen=True, slots=True)
-class BatchOutput:
-    """The place that documents go to, the way they are written, and how many origins their clusters must have."""
-
-    out: str
-    tag: bool = False
-    texts: bool = False
-    min_origins: int | None = None
-    singletons: Literal["keep", "drop"] = "keep"
-
-
-@dataclass(frozen=True, slots=True)
-class BatchPassages:
-    """The passages to cut, of `words` words or more, and the fields of rows and lines, None for the usual ones.
-
-    A document that loses one and has fewer than `least_left` words left is dropped.
-    """
-
-    words: int = 50
-    least_left: int = 1
-    text_field: str | None = None
-    id_field: str | None = None
-    time_field: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BatchLoading:
-    """The clusters that are loaded too, the places of documents, and what may be made and changed there."""
-
-    clusters: str | None = None
-    index_column: str = ""
-    routing_column: str = ""
-    no_create: bool = False
-    create_missing: bool = False
-    allow_version_change: bool = False
-    dry_run: bool = False
-    stale: Literal["refuse", "keep"] = "refuse"
+    with_documents: bool = False
+    ignore_field: tuple[str, ...] = ()
+    parts: bool = False
+    decisions: str | None = None
+    last_copies: bool = False
 
 
 def content_of(store: Store) -> Content:

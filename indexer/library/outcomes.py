@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from indexer.errors import NeardupError
+from indexer.extract.base import NEEDS_OCR
 from indexer.library.records import Stored
 from indexer.library.rows import Rows, Shown
 from indexer.model.findings import Finding
@@ -69,8 +70,11 @@ class Indexed(Outcome):
         reused: Of the stored documents, those equal to one that was stored, so that they were not extracted again
         empty: Of the stored documents, those without words
         short: Of the stored documents, those with too few words to be compared
+        scanned: Of the stored documents, those with scanned pages that were not read
         new: Stored documents that had no near-duplicate on arrival; null if none were looked for
         near: Stored documents that had a near-duplicate on arrival; null if none were looked for
+        reading_seconds: How long it took to read texts again and to align them, for how documents stand to what they
+            repeat; null where none had to be
         refused: Of those that failed, the ones that the store did not take
         dead_letters: The file of documents that the store did not take; null for none
         first_failure: The document that failed first, and why; empty for none
@@ -90,8 +94,10 @@ class Indexed(Outcome):
     reused: int
     empty: int
     short: int
+    scanned: int
     new: int | None
     near: int | None
+    reading_seconds: float | None
     refused: int
     dead_letters: str | None
     first_failure: str
@@ -99,6 +105,11 @@ class Indexed(Outcome):
     bytes: int
     seconds: float
     stopped: bool
+
+    @property
+    def unread_scans(self) -> int:
+        """The number of documents with scanned pages that were not read, and of images."""
+        return self.scanned + self.failed.get(NEEDS_OCR, 0)
 
     @property
     def done(self) -> int:
@@ -122,15 +133,18 @@ class AnnotatedDocuments(Outcome):
         missing: Of these, documents that had none before
         stale: Of these, documents that had one of another text
         unchanged: Documents that have the right one
+        trusted: Of these, documents that were not read, since nobody has written them after they were looked at
         without: Documents that have none of the fields
         empty: Of the annotated documents, those without words
         short: Of the annotated documents, those with too few words to be compared
-        too_long: Of the annotated documents, those too long for sketches that grow with the text, which were left out
+        beside: Of the annotated documents, long ones, whose passages lie in an index beside
         changed: Documents that others changed at the same moment, and that were processed again
         gone: Documents that were deleted meanwhile
         removed: With --to, records whose documents are gone, and that were removed
         failed: Documents that could not be processed, counted by reason
         forgotten: True if the mapping may not be changed, so that the index does not remember the fields
+        reading_seconds: With --cluster, how long it took to read texts again and to align them; null where none had to
+            be
         seconds: How long it took
     """
 
@@ -142,15 +156,17 @@ class AnnotatedDocuments(Outcome):
     missing: int
     stale: int
     unchanged: int
+    trusted: int
     without: int
     empty: int
     short: int
-    too_long: int
+    beside: int
     changed: int
     gone: int
     removed: int
     failed: Mapping[str, int]
     forgotten: bool
+    reading_seconds: float | None
     seconds: float
 
 

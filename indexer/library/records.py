@@ -164,6 +164,7 @@ class Match(Stored):
         evidence: What differs, in one line, or why the texts were not compared
         facts: Of a form, the facts that differ
         order: How the query stands in time to a near document: "newer", "older" or "unknown"
+        order_confidence: How sure that is, 0 to 1; 0 if unknown
         order_evidence: Why; empty if unknown
     """
 
@@ -186,6 +187,7 @@ class Match(Stored):
     evidence: str
     facts: tuple[Fact, ...]
     order: str
+    order_confidence: float
     order_evidence: str
 
 
@@ -326,6 +328,7 @@ class Pair:
         evidence: With --relation, what differs, in one line, or why the texts were not compared
         facts: With --relation, of a form, the facts that differ
         order: With --relation, how the left stands in time to the right: "newer", "older" or "unknown"; else empty
+        order_confidence: How sure that is, 0 to 1; 0 if unknown
         order_evidence: Why; empty if unknown
     """
 
@@ -339,6 +342,7 @@ class Pair:
     evidence: str = ""
     facts: tuple[Fact, ...] = ()
     order: str = ""
+    order_confidence: float = 0.0
     order_evidence: str = ""
 
 
@@ -430,6 +434,7 @@ class Clustering(Shown):
             document is the canonical one
         relations: The documents that could be removed, counted by how they stand to what they repeat: "identical",
             "reflowed", "noise", "edited", "form", "contains", "part", "unverified", or empty where it is not known
+        reading_seconds: How long it took to read their texts again and to align them; null where none had to be
         comparisons: The comparisons that were made
         costliest: The keys that cost most comparisons
         unread: The documents that could not be read again to verify them
@@ -451,6 +456,7 @@ class Clustering(Shown):
     versions: int
     unordered: int
     relations: Mapping[str, int]
+    reading_seconds: float | None = field(repr=False)
     comparisons: int = field(repr=False)
     costliest: tuple[SharedKey, ...] = field(repr=False)
     unread: tuple[Unread, ...] = field(repr=False)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from indexer.library.forms import unread_of
-from indexer.library.repetition import CopiedWords, PartlyCopied, Passage, Repetition
 from indexer.library.resting import RestingCluster, resting_rows
 from indexer.library.rows import Rows
 from indexer.library.stores import OpenStore, Progress
 from indexer.model import Ref, name_of
+from indexer.model.copied import CopiedRow
+from indexer.model.origins import origin_of
 
 if TYPE_CHECKING:
-    from indexer.clustering.copied import StorePassages
+    from indexer.clustering.copied import Holder, StorePassages
+    from indexer.library.repetition import CopiedWords, PartlyCopied, Passage, Repetition
 
 WORDS = 50
 """The words that a passage has at least, where nothing else is asked."""
@@ -22,25 +25,35 @@ WORDS = 50
 class Repeated(OpenStore):
     """Passages that stand in several documents of a collection."""
 
-    def passages(self, *, words: int = WORDS, held_by: bool = False, progress: Progress | None = None) -> Repetition:
+    def passages(
+        self, *, words: int = WORDS, held_by: bool = False, write: bool = False, progress: Progress | None = None
+    ) -> Repetition:
         """Every passage of at least `words` words (8 or more) that stands in two documents or more.
 
         All documents are read again from where they came from; with `held_by` each passage names all that have it.
         Memory grows with the passages and the number of documents; a temporary folder takes twice the size of the
-        texts. Raises UsageError for fewer words.
+        texts. With `write` all of it is kept beside the index, for dashboards, in the place of what was kept before.
+        Raises UsageError for fewer words, and for a store that has no dashboards.
         """
         from indexer.clustering.copied import StorePassages
         from indexer.clustering.resting import clusters_on_passages
+        from indexer.library import repetition
 
         with self._lock, StorePassages(self.store, words) as found:
+            keep = self.store.keeper_of_copied() if write else None
             found.read(progress)
             counts, inside = found.in_passages()
-            return Repetition(
+            made = repetition.Repetition(
                 words, len(found.holders), int(counts.sum()), int(inside.sum()), unread_of(found.unread),
-                Rows(Passage, _passages(found, held_by=held_by)), Rows(CopiedWords, _copied(found)),
-                Rows(PartlyCopied, _partly_copied(found)),
+                Rows(repetition.Passage, _passages(found, held_by=held_by)),
+                Rows(repetition.CopiedWords, _copied(found)),
+                Rows(repetition.PartlyCopied, _partly_copied(found)),
                 Rows(RestingCluster, resting_rows(clusters_on_passages(found, self._clustered()))),
             )  # fmt: skip
+            if keep is None:
+                return made
+            written = keep(_kept(made, {name_of(holder.ref): holder for holder in found.holders}))
+            return dataclasses.replace(made, written=written)
 
     def _clustered(self) -> Iterator[tuple[str, tuple[Ref, ...]]]:
         from indexer.clustering.stored import stored_clusters
@@ -49,6 +62,8 @@ class Repeated(OpenStore):
 
 
 def _passages(found: StorePassages, *, held_by: bool) -> Iterator[Passage]:
+    from indexer.library.repetition import Passage
+
     names = [name_of(holder.ref) for holder in found.holders]
     for each in found.common():
         holders = dict.fromkeys(names[document] for document in each.holders.tolist()) if held_by else ()
@@ -59,6 +74,8 @@ def _passages(found: StorePassages, *, held_by: bool) -> Iterator[Passage]:
 
 
 def _copied(found: StorePassages) -> list[CopiedWords]:
+    from indexer.library.repetition import CopiedWords
+
     names, _ = found.origins
     columns = (each.tolist() for each in found.copied())
     made = [CopiedWords(names[origin], names[by], words) for origin, by, words in zip(*columns, strict=True)]
@@ -66,6 +83,8 @@ def _copied(found: StorePassages) -> list[CopiedWords]:
 
 
 def _partly_copied(found: StorePassages) -> list[PartlyCopied]:
+    from indexer.library.repetition import PartlyCopied
+
     counts, inside = (each.tolist() for each in found.in_passages())
     made = [
         PartlyCopied(name_of(holder.ref), holder.source, words, some, round(some / words, 6))
@@ -73,3 +92,25 @@ def _partly_copied(found: StorePassages) -> list[PartlyCopied]:
         if some
     ]
     return sorted(made, key=lambda row: (-row.share, -row.words, row.id))
+
+
+def _kept(found: Repetition, holders: Mapping[str, Holder]) -> Iterator[CopiedRow]:
+    """The rows for dashboards."""
+    for each in found.passages:
+        holder = holders[each.first]
+        yield CopiedRow(
+            "passage", each.text, holder.ref,
+            {"text": each.text, "source": holder.source, "first_indexed_at": each.first_indexed_at},
+            {"words": each.words, "documents": each.documents, "origins": each.origins, "longest": each.longest,
+             "variants": each.variants, "boilerplate": each.boilerplate},
+        )  # fmt: skip
+    for part in found.partly_copied:
+        holder = holders[part.id]
+        yield CopiedRow(
+            "document", part.id, holder.ref,
+            {"source": part.source, "origin": origin_of(part.source), "first_indexed_at": holder.arrived_at},
+            {"words": part.words, "in_passages": part.in_passages, "share": part.share},
+        )  # fmt: skip
+    for pair in found.copied:
+        key = f"{pair.origin}\0{pair.by}"
+        yield CopiedRow("origins", key, None, {"origin": pair.origin, "by": pair.by}, {"words": pair.words})

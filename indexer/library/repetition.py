@@ -89,6 +89,7 @@ class Repetition:
         copied: The words that each origin has of what stood first in another, most first
         partly_copied: The documents with passages, those with the largest share first
         resting: The clusters whose documents are near for such passages, the largest first
+        written: How many rows were written for dashboards; 0 unless asked for
     """
 
     least: int
@@ -100,3 +101,4 @@ class Repetition:
     copied: Rows[CopiedWords]
     partly_copied: Rows[PartlyCopied]
     resting: Rows[RestingCluster]
+    written: int = 0

@@ -20,7 +20,7 @@ from indexer.schemes.base import Positions
 
 FORMAT = "neardup-memory-index 1"
 
-Pairs = tuple[Positions, Positions]
+PairedPositions = tuple[Positions, Positions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class Saved:
     rule: MatchRule
     ids: Sequence[str | int]
     payloads: Mapping[str, Ragged]
-    postings: Mapping[str, Pairs]
+    postings: Mapping[str, PairedPositions]
 
 
 def save(
     path: str | os.PathLike[str], rule: MatchRule, ids: Sequence[Any], payloads: Mapping[str, Ragged],
-    postings: Mapping[str, Pairs],
+    postings: Mapping[str, PairedPositions],
 ) -> None:  # fmt: skip
     """Write an index. Raises StoreError."""
     header = json.dumps({"format": FORMAT, "rule": rule.written(whole=True), "ids": list(ids)})
@@ -90,7 +90,7 @@ def _payloads(arrays: Any, name: str, count: int) -> Ragged:
     return Ragged(values, offsets)
 
 
-def _postings(arrays: Any, name: str, count: int) -> Pairs:
+def _postings(arrays: Any, name: str, count: int) -> PairedPositions:
     keys, owners = arrays[f"{name}.keys"], arrays[f"{name}.owners"].astype(np.int64, casting="safe")
     if keys.dtype != np.int64 or keys.ndim != 1 or keys.shape != owners.shape:
         raise ValueError(f"{name}.keys")

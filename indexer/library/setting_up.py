@@ -8,6 +8,7 @@ from contextlib import closing
 from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
 from indexer.engine.index.bulk_load import repairs
+from indexer.engine.index.copied_beside import copied_index
 from indexer.engine.index.side_index import clusters_index, failures_index
 from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
 from indexer.engine.setup.pipelines import Pipelines
@@ -15,9 +16,10 @@ from indexer.engine.setup.provision import Provision, SetupStep
 from indexer.engine.setup.search_templates import SearchTemplates
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
-from indexer.library.options import NewIndex, PipelineOptions
+from indexer.library.engine_options import NewIndex, PipelineOptions
 from indexer.library.outcomes import SetUp, SetupRequest
 from indexer.matching.kept import schemes_of_new
+from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
 from indexer.stores.schemes import require_exactly
 from indexer.text.hiding import shown_name
@@ -89,8 +91,9 @@ def _requests(steps: Sequence[SetupStep | DashboardRequest]) -> tuple[SetupReque
 def _steps(
     provision: Provision, new: NewIndex, pipelines: PipelineOptions, for_new: Collection[str]
 ) -> list[SetupStep]:
-    wanted = schemes_of_new(new.schemes)
-    info = store_info(new.content, wanted)
+    kind = new.kind or provision.kind or DOCUMENTS
+    wanted = schemes_of_new(new.schemes, kind=kind)
+    info = store_info(new.content, wanted, kind)
     if new.schemes is not None and (there := provision.schemes()) is not None:
         require_exactly(wanted, there, ())
     exists = provision.exists
@@ -107,7 +110,9 @@ def _steps(
 
 def _side_indices(client: Client) -> list[SetupStep]:
     """The steps that make the indices for dashboards beside the store's own, before there is anything in them."""
-    sides = [(side.name, side.making()) for side in (clusters_index(client), failures_index(client))]
+    sides = [
+        (side.name, side.making()) for side in (clusters_index(client), failures_index(client), copied_index(client))
+    ]
     return [
         SetupStep(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted
     ]

@@ -19,6 +19,7 @@ from indexer.library.opening import Tell, open_store, opened, warned
 from indexer.library.options import USUAL_CONTENT, Content, Extraction, NamedFields, content_of
 from indexer.library.outcomes import CorpusKept, GatheredStatistics
 from indexer.library.scheme_figures import recipe_of
+from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
 from indexer.schemes import registry
 from indexer.stores.base import Store
@@ -48,15 +49,16 @@ def gather(
     named_fields = fields.fields(stored=from_store)
     names = list(dict.fromkeys(map(_needed, schemes)))
     name = os.fspath(store)
-    content = extraction.content or _content_of(name)
+    content, kind = _made_with(name)
+    content = extraction.content or content
     selection = Selection(
         base=os.path.dirname(store_file(name)), line_limit=extraction.max_size,
-        columns=fields.columns.columns(extraction),
+        columns=fields.columns.columns(extraction), images=bool(extraction.ocr),
     )  # fmt: skip
     named = None if from_store else begun(Sources(paths, selection))
     if named is None and not from_store:
         raise UsageError("no document was found, so there is nothing to count")
-    with opened(name, tell, create=None if from_store else store_info(content)) as target:
+    with opened(name, tell, create=None if from_store else store_info(content, kind=kind)) as target:
         for each in names:
             _require_unused(target, each)
         inputs = named or stored_inputs(target, target.scan(sketches=False), selection, named_fields)
@@ -127,13 +129,14 @@ def _reasons(gathered: GatheredCorpora) -> str:
     return "; ".join(f"{explained(reason)} ({count:,})" for reason, count in gathered.failed.most_common())
 
 
-def _content_of(store: str) -> Content:
+def _made_with(store: str) -> tuple[Content, str]:
+    """The content mode and the kind of texts of a store, the usual ones where there is none."""
     try:
         with open_store(store, read_only=True) as there:
-            return content_of(there)
+            return content_of(there), there.info.kind
     except NeardupError:
         # What is wrong with it, if anything, is said when it is opened to be written.
-        return USUAL_CONTENT
+        return USUAL_CONTENT, DOCUMENTS
 
 
 def _needed(specification: str) -> str:

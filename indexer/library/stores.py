@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -42,6 +41,14 @@ class OpenStore:
         self.store, self.name, self.tell = store, name, tell
         self._added = tuple(schemes)
         self._lock = threading.RLock()
+
+    def kept_workers(self, most: int) -> KeptWorkers:
+        """Processes that read files as this store asks, at most `most` and as many as the machine has processors."""
+        from indexer.extract.kept import KeptWorkers
+        from indexer.ingest.indexing import default_jobs
+        from indexer.library.options import Extraction, content_of
+
+        return KeptWorkers(min(most, default_jobs()), *Extraction().reading(content_of(self.store)))
 
     def rule(self, match: AnyRule = None, *, hashes: bool = False) -> MatchRule:
         """The rule that is asked for, else the store's default; with `hashes` for hashes of simhash-doc alone.
@@ -103,7 +110,7 @@ class OpenStore:
     def _refs(self, given: str | Iterable[str]) -> list[Ref]:
         """The identities that names mean, without those that mean none. UsageError where one means several."""
         names = asking.names_of(given)
-        found = zip(names, self.store.find_each(names), strict=True)
+        found = zip(names, asking.found_each(self.store, names), strict=True)
         return [asking.only(name, refs) for name, refs in found if refs]
 
     def _stored(self, refs: Sequence[Ref]) -> list[Described]:
@@ -123,5 +130,4 @@ class OpenStore:
     @property
     def _folder(self) -> str:
         """The folder that ids of files are seen from: that of an embedded store's file, empty for another."""
-        path = getattr(self.store, "path", None)
-        return os.path.dirname(os.path.abspath(path)) if isinstance(path, os.PathLike) else ""
+        return asking.folder_of(self.store)

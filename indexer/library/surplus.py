@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from indexer.library.forms import relation_members, stored_members
 from indexer.library.records import Fact, Stored
 from indexer.library.rows import Rows, Shown
+from indexer.model import name_of
+
+if TYPE_CHECKING:
+    from indexer.clustering.removal import Removal
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +68,29 @@ class Pruned(Shown):
     deleted: int = 0
     stripped: int = 0
     contended: int = 0
+
+
+class SurplusStream(Iterator[Surplus]):
+    """An iterator over the documents that repeat a kept one; its `tally` counts those that have come.
+
+    They were near by `rule`.
+    """
+
+    def __init__(self, pruning: Removal, surplus: Iterator[Any]) -> None:
+        from indexer.clustering.removal import Tally
+
+        self.rule, self.tally, self._pruning, self._surplus = pruning.rule, Tally(), pruning, surplus
+
+    @property
+    def remark(self) -> str:
+        """A sentence where texts had to be compared and none could be read, known at the end; else empty."""
+        return self._pruning.remark()
+
+    def __next__(self) -> Surplus:
+        one = next(self._surplus)
+        self.tally.add(one)
+        return Surplus(
+            **stored_members(one.record), cluster=one.cluster, repeats=name_of(one.repeats), similarity=one.similarity,
+            identical=one.identical, kept=one.kept, differs=one.differs, **relation_members(one.relation),
+            lost=one.relation.removed if one.relation else 0,
+        )  # fmt: skip

@@ -23,6 +23,7 @@ RowFormat = Literal["csv", "jsonl", "parquet"]
 FORMATS: tuple[RowFormat, ...] = get_args(RowFormat)
 
 _AT_ONCE = 50_000
+_NUMBERS = (type(None), int, float)
 
 
 def save(rows: Iterable[Row], kind: type[Row], path: str | os.PathLike[str], form: RowFormat | None = None) -> int:
@@ -56,18 +57,21 @@ def _target(path: str, *, binary: bool) -> Iterator[IO[Any]]:
 def _write_csv(rows: Iterable[Row], kind: type[Row], file: IO[str]) -> int:
     count, columns = 0, Rows(kind).columns
     # A terminal obeys what is in a name; a file keeps it as it is.
-    shown = printable if file.isatty() else str
+    kept = _NUMBERS if file.isatty() else (str, *_NUMBERS)
     out = csv.writer(file, lineterminator="\n")
     out.writerow(columns)
     cells_of = attrgetter(*columns)
     for row in rows:
-        out.writerow([shown(cell) if isinstance(cell, str) else _cell(cell) for cell in cells_of(row)])
+        out.writerow([cell if isinstance(cell, kept) else _cell(cell) for cell in cells_of(row)])
         count += 1
     return count
 
 
-def _cell(value: Any) -> Any:
-    return value if value is None or isinstance(value, int | float) else json.dumps(as_json(value))
+def _cell(value: Any) -> str | None:
+    if isinstance(value, str):
+        return printable(value)
+    # What was not asked for is empty, as it is where it is a word or a number.
+    return json.dumps(as_json(value)) if value else None
 
 
 def _write_jsonl(rows: Iterable[Row], kind: type[Row], file: IO[str]) -> int:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Extracted, Failed, Item, Limits, Options
@@ -19,12 +19,11 @@ from indexer.matching.lookups import Answer, Asking, check_of, plans, require_li
 from indexer.matching.question import Question, stored_as_each
 from indexer.matching.relating import QuestionRelations, Relating
 from indexer.matching.rule import MatchRule
-from indexer.model import Document, Ref
+from indexer.model import Document, Ref, with_declared
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.paths import printable_path
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found
-from indexer.versions.declared import with_declared
 
 if TYPE_CHECKING:
     from indexer.extract.kept import KeptWorkers
@@ -212,30 +211,32 @@ def _documents(
     group: Sequence[QuestionSource], workers: ExtractionWorkers[None] | KeptWorkers, how: ReadingSettings
 ) -> list[Document | Unanswered]:
     """The result of each document of a group, in order."""
-    documents: dict[int, Document | Unanswered] = {}
+    read = iter(read_documents([each for each in group if isinstance(each, Item)], workers, how))
+    found = ((each, each if isinstance(each, Failed) else next(read)) for each in group)
+    return [_unanswered(each.key, one.reason, one.detail) if isinstance(one, Failed) else one for each, one in found]
+
+
+def read_documents(
+    items: Sequence[Item[Any]], workers: ExtractionWorkers[None] | KeptWorkers, how: ReadingSettings
+) -> list[Document | Failed[int]]:
+    """The document that each item holds, in order, or why it gave none.
+
+    Plain text, as a row or a field has it, needs no worker.
+    """
+    read: dict[int, Document | Failed[int]] = {}
     wanted: list[Item[int]] = []
-    for number, each in enumerate(group):
-        if isinstance(each, Failed):
-            documents[number] = _unanswered(each.key, each.reason, each.detail)
-        elif each.format == "text":
-            documents[number] = _of_text(each, how)
-        else:
-            wanted.append(Item(number, each.data, each.name, each.format))
-    read: Iterator[Extracted[int, None] | Failed[int]] = workers.outcomes(wanted)
-    for outcome in read:
-        if isinstance(outcome, Extracted):
-            documents[outcome.key] = outcome.document
-        else:
-            documents[outcome.key] = _unanswered(group[outcome.key].key, outcome.reason, outcome.detail)
-    return [documents[number] for number in range(len(group))]
-
-
-def _of_text(item: Item[Input], how: ReadingSettings) -> Document | Unanswered:
-    """A plain text, as a row has it, which needs no worker."""
-    try:
-        return read_document(item.data, item.name, replace(how.options, format="text"), how.limits)
-    except ExtractionError as error:
-        return _unanswered(item.key, error.reason, error.detail)
+    for number, item in enumerate(items):
+        if item.format != "text":
+            wanted.append(Item(number, item.data, item.name, item.format))
+            continue
+        try:
+            read[number] = read_document(item.data, item.name, replace(how.options, format="text"), how.limits)
+        except ExtractionError as error:
+            read[number] = Failed(number, error.reason, error.detail)
+    outcomes: Iterator[Extracted[int, None] | Failed[int]] = workers.outcomes(wanted)
+    for outcome in outcomes:
+        read[outcome.key] = outcome.document if isinstance(outcome, Extracted) else outcome
+    return [read[number] for number in range(len(items))]
 
 
 def _unanswered(given: Input | Rejected, reason: str, detail: str) -> Unanswered:

@@ -14,7 +14,7 @@ from indexer.model import Ref
 from indexer.relations.relation import Relation
 from indexer.stores.base import Store
 from indexer.text.excerpts import Excerpt, Readable, excerpts_of
-from indexer.text.passages import Alignable, CommonPassages, Features, common_passages
+from indexer.text.passages import Alignable, CommonPassages, FeatureKind, common_passages
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Excerpts:
             return None
 
     @property
-    def _features(self) -> Features:
+    def _features(self) -> FeatureKind:
         return "letters" if self._of_letters else "words"
 
     def _readable(self, question: Question) -> Readable:

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from indexer.errors import UsageError
-from indexer.matching.rule import PREFERRED
 from indexer.model import SIMHASH_DOC
+from indexer.model.kinds import DOCUMENTS, kind_named
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import Store
 from indexer.stores.schemes import require_exactly, wanted_schemes
-from indexer.text.corpus import Corpus
+
+if TYPE_CHECKING:
+    from indexer.text.corpus import Corpus
 
 
-def schemes_of_new(exactly: str | None = None, added: Sequence[str] = (), *, made: bool = True) -> list[Scheme]:
-    """The schemes beside simhash-doc that a new store is made with: the usual one, or those that a list names.
+def schemes_of_new(
+    exactly: str | None = None, added: Sequence[str] = (), *, made: bool = True, kind: str = DOCUMENTS
+) -> list[Scheme]:
+    """The schemes beside simhash-doc that a new store is made with: the usual ones of its kind, or those of a list.
 
     `exactly` is a list of specifications with commas between, simhash-doc among them. Those `added` come to them; one
     with parameters takes the place of the usual one of its family. Where a store may be there, and none be `made`, it
     may have the statistics that some of those need, which are then left out. Raises UsageError.
     """
-    chosen = {PREFERRED: registry.scheme(PREFERRED)} if exactly is None else _named(exactly)
-    replaceable = {PREFERRED} if exactly is None else set()
+    usual = {scheme.family: scheme for scheme in map(registry.scheme, kind_named(kind).schemes)}
+    chosen = usual if exactly is None else _named(exactly)
+    replaceable = {*usual} if exactly is None else set()
     for specification in added:
         family, parameters = registry.split(specification)
         if family == SIMHASH_DOC or (family in chosen and not parameters):

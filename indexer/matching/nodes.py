@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,20 @@ class Nodes:
     def present(self, family: str) -> Positions:
         """The nodes that have a sketch of a scheme."""
         return np.flatnonzero(self.sketches[family].payloads.sizes)
+
+    def separated(self, documents: Positions) -> Nodes:
+        """The same with each of these documents, each given once, in a node that holds no other document."""
+        node_of, weights, moved = self.node_of.copy(), self.weights.copy(), list[int]()
+        for document in documents.tolist():
+            node = int(node_of[document])
+            if weights[node] > 1:
+                weights[node] -= 1
+                node_of[document] = len(self) + len(moved)
+                moved.append(node)
+        rows = np.concatenate((np.arange(len(self)), np.array(moved, dtype=np.int64)))
+        weights = np.concatenate((weights, np.ones(len(moved), dtype=np.int64)))
+        sketches = {name: column.take(rows) for name, column in self.sketches.items()}
+        return replace(self, node_of=node_of, weights=weights, sketches=sketches, digests=self.digests[rows])
 
     def holders(self) -> tuple[Positions, Positions]:
         """(documents, offsets): the documents of node n are documents[offsets[n]:offsets[n + 1]], in their order."""

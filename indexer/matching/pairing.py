@@ -29,7 +29,7 @@ class NearPair(NamedTuple):
     similarity: float
 
 
-Block = tuple[Positions, Positions, Similarities]
+ScoredPairs = tuple[Positions, Positions, Similarities]
 
 
 def pairs_of(
@@ -101,7 +101,7 @@ def document_pairs(
                 yield from _listed(nodes, np.minimum(b, first), np.maximum(b, first), float(values[place]))
 
 
-def node_pairs(nodes: Nodes, comparison: Comparer, threads: int | None = None) -> Iterator[Block]:
+def node_pairs(nodes: Nodes, comparison: Comparer, threads: int | None = None) -> Iterator[ScoredPairs]:
     """Blocks of pairs of nodes, left < right, that the rule calls near, each pair once, with their similarities."""
     once = _Once(nodes.rule, comparison, len(nodes))
     for finder in once.finders:
@@ -123,7 +123,7 @@ class _Once:
         self._comparison, self._count = comparison, count
         self._given: dict[str, list[Positions]] = {}
 
-    def near(self, finder: Finder, left: Positions, right: Positions) -> Iterator[Block]:
+    def near(self, finder: Finder, left: Positions, right: Positions) -> Iterator[ScoredPairs]:
         """The pairs of a block that are near and were not given before."""
         values = self._comparison.near(finder, left, right, exact=finder.scheme.exact_join)
         kept = values >= 0

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from indexer import core_sketch
+from indexer.core.text import text_digest as core_text_digest
 from indexer.errors import UsageError
 from indexer.ingest.naming import possible_ids
-from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
+from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
 from indexer.model.paths import printable_path
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc, sketched
 from indexer.stores.base import Store
 
 if TYPE_CHECKING:
-    from indexer.versions.signs import Signs
+    from indexer.relations.versions.signs import Signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +82,16 @@ class Question:
     @property
     def signs(self) -> Signs:
         """The signs by which it can be placed in time."""
-        from indexer.versions.signs import signs_of
+        from indexer.relations.versions.signs import signs_of
 
         own = Record(Ref(self.name), source=self.source, title=self.title, metadata=self.metadata)
         return signs_of(self.record or own)
 
     @property
     def text_digest(self) -> str:
-        """The digest of the text in hexadecimal digits (`core_sketch.text_digest`), empty where it is not known."""
+        """The digest of the text in hexadecimal digits, empty where it is not known."""
         if self.text is not None:
-            return core_sketch.text_digest(self.text).hex()
+            return core_text_digest(self.text).hex()
         return self.record.text_digest if self.record is not None else ""
 
     @property
@@ -104,11 +104,10 @@ class Question:
         sketch = self.sketch(SimhashDoc())
         return Fingerprint(int.from_bytes(sketch.payload, "big"), sketch.features) if sketch else None
 
-    @property
-    def short(self) -> bool:
-        """True if it has words, but by the usual measure too few for a meaningful fingerprint."""
+    def is_short(self, least: int) -> bool:
+        """True if it has words, but fewer than these."""
         fingerprint = self.simhash
-        return fingerprint is not None and 0 < fingerprint.tokens < DEFAULT_MIN_TOKENS
+        return fingerprint is not None and 0 < fingerprint.tokens < least
 
 
 def stored_as(store: Store, file: str, folder: str) -> Ref | None:

@@ -15,13 +15,14 @@ from indexer.matching.question import Question
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.relations.alignment import MOST_WORDS
+from indexer.relations.comparing import relate
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import Relation, relate
+from indexer.relations.relation import Relation, order_with
+from indexer.relations.versions.order import Order, compared
+from indexer.relations.versions.signs import Signs, signs_of
 from indexer.relations.wording import Wording
 from indexer.stores.base import Store
 from indexer.text.counts import counted
-from indexer.versions.order import Order, compared
-from indexer.versions.signs import Signs, signs_of
 
 Relating = bool | Literal["at hand"]
 """True to tell how texts stand to each other, "at hand" only of those that are quick to read."""
@@ -32,30 +33,33 @@ AT_HAND = 2_000_000
 _KEPT_AT_ONCE = 16_000_000
 _PAIRS_AT_ONCE = 500
 
-Document = TypeVar("Document")
-Read = Callable[[Sequence[Document]], Iterable[tuple[Document, str | ExtractionError]]]
+AnyDocument = TypeVar("AnyDocument")
+Read = Callable[[Sequence[AnyDocument]], Iterable[tuple[AnyDocument, str | ExtractionError]]]
 """Gives the texts of documents, or why there is none, in any order."""
 
 
-class RelatedTexts(Generic[Document]):
+class RelatedTexts(Generic[AnyDocument]):
     """The texts of documents that are near others, and their relations.
 
     `read` gives texts, `key` tells documents apart, `name` names them, and `digest` is equal for identical texts, empty
     where it is unknown. With `learns` the relations go by the words that these texts are found to use, which then have
-    to be those of whole clusters, else by those of `lexicon`, where one is given. Memory: some 16 million characters of
+    to be those of whole clusters, else by those of `lexicon`, where one is given; with `brief` as in
+    `indexer.relations.relation.relate`. Memory: some 16 million characters of
     texts, and those of one `prepare`.
     """
 
     def __init__(
         self,
-        read: Read[Document],
-        key: Callable[[Document], Hashable],
-        name: Callable[[Document], str],
-        digest: Callable[[Document], str],
+        read: Read[AnyDocument],
+        key: Callable[[AnyDocument], Hashable],
+        name: Callable[[AnyDocument], str],
+        digest: Callable[[AnyDocument], str],
         *,
         learns: bool = True,
         lexicon: Lexicon | None = None,
+        brief: bool = False,
     ) -> None:
+        self._brief = brief
         self._read, self.key, self.name, self.digest = read, key, name, digest
         self._learned = Lexicon() if learns and lexicon is None else None
         self.lexicon = self._learned or lexicon
@@ -64,7 +68,7 @@ class RelatedTexts(Generic[Document]):
         self.unread = ""
         self._counts = Counter[bool]()
 
-    def prepare(self, groups: Iterable[Sequence[Document]]) -> None:
+    def prepare(self, groups: Iterable[Sequence[AnyDocument]]) -> None:
         """Read the texts of documents that are to be compared, group by group, in place of those of long ago."""
         listed = list(groups)
         while self._characters > _KEPT_AT_ONCE:
@@ -79,7 +83,7 @@ class RelatedTexts(Generic[Document]):
             known = [self._known[self.key(each)] for each in documents]
             self._learned.add([wording.hashes for wording in known if isinstance(wording, Wording)])
 
-    def _note(self, document: Document, text: str | ExtractionError) -> None:
+    def _note(self, document: AnyDocument, text: str | ExtractionError) -> None:
         said = _made_ready(text)
         if isinstance(said, Wording):
             self._characters += len(said.text)
@@ -88,16 +92,21 @@ class RelatedTexts(Generic[Document]):
         self._counts[isinstance(said, Wording)] += 1
         self._known[self.key(document)] = said
 
-    def wording(self, document: Document) -> Wording | None:
+    def forget(self) -> None:
+        """Let go of all texts."""
+        self._known.clear()
+        self._characters = 0
+
+    def wording(self, document: AnyDocument) -> Wording | None:
         """The text of a document; None where it was not prepared or could not be read."""
         said = self._known.get(self.key(document))
         return said if isinstance(said, Wording) else None
 
-    def identical(self, one: Document, other: Document) -> bool:
+    def identical(self, one: AnyDocument, other: AnyDocument) -> bool:
         """True if two documents are known to have the same text but for case and white space."""
         return bool(digest := self.digest(one)) and digest == self.digest(other)
 
-    def between(self, document: Document, other: Document) -> Relation | str:
+    def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
         """The relation of a document to another one, both prepared; why there is none where a text can't be read.
 
         What is identical by its digest needs not to be prepared.
@@ -109,7 +118,11 @@ class RelatedTexts(Generic[Document]):
             return f"{self.name(document)}: {left}"
         if isinstance(right, str):
             return f"{self.name(other)}: {right}"
-        return relate(left, right, self.lexicon)
+        return self.related(left, right)
+
+    def related(self, left: Wording, right: Wording) -> Relation:
+        """The relation of two texts, by the words that these ones are known to use."""
+        return relate(left, right, self.lexicon, brief=self._brief)
 
     def remark(self, instead: str) -> str:
         """A sentence where texts were needed and none could be read, which names what to do `instead`; else empty."""
@@ -120,8 +133,10 @@ class RelatedTexts(Generic[Document]):
         )
 
 
-def stored_texts(store: Store, *, learns: bool = True, most_bytes: int | None = None) -> RelatedTexts[Record]:
-    """The relations of a store's documents, by their texts as they are read again; `learns` as in `RelatedTexts`.
+def stored_texts(
+    store: Store, *, learns: bool = True, most_bytes: int | None = None, brief: bool = False
+) -> RelatedTexts[Record]:
+    """The relations of a store's documents, by their texts as they are read again; `learns` and `brief` as there.
 
     With `most_bytes` files that are larger are not read.
     """
@@ -131,6 +146,7 @@ def stored_texts(store: Store, *, learns: bool = True, most_bytes: int | None = 
         name=lambda record: name_of(record.ref),
         digest=lambda record: record.text_digest,
         learns=learns,
+        brief=brief,
     )
 
 
@@ -160,7 +176,9 @@ def related_pairs(store: Store, pairs: Iterable[NearPair]) -> Iterator[RelatedPa
                 gone = pair.right if left else pair.left
                 yield RelatedPair(pair, f"{name_of(gone)}: the document is gone", Order())
             else:
-                yield RelatedPair(pair, texts.between(left, right), compared(signs[left.ref], signs[right.ref]))
+                relation = texts.between(left, right)
+                order = order_with(compared(signs[left.ref], signs[right.ref]), relation)
+                yield RelatedPair(pair, relation, order)
 
 
 class QuestionRelations:
@@ -200,12 +218,13 @@ def _between(own: Wording, record: Record, text: str | ExtractionError) -> Relat
     return f"{name_of(record.ref)}: {said}" if isinstance(said, str) else relate(own, said)
 
 
-def relation_of(text: str, other: str) -> Relation | str:
-    """The relation of a text to another one that is near it, or why there is none."""
-    left, right = _made_ready(text), _made_ready(other)
-    if isinstance(left, str) or isinstance(right, str):
-        return str(left if isinstance(left, str) else right)
-    return relate(left, right)
+def relation_of(text: str | ExtractionError, other: str | ExtractionError, *, brief: bool = False) -> Relation | str:
+    """The relation of a text to another one that is near it, or why there is none; `brief` as in `relate`."""
+    left = _made_ready(text)
+    if isinstance(left, str):
+        return left
+    right = _made_ready(other)
+    return right if isinstance(right, str) else relate(left, right, brief=brief)
 
 
 def _made_ready(text: str | ExtractionError) -> Wording | str:

@@ -14,7 +14,8 @@ from functools import cached_property
 from typing import Literal
 
 from indexer.errors import IncompatibleStoreError, UsageError, shown
-from indexer.model import SIMHASH_DOC
+from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC
+from indexer.model.kinds import DOCUMENTS, KINDS
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import Store
@@ -28,8 +29,8 @@ PREFERRED = "minhash"
 DEFAULT_SHARE = 0.6
 DEFAULT_VERIFIED = 0.5
 LEAN_RULE = "simhash-doc@3bits"
-Kind = Literal["text", "containment", "aligned"]
-READINGS: tuple[Kind, ...] = ("text", "containment", "aligned")
+ReadingKind = Literal["text", "containment", "aligned"]
+READINGS: tuple[ReadingKind, ...] = ("text", "containment", "aligned")
 # The units of rules of parts.
 _WORDS, _QUERY = "words", "query"
 # What people call the rule of a new store; what is kept names it in full, since another may be built in one day.
@@ -101,7 +102,7 @@ class TextVerification:
     must have so many.
     """
 
-    kind: Kind
+    kind: ReadingKind
     similarity: float
     words: int = 0
     of_query: bool = False
@@ -217,6 +218,18 @@ class MatchRule:
         return "the default rule" if self.name == DEFAULT else self.name
 
     @property
+    def least_words(self) -> int:
+        """The number of words from which on it means something that two texts are near by the rule."""
+        own = (kind.min_tokens for kind in KINDS.values() if self.measure.name in map(registry.family_of, kind.schemes))
+        return next(own, DEFAULT_MIN_TOKENS)
+
+    @property
+    def sure_words(self) -> int:
+        """The number of words in a row by which its finders surely find what has them; 0 where they promise none."""
+        promised = [each.scheme.guarantee or 0 for each in self.finders]
+        return 0 if self.of_letters else min(promised)
+
+    @property
     def by_hash_alone(self) -> bool:
         """True if a simhash alone decides, which also calls documents near that share nothing but their language."""
         return self.unit == "bits" and any(finder.unit == "bits" for finder in self.finders)
@@ -247,7 +260,7 @@ class MatchRule:
                 f"it; take a rule that compares whole documents, as {PREFERRED}@{DEFAULT_SHARE:g}"
             )
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The bits of the simhash that its similarities are shares of; 0 where they are no such."""
         if self.unit == "share" or not isinstance(self.measure, Finder):
@@ -278,7 +291,7 @@ def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str],
     """
     if not isinstance(text, str):
         raise UsageError(f"a match rule is a text such as minhash@0.6, not {shown(text)}")
-    text = verified_text() if text.strip() == DEFAULT else text
+    text = default_rule(store).written() if text.strip() == DEFAULT else text
     finding, plus, verified = text.strip().partition("+")
     if "+" in verified:
         raise UsageError(f"{text!r}: a rule has one verifier, after one +")
@@ -295,12 +308,13 @@ def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str],
 
 
 def default_rule(store: Store | None = None) -> MatchRule:
-    """The rule of a store that was given no other: with the sketch where there is one, else by simhash alone.
+    """The rule of a store that was given no other: that of its kind where it has the sketches, else by simhash alone.
 
     Without a store, the rule of a new one.
     """
-    if store is None or any(scheme.name == PREFERRED for scheme in store.info.schemes):
-        return verified_rule(DEFAULT_SHARE, store)
+    kind = KINDS[store.info.kind if store else DOCUMENTS]
+    if store is None or {*map(registry.family_of, kind.schemes)} <= {each.name for each in store.info.schemes}:
+        return parse_rule(kind.rule, store)
     return parse_rule(LEAN_RULE, store)
 
 

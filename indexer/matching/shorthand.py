@@ -21,6 +21,8 @@ from indexer.matching.rule import (
     verified_rule,
 )
 from indexer.model import SIMHASH_DOC
+from indexer.model.kinds import DOCUMENTS, KINDS
+from indexer.schemes import registry
 from indexer.stores.base import Store
 from indexer.text.counts import counted
 
@@ -99,8 +101,11 @@ def _found(wanted: RuleRequest, store: Store | None) -> MatchRule:
 
 def _serving(similarity: float, store: Store | None) -> MatchRule:
     """The rule for a similarity alone: by the sketch where there is one, else by the scheme that misses least."""
-    if store is None or any(scheme.name == PREFERRED for scheme in store.info.schemes):
-        return verified_rule(similarity, store)
+    kind = KINDS[store.info.kind if store else DOCUMENTS]
+    preferred = registry.family_of(kind.schemes[0])
+    if store is None or any(scheme.name == preferred for scheme in store.info.schemes):
+        usual = kind.name == DOCUMENTS
+        return verified_rule(similarity, store) if usual else parse_rule(f"{preferred}@{similarity:.12g}", store)
     rules: list[tuple[float, MatchRule]] = []
     refused: list[str] = []
     for name in (SIMHASH_DOC, *(scheme.name for scheme in store.info.schemes)):

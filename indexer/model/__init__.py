@@ -6,6 +6,7 @@ from indexer.model.records import (
     CANONICAL_URL,
     CLOSE_DISTANCE,
     CLUSTER_ID_LENGTH,
+    DECLARED,
     DEFAULT_DISTANCE,
     DEFAULT_MIN_TOKENS,
     LOOSE_DISTANCE,
@@ -33,12 +34,14 @@ from indexer.model.records import (
     size_class,
     to_signed,
     to_unsigned,
+    with_declared,
 )
 
 __all__ = [
     "CANONICAL_URL",
     "CLOSE_DISTANCE",
     "CLUSTER_ID_LENGTH",
+    "DECLARED",
     "DEFAULT_DISTANCE",
     "DEFAULT_MIN_TOKENS",
     "LOOSE_DISTANCE",
@@ -66,4 +69,5 @@ __all__ = [
     "size_class",
     "to_signed",
     "to_unsigned",
+    "with_declared",
 ]

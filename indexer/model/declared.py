@@ -52,11 +52,13 @@ def description(kind: type) -> str:
 
 def as_json(value: Any) -> Any:
     """A result as JSON types: an object with every field, null for what is unknown."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
     if is_dataclass(value):
         return {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): as_json(each) for key, each in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Sequence):
         return list(map(as_json, value))
     return str(value) if isinstance(value, Exception) else value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ class Joined:
         ends = self.ends
         if ends.dtype != np.uintp or ends.ndim != 1 or not ends.flags.c_contiguous:
             raise UsageError("ends of texts must be an array of uintp")
-        if ends.size and (int(ends[-1]) > memoryview(self.data).nbytes or np.any(ends[1:] < ends[:-1])):
+        size = ends.size
+        if (size and int(ends[-1]) > memoryview(self.data).nbytes) or (size > 1 and np.any(ends[1:] < ends[:-1])):
             raise UsageError("texts must lie within their buffer, one behind the other")
 
     def __len__(self) -> int:
@@ -60,4 +62,4 @@ def joined_texts(texts: Texts) -> tuple[Any, Ends]:
     if isinstance(texts, Joined):
         return texts.data, texts.ends
     data = [encoded(text) for text in texts]
-    return b"".join(data), np.cumsum([len(each) for each in data], dtype=np.uintp)
+    return b"".join(data), np.fromiter(accumulate(map(len, data)), dtype=np.uintp, count=len(data))

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-import platform
 import re
-import shutil
 import stat
 import sys
 import threading
@@ -128,6 +126,8 @@ def written_whole(path: AnyPath, mode: str = "wb", **options: Any) -> Iterator[I
 @contextmanager
 def temporary_folder(parent: AnyPath) -> Iterator[str]:
     """A folder in another one that is there for a while; what a killed process leaves is gone with `remove_left`."""
+    import shutil
+
     folder = part_beside(os.path.join(os.fsdecode(parent), "any"))
     os.mkdir(folder, 0o700)
     lock = os.open(folder, os.O_RDONLY) if sys.platform != "win32" else -1
@@ -147,6 +147,9 @@ def part_beside(path: AnyPath) -> str:
 
 def machine() -> str:
     """The name of this machine, as names of files have it."""
+    # Imported here, and shutil below: every process that extracts loads this module, and none of them needs these.
+    import platform
+
     return re.sub(r"[^\w.]+", "_", platform.node())[:64]
 
 
@@ -164,6 +167,8 @@ def remove_left(folder: AnyPath) -> None:
 
 
 def _remove_if_left(entry: os.DirEntry[str]) -> None:
+    import shutil
+
     is_folder, lock, known = entry.is_dir(follow_symlinks=False), -1, False
     if sys.platform != "win32":
         lock = os.open(entry.path, (os.O_RDONLY if is_folder else os.O_RDWR) | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -22,6 +21,8 @@ SCHEMES_BY_SHORT_ID: Mapping[str, str] = MappingProxyType({short: scheme for sch
 REASON_KEY = "neardup_reason"
 # In metadata: what a page declares its canonical URL to be, as it is written there.
 CANONICAL_URL = "canonical_url"
+# The same: what a document says of its own version, as `indexer.extract.declared` finds it.
+DECLARED = "declared"
 
 # As in the engines' own requests, so that it can be pasted into one.
 _ROUTING = "?routing="
@@ -68,11 +69,11 @@ def readings_of(name: str) -> list[Ref]:
 class Document:
     """The text of one document and where it came from.
 
-    `format` is one of `indexer.extract.base.Format`; `extractor` names the extractor and its version;
+    `format` is one of `indexer.extract.formats.Format` or a plug-in's; `extractor` names the extractor and its version;
     `content` is the content mode that decided what counts as text ("landmarks", "full" or "main"); `size`
     is the number of input bytes; `notes` are remarks of the extractor that a user should see; `pages`, of a PDF, are
     the characters of the text at which its pages begin; `declared` is what the document says of its version, see
-    `indexer.versions.declared`.
+    `indexer.extract.declared`.
     """
 
     text: str
@@ -196,7 +197,7 @@ class Record:
     tokens for a meaningful simhash; `source` is the path or URL; `source_digest` reveals a stale fingerprint: it is a
     digest of the bytes (or fields) that the fingerprint was made from, the scheme and the extractor's version;
     `text_digest` is equal for texts that are identical except for case and white space
-    (`indexer.core_sketch.text_digest` in hexadecimal digits, empty if unknown); `indexed_at` is when this record was
+    (`indexer.core.text.text_digest` in hexadecimal digits, empty if unknown); `indexed_at` is when this record was
     made, ISO 8601 in UTC, and `first_indexed_at` when the document first came, empty where that is the same; `metadata`
     is the user's own, JSON types only; `container` is the file with many documents that it was read from, where
     `source` does not say so, as a URL of its own.
@@ -286,6 +287,9 @@ def own_cluster_id(ref: Ref) -> str:
     These are 128 bits of the BLAKE2b digest (RFC 7693) of index, routing and id, lower case, without padding. Documents
     have different ids, so a cluster that is named after one of its members shares its name with no other.
     """
+    # Imported here: processes that extract have documents, and no clusters.
+    import hashlib
+
     parts = (ref.index, "" if ref.routing is None else "r" + ref.routing, ref.id)
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     plain = b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
@@ -337,6 +341,7 @@ class ClusteringNote:
     canonical document; `finished` is false from the first change to the last, and stays false where a run was killed.
     `at` (ISO 8601 in UTC) is when all documents of the store were put into clusters, empty where they never were;
     `arrived` are the runs since then whose documents were put into clusters as they came, each as "BEGIN/END".
+    `reads` says whether texts are read again for the relations of documents, also of those that come.
     """
 
     rule: str
@@ -345,6 +350,7 @@ class ClusteringNote:
     finished: bool = True
     at: str = ""
     arrived: tuple[str, ...] = ()
+    reads: bool = True
 
     def __post_init__(self) -> None:
         # JSON knows no tuples.
@@ -383,3 +389,8 @@ def label_of(distance: int) -> str:
     if distance <= CLOSE_DISTANCE:
         return "close"
     return "loose" if distance <= LOOSE_DISTANCE else ""
+
+
+def with_declared(metadata: Mapping[str, Any], declared: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metadata of a document with what the document declares, where it declares anything."""
+    return {**metadata, DECLARED: dict(declared)} if declared else metadata

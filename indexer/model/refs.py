@@ -48,12 +48,11 @@ class RefTable:
 
     def take(self, positions: Sequence[int] | Positions) -> list[Ref]:
         """The identities at these positions."""
-        places = list(self._places)
-        taken = []
-        for position in map(int, positions):
-            text = self._ids[self._ends[position] : self._ends[position + 1]].decode("utf-8", "surrogatepass")
-            taken.append(Ref(text, *places[self._place_of[position]]))
-        return taken
+        places, ids, ends, place_of = list(self._places), self._ids, self._ends, self._place_of
+        return [
+            Ref(ids[ends[at] : ends[at + 1]].decode("utf-8", "surrogatepass"), *places[place_of[at]])
+            for at in np.asarray(positions, dtype=np.int64).tolist()
+        ]
 
 
 class RefSet:

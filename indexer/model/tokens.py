@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Places = NDArray[np.uintp]
+TokenPlaces = NDArray[np.uintp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -15,8 +15,8 @@ class Tokens:
     """Tokens in order, in a text of UTF-8: token i is `text[starts[i]:ends[i]]`; starts and ends have shape (n,)."""
 
     text: bytes
-    starts: Places
-    ends: Places
+    starts: TokenPlaces
+    ends: TokenPlaces
 
     @property
     def tokens(self) -> tuple[bytes, ...]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from indexer.core_sketch import align
+from indexer.core.text import align
 from indexer.relations.wording import Wording
 
 MOST_WORDS = 200_000

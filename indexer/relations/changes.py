@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
 from rapidfuzz.distance import OSA
 
 from indexer.relations import facts
 from indexer.relations.alignment import Block, equal_words, moved
 from indexer.relations.facts import DifferingFact
-from indexer.relations.lexicon import Lexicon
-from indexer.relations.vocabulary import ENDINGS, GRAMMATICAL, NEGATING_BEGINNINGS, NEGATIONS, NUMERALS
+from indexer.relations.lexicon import Hashes, Lexicon
+from indexer.relations.manuals import ManualBesidePage, differing_names
 from indexer.relations.wording import Wording
+from indexer.text.vocabulary import ENDINGS, GRAMMATICAL, NEGATING_BEGINNINGS, NEGATIONS, NUMERALS
 
 # A filling has at most so many words; a longer one, of which less than so much stays, is another passage. Texts of
-# which less stays in place have no more in common than their words.
-_FILLING = 3
+# which less stays in place have no more in common than their words. In texts of fewer words than that, each one tells.
+_FILLING, _FEW = 3, 50
 _LONGEST_UNIT = 4
-# What is misread is seldom misread in the same way so often.
+# What is misread or added by an editor is seldom so in the same way more often.
 _REPEATED = 2
 _STAYS = 1 / 2
 # Letters that look like others, which recognition of characters takes for them.
 _ALIKE = (("rn", "m"), ("cl", "d"), ("vv", "w"), ("ii", "u"), ("tl", "th"), ("li", "h"))
+_ALIKE_ALONE = str.maketrans("cbti", "ehfl")
 # A doubtful word is misread in a text where so many others are without a doubt: one in lower case, and a name.
 _DOUBTFUL, _DOUBTFUL_NAMES = 2.0, 0.25
+# Where so many are, a word may be misread once more in the same way.
+_AGAIN = 6
 
 # So many words, and so many times the others, are a passage that was added beside them.
 _PASSAGE, _LOPSIDED = 8, 4
@@ -35,7 +40,7 @@ _FINDERS = (("number", facts.numbers), ("negation", facts.negations), ("name", f
 
 _GRAMMAR = GRAMMATICAL | NEGATIONS
 
-Pair = tuple[int, int]
+WordPair = tuple[int, int]
 
 
 class TextChanges:
@@ -53,10 +58,14 @@ class TextChanges:
         self.only_left: list[str] = []
         self.added = self.removed = 0
         self.reworded = False
-        self._clear: list[Pair] = []
-        self._doubtful: list[Pair] = []
-        self._doubtful_names: list[Pair] = []
+        # In a title each word tells what it is of, and in a list: "X - documentation" is not X.
+        self._few = max(len(left), len(right)) < _FEW
+        self._clear: list[WordPair] = []
+        self._doubtful: list[WordPair] = []
+        self._doubtful_names: list[WordPair] = []
         self._unknown_left = self._unknown_right = 0
+        # What a few words on the left became on the right, in folded case, and how often.
+        self._changed: Counter[tuple[str, str]] = Counter()
 
     @property
     def cleaner(self) -> Literal["left", "right", ""]:
@@ -65,9 +74,12 @@ class TextChanges:
             return ""
         return "right" if self._unknown_left > self._unknown_right else "left"
 
-    def judge(self) -> None:
-        """Look at each block."""
+    def judge(self, *, brief: bool = False) -> None:
+        """Look at each block; with `brief` not beyond the first fact that differs."""
         here, there = moved(self.left, self.right, self._blocks)
+        manual = ManualBesidePage.of(self.left, self.right)
+        if names := differing_names(self.left, self.right):
+            self.facts.append(DifferingFact("name", *names))
         self.reworded = bool(here)
         stays = len(self.left) + len(here) - sum(block.end - block.start for block in self._blocks)
         if stays < _STAYS * min(len(self.left), len(self.right)):
@@ -75,6 +87,8 @@ class TextChanges:
             said = self.left.written(first.start, first.end), self.right.written(first.other_start, first.other_end)
             self.facts.append(DifferingFact("order of words", *said))
         for block in self._blocks:
+            if brief and self.facts:
+                return
             ours, theirs = list(range(block.start, block.end)), list(range(block.other_start, block.other_end))
             if here:
                 parts = len(ours) + len(theirs)
@@ -83,17 +97,33 @@ class TextChanges:
                 if len(ours) + len(theirs) < parts and max(len(ours), len(theirs)) <= _FILLING:
                     # The edges of what was moved.
                     continue
+            if manual:
+                ours, theirs = manual.without_marks(ours, theirs)
             if ours and theirs:
                 self._replaced(ours, theirs)
             elif ours:
                 self._only(self.left, ours, lost=True)
             elif theirs:
                 self._only(self.right, theirs, lost=False)
+        # What differs again and again in the same way is what the text is about, and so is all that differs, twice.
+        often = [both for both, count in self._changed.items() if count > _REPEATED or 1 < count == len(self._blocks)]
+        self.facts += [DifferingFact("word", *both) for both in often]
         self._settle_doubts()
 
     def _only(self, wording: Wording, places: list[int], *, lost: bool) -> None:
         """Judge words that stand on one side only."""
         if len(places) == 1 and wording.is_mark(places[0]):
+            return
+        if self._few and self._telling(wording, places):
+            said = _said(wording, places)
+            self.facts.append(DifferingFact("word", said, "") if lost else DifferingFact("word", "", said))
+            return
+        begins = places[0] == 0 and facts.is_identifier(wording.word(0))
+        if begins or _are_entries(wording, places):
+            # A page of a reference begins with the name of what it is about, and may list all that another one does,
+            # and a table may have all entries of another one, and more.
+            said, kind = _said(wording, places), "name" if begins else "passage"
+            self.facts.append(DifferingFact(kind, said, "") if lost else DifferingFact(kind, "", said))
             return
         if not (in_lines := _fills_sentences(wording, places)) and len(places) <= _FILLING:
             for kind, find in _FINDERS:
@@ -101,9 +131,12 @@ class TextChanges:
                     said = wording.written(found[0], found[-1] + 1)
                     self.facts.append(DifferingFact(kind, said, "") if lost else DifferingFact(kind, "", said))
                     return
+            if self._telling(wording, places):
+                said = _said(wording, places).casefold()
+                self._changed[(said, "") if lost else ("", said)] += 1
         if lost:
             self.removed += len(places)
-            if not (in_lines and len(places) == 1):
+            if not (in_lines and len(places) == 1) or facts.names(wording, places):
                 self._lose(places)
         else:
             self.added += len(places)
@@ -111,14 +144,19 @@ class TextChanges:
     def _lose(self, places: Sequence[int], *, telling: bool = False) -> None:
         """Note what stands at some places on the left, and the numbers and names there that the right never says.
 
-        With `telling` also other words that say more than grammar.
+        With `telling` also other words that say more than grammar. A negation has to be said of the same word.
         """
         self.only_left += [_said(self.left, run) for run in _runs(places)]
         numbers, names = facts.numbers(self.left, places), facts.names(self.left, places)
         words = [place for place in places if _tells(self.left, place)] if telling else []
         for place in dict.fromkeys((*numbers, *names, *words)):
-            if not (self.right.hashes == self.left.hashes[place]).any():
+            if not np.count_nonzero(self.right.hashes == self.left.hashes[place]):
                 self.lost_facts.append(self.left.word(place))
+        there = self.right.hashes
+        for place in facts.negations(self.left, places):
+            said = self.left.hashes[place : place + 2]
+            if not ((there[: there.size - said.size + 1] == said[0]) & (there[said.size - 1 :] == said[-1])).any():
+                self.lost_facts.append(self.left.written(place, min(place + 3, len(self.left))))
 
     def _replaced(self, ours: list[int], theirs: list[int]) -> None:
         """Judge words that stand for others."""
@@ -129,6 +167,8 @@ class TextChanges:
             self._signs(ours, theirs)
             return
         joined, joined_other = "".join(one), "".join(other)
+        if ("_" in joined or "_" in joined_other) and _emphasised(one) == _emphasised(other):
+            return
         if joined == joined_other and facts.digits(" ".join(one)) == facts.digits(" ".join(other)):
             return
         if self._is_passage(ours, theirs):
@@ -140,7 +180,7 @@ class TextChanges:
 
     def _is_passage(self, ours: list[int], theirs: list[int]) -> bool:
         """Judge many words that stand beside few; False where they are no more than a few times as many."""
-        short, long = sorted((len(ours), len(theirs)))
+        short, long = min(len(ours), len(theirs)), max(len(ours), len(theirs))
         if long < _PASSAGE or short > long / _LOPSIDED:
             return False
         left, right = self.left, self.right
@@ -204,6 +244,8 @@ class TextChanges:
                     DifferingFact("word" if short else "passage", _said(left, ours), _said(right, theirs))
                 )
                 return
+        if other_words and short:
+            self._changed[_said(left, ours).casefold(), _said(right, theirs).casefold()] += 1
         self.reworded = True
         new, gone = facts.without_common(right, theirs, left, ours)
         self.added += len(new)
@@ -218,20 +260,21 @@ class TextChanges:
 
     def _are_common(self, wording: Wording, places: Sequence[int]) -> bool:
         lexicon = self._lexicon
-        return lexicon is not None and all(lexicon.is_common(int(wording.hashes[place])) for place in places)
+        if lexicon is None or any(map(wording.in_compound, places)):
+            return False
+        return all(lexicon.is_common(int(wording.hashes[place])) for place in places)
 
     def _without_misread(self, ours: list[int], theirs: list[int]) -> tuple[list[int], list[int]]:
         """The words without those that look like a misread or mistyped other one, which are noted."""
         if len(ours) != len(theirs):
-            joined, joined_other = ("".join(_folded(*side)) for side in ((self.left, ours), (self.right, theirs)))
-            if max(len(ours), len(theirs)) > _FILLING or not _alike(joined, joined_other):
+            if max(len(ours), len(theirs)) > _FILLING or not self._are_joined(ours, theirs):
                 return ours, theirs
             self._clear.append((ours[0], theirs[0]))
             self._unknown_left += len(ours) > len(theirs)
             self._unknown_right += len(ours) < len(theirs)
             return [], []
         of_kind = {"clear": self._clear, "doubtful": self._doubtful, "name": self._doubtful_names}
-        others, differ = list[Pair](), False
+        others, differ = list[WordPair](), False
         for pair in zip(ours, theirs, strict=True):
             kind = self._doubt(*pair)
             if kind in of_kind:
@@ -240,6 +283,18 @@ class TextChanges:
                 others.append(pair)
                 differ = differ or kind == "other"
         return ([place for place, _ in others], [place for _, place in others]) if differ else ([], [])
+
+    def _are_joined(self, ours: Sequence[int], theirs: Sequence[int]) -> bool:
+        """True if words of which one side has more are the same but for a lost space and a letter."""
+        one, other = _folded(self.left, ours), _folded(self.right, theirs)
+        joined, joined_other = "".join(one), "".join(other)
+        if not _alike(joined, joined_other) or OSA.distance(_read(joined), _read(joined_other)) > 1:
+            return False
+        known = [
+            *(self._knows(self.left, place, word) for place, word in zip(ours, one, strict=True)),
+            *(self._knows(self.right, place, word) for place, word in zip(theirs, other, strict=True)),
+        ]
+        return not all(known)
 
     def _doubt(self, place: int, there: int) -> Literal["equal", "clear", "doubtful", "name", "other"]:
         """The certainty that one of two words is the other one misread; "other" where it isn't."""
@@ -256,11 +311,11 @@ class TextChanges:
         unit = longest <= _LONGEST_UNIT and place and facts.has_digit(left.word(place - 1))
         named = _is_named(left, place) or _is_named(right, there)
         known, at, unknown, odd = (left, place, right, there) if knows[0] else (right, there, left, place)
-        often = int((unknown.hashes == unknown.hashes[odd]).sum())
+        often = np.count_nonzero(unknown.hashes == unknown.hashes[odd])
         sure = grammar or (not named and self._reads(known, at)) or self._are_common(known, [at])
-        if all(knows) or unit or (often > _REPEATED and not sure):
+        if all(knows) or unit or (often > _REPEATED and not sure and not _look_alike(mine, yours)):
             return "other"
-        if any(knows) and (sure or (often == 1 and (not named or int(known.hashes[at]) in self._equal))):
+        if any(knows) and (sure or (often == 1 and (not named or self._stays(known.hashes[at])))):
             self._unknown_left += not knows[0]
             self._unknown_right += not knows[1]
             return "clear"
@@ -271,15 +326,22 @@ class TextChanges:
         return self._lexicon is not None and self._lexicon.knows(int(wording.hashes[place]))
 
     @cached_property
-    def _equal(self) -> frozenset[int]:
-        return frozenset(equal_words(self.left, self._blocks).tolist())
+    def _equal(self) -> Hashes:
+        return equal_words(self.left, self._blocks)
+
+    def _stays(self, word: np.uint64) -> bool:
+        """True if a word is equal in both texts and in place, by its hash."""
+        return bool(np.count_nonzero(self._equal == word))
 
     def _knows(self, wording: Wording, place: int, word: str) -> bool:
-        value = int(wording.hashes[place])
-        return word in _GRAMMAR or word in NUMERALS or value in self._equal or self._reads(wording, place)
+        grammar = word in _GRAMMAR or word in NUMERALS
+        return grammar or self._reads(wording, place) or self._stays(wording.hashes[place])
 
     def _settle_doubts(self) -> None:
         """Take doubtful words for misread ones in texts that are full of these, else for facts."""
+        if not (self._clear or self._doubtful or self._doubtful_names):
+            return
+        self._clear = list(self._without_names(self._clear))
         clear, often = len(self._clear), Counter(map(self._pair_of, (*self._doubtful, *self._doubtful_names)))
         sure = list(self._clear)
         for pairs, share, kind in (
@@ -288,18 +350,37 @@ class TextChanges:
         ):
             enough = len(pairs) <= share * clear
             for pair in pairs:
-                if enough and often[self._pair_of(pair)] == 1:
+                again = kind == "word" and _look_alike(self.left.folded(pair[0]), self.right.folded(pair[1]))
+                if enough and often[self._pair_of(pair)] <= 1 + again * (clear // _AGAIN):
                     sure.append(pair)
                 else:
                     self.facts.append(DifferingFact(kind, self.left.word(pair[0]), self.right.word(pair[1])))
         self.misread = [(self.left.word(place), self.right.word(there)) for place, there in sorted(sure)]
 
-    def _pair_of(self, pair: Pair) -> Pair:
+    def _without_names(self, misread: list[WordPair]) -> Iterator[WordPair]:
+        """Those of misread words that are not, again and again, more than all others: dir is then no misread vdir."""
+        often = Counter(map(self._pair_of, misread))
+        for pair in misread:
+            here, there = self.left.folded(pair[0]), self.right.folded(pair[1])
+            count = often[self._pair_of(pair)]
+            if count < _REPEATED or 2 * count <= len(misread) or here in _GRAMMAR or there in _GRAMMAR:
+                yield pair
+            else:
+                self.facts.append(DifferingFact("word", self.left.word(pair[0]), self.right.word(pair[1])))
+
+    def _pair_of(self, pair: WordPair) -> WordPair:
         return int(self.left.hashes[pair[0]]), int(self.right.hashes[pair[1]])
 
 
 def _folded(wording: Wording, places: Sequence[int]) -> list[str]:
     return [wording.folded(place) for place in places]
+
+
+def _emphasised(words: Sequence[str]) -> list[str]:
+    """The words without the mark of emphasis, "_so_", on both sides of each."""
+    return [
+        word[1:-1] if len(word) > 2 and word[0] == word[-1] == "_" and word[1:-1].isalpha() else word for word in words
+    ]
 
 
 def _runs(places: Sequence[int]) -> list[list[int]]:
@@ -327,7 +408,8 @@ def _alike(one: str, other: str) -> bool:
         return False
     longest = max(len(one), len(other))
     most = 1 if longest <= 5 else 2 if longest <= 8 else 3
-    if abs(len(one) - len(other)) > most:
+    # Letters are seldom lost or doubled so often as taken for others: mongosh is no misread mongo.
+    if abs(len(one) - len(other)) > max(1, most - 1):
         return False
     if OSA.distance(one, other, score_cutoff=most) <= most:
         return True
@@ -340,16 +422,42 @@ def _read(word: str) -> str:
     return word
 
 
+def _look_alike(one: str, other: str) -> bool:
+    """True if two words differ in nothing but letters that look like others."""
+    return any(
+        mine.translate(_ALIKE_ALONE) == yours.translate(_ALIKE_ALONE)
+        for mine, yours in ((one, other), (_read(one), _read(other)))
+    )
+
+
 def _negates(one: str, other: str) -> bool:
     """True if one word is the other with what turns it into its opposite."""
     long, short = (one, other) if len(one) > len(other) else (other, one)
-    return (long.endswith(short) and long.removesuffix(short) in NEGATING_BEGINNINGS) or {long, short} == {"now", "not"}
+    turned = long.endswith(short) and long.removesuffix(short) in NEGATING_BEGINNINGS
+    return turned or (one, other) in (("now", "not"), ("not", "now"))
 
 
 def _tells(wording: Wording, place: int) -> bool:
-    """True if a word says more than grammar; in capitals it may be an abbreviation, such as MIT or IT."""
+    """True if a word says more than grammar; in capitals it may be an abbreviation, such as MIT or IT.
+
+    In a name, such as pages-de, any word does.
+    """
     word = wording.word(place)
-    return word.casefold() not in GRAMMATICAL or (len(word) > 1 and word.isupper())
+    return word.casefold() not in GRAMMATICAL or (len(word) > 1 and word.isupper()) or wording.in_compound(place)
+
+
+def _are_entries(wording: Wording, places: Sequence[int]) -> bool:
+    """True if half of the words or more are numbers or names in code, or each line begins with one: a table."""
+    starts = [place for place in places if "\n" in wording.before(place)] or places[:1]
+    if all(_begins_entry(wording.word(place)) for place in starts) and _fills_sentences(wording, places):
+        return True
+    whole = [wording.word(place) for place in places if not wording.joins(place)]
+    return len(places) > _FILLING and 2 * sum(map(facts.is_entry, whole)) >= len(whole)
+
+
+def _begins_entry(word: str) -> bool:
+    # A shorter number is that of an item in a list.
+    return (facts.has_digit(word) and len(word) > _FILLING - 1) or "_" in word.strip("_")
 
 
 def _is_named(wording: Wording, place: int) -> bool:

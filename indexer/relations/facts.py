@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from indexer.relations.vocabulary import GRAMMATICAL, NEGATIONS, NUMERALS
 from indexer.relations.wording import Wording
+from indexer.text.vocabulary import GRAMMATICAL, NEGATIONS, NUMERALS
 
 _DIGITS = re.compile(r"\d+")
 _DATE = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}")
@@ -15,6 +15,9 @@ _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 _AMOUNT = re.compile(r"-?\d[\d.,]*[.,]\d\d")
 _CODE = re.compile(r"(?=.*[^\W\d_]).*\d.*|.*_.*")
 _LONGEST_UNIT = 3
+_STOPS = ("", ",", ";", ".")
+# What divides the names of a module and of what is in it.
+_PATH = "::"
 
 
 class DifferingFact(NamedTuple):
@@ -40,7 +43,14 @@ def has_digit(word: str) -> bool:
 
 def numbers(wording: Wording, places: Sequence[int]) -> list[int]:
     """Those of some places of words that have a digit, or are numbers in words."""
-    return [place for place in places if has_digit(word := wording.word(place)) or word.casefold() in NUMERALS]
+    return [place for place in places if _is_number(wording.word(place))]
+
+
+def _is_number(word: str) -> bool:
+    # Most words are letters alone, of which nothing has to be looked for.
+    if word.isalpha():
+        return word.casefold() in NUMERALS
+    return any(map(str.isdigit, word)) or word.strip("_").casefold() in NUMERALS
 
 
 def negations(wording: Wording, places: Sequence[int]) -> list[int]:
@@ -50,20 +60,37 @@ def negations(wording: Wording, places: Sequence[int]) -> list[int]:
 
 def is_negation(wording: Wording, place: int) -> bool:
     """True for a word of negation, and for the t of "don't"."""
-    word = wording.folded(place)
+    word = wording.folded(place).strip("_")
     if word == "t":
         return wording.before(place) in ("'", "\N{RIGHT SINGLE QUOTATION MARK}")
     return word in NEGATIONS or "!" in (signs := wording.signs(place)) or "¬" in signs
 
 
+def is_entry(word: str) -> bool:
+    """True for a word with a digit or that is written as a name in code."""
+    return has_digit(word) or is_identifier(word)
+
+
 def names(wording: Wording, places: Sequence[int]) -> list[int]:
-    """Those of some places of words that have a capital where no sentence and no line begins, or are a name in code."""
+    """Those of some places of words that are names.
+
+    These have a capital where no sentence and no line begins, or are one in code, also a part of one behind a "::", or
+    a letter alone, as in "x, y".
+    """
     return [place for place in places if _is_name(wording, place)]
 
 
+def is_identifier(word: str) -> bool:
+    """True for a word that is written as a name in code, with an underscore or a capital inside of it."""
+    return "_" in word.strip("_") or (not word.isupper() and any(map(str.isupper, word[1:])))
+
+
 def _is_name(wording: Wording, place: int) -> bool:
-    word = wording.word(place)
-    if "_" in word and "_" in word.strip("_"):
+    word, before = wording.word(place), wording.before(place)
+    if is_identifier(word) or before == _PATH:
+        return True
+    word = word.strip("_") or word
+    if len(word) == 1 and word.islower() and wording.behind(place) in _STOPS and before[-1:].isspace():
         return True
     if not word[0].isupper() or wording.initial(place):
         return False

@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Literal, get_args
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.relations.changes import TextChanges
     from indexer.relations.facts import DifferingFact
-    from indexer.relations.lexicon import Lexicon
-    from indexer.relations.wording import Wording
+    from indexer.relations.versions.order import Order
 
-Word = Literal["identical", "reflowed", "noise", "edited", "form", "contains", "part"]
-WORDS: tuple[Word, ...] = get_args(Word)
+RelationWord = Literal["identical", "reflowed", "noise", "edited", "form", "contains", "part"]
+WORDS: tuple[RelationWord, ...] = get_args(RelationWord)
 """The relations, from the closest."""
 COPIES = ("identical", "reflowed", "noise", "edited")
 """The relations of texts of which one can stand for the other."""
 
-# Of two texts the longer one has so many times the words of the shorter, of which so many stand in it, to contain it.
-_CONTAINS, _PART = 1.5, 0.95
 _SHOWN = 3
 
 
@@ -40,7 +36,7 @@ class Relation:
     `cleaner` is the side with fewer misread words, where it is known.
     """
 
-    word: Word
+    word: RelationWord
     facts: tuple[DifferingFact, ...] = ()
     misread: tuple[tuple[str, str], ...] = ()
     added: int = 0
@@ -53,6 +49,12 @@ class Relation:
     def __str__(self) -> str:
         """The word and its evidence in one line."""
         return f"{self.word}: {said}" if (said := self.evidence) else self.word
+
+    @property
+    def only(self) -> tuple[int, int]:
+        """The numbers of words and facts that stand on the left only, and on the right only."""
+        sides = [(fact.left, fact.right) for fact in self.facts] + list(self.misread)
+        return self.removed + sum(bool(left) for left, _ in sides), self.added + sum(bool(right) for _, right in sides)
 
     @property
     def evidence(self) -> str:
@@ -71,50 +73,14 @@ class Relation:
         return ""
 
 
-def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None) -> Relation:
-    """The relation of one text to another, by the words that a collection is known to use, where that is given.
+def order_with(order: Order, relation: Relation | str | None) -> Order:
+    """The place in time of a left text beside the right one by their signs, else by what contains what, where known."""
+    from indexer.relations.versions.order import by_contents
 
-    In doubt it is one of those that keep both texts. Time grows with the words and the square of those that differ.
-    """
-    # A command that shows relations only where there are any starts without what finds them.
-    from indexer.relations.alignment import blocks_between, bridged
-    from indexer.relations.changes import TextChanges
-    from indexer.relations.facts import DifferingFact
-    from indexer.relations.operators import differing_operators
-
-    blocks = blocks_between(left, right)
-    if not blocks:
-        if left.digest == right.digest:
-            return Relation("identical")
-        operators = differing_operators(left.text, right.text)
-        return Relation("form", (DifferingFact("sign", *operators),)) if operators else Relation("reflowed")
-    changes = TextChanges(left, right, bridged(left, right, blocks), lexicon)
-    changes.judge()
-    if not changes.facts and (operators := differing_operators(left.text, right.text)):
-        changes.facts.append(DifferingFact("sign", *operators))
-    return Relation(
-        _word(changes, len(left), len(right)),
-        tuple(dict.fromkeys(changes.facts)),
-        tuple(changes.misread),
-        changes.added,
-        changes.removed,
-        changes.removed / max(1, len(left)),
-        tuple(changes.lost_facts),
-        tuple(changes.only_left),
-        changes.cleaner,
-    )
-
-
-def _word(changes: TextChanges, ours: int, theirs: int) -> Word:
-    if changes.facts:
-        return "form"
-    if ours >= _CONTAINS * theirs and changes.added <= (1 - _PART) * theirs:
-        return "contains"
-    if theirs >= _CONTAINS * ours and changes.removed <= (1 - _PART) * ours:
-        return "part"
-    if changes.added or changes.removed or changes.reworded:
-        return "edited"
-    return "noise" if changes.misread else "reflowed"
+    # A chapter is no older version of its book.
+    if order.word != "unknown" or not isinstance(relation, Relation) or relation.word in ("contains", "part"):
+        return order
+    return by_contents(*relation.only)
 
 
 def _listed(said: list[str]) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
+from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core_sketch import text_digest
-from indexer.text.words import Words, words_of
+from indexer.core.text import SIGN_KINDS, SIGN_OF_DIGITS, signed_words_of, text_digest
+from indexer.text.words import Words
 
 # A comparison or a negation in code, beside the currencies, is no sign of a number but of what stands behind it.
 _OPERATORS = "<>=!≤≥≠≈¬÷+"
@@ -21,10 +20,12 @@ _MINUS = "-\N{MINUS SIGN}"
 _OPENING = frozenset('.!?:;\n"“„«(•*#-|\N{EN DASH}\N{EM DASH}')
 _ENDING = frozenset(".!?\n")
 _SEPARATORS = ".,:/-"
+_HANGING = ("-", ".", "/", ":")
 _STOPS = (".", ",", ";", "?")
 _LONGEST_MARK = 2
+_RULE = 4
 _DIGITS = re.compile(r"\d+")
-_BEFORE_DIGITS, _NEAR, _FAR, _LONG_GAP = 2, 2, 9, 100
+_NEAR, _FAR, _LONG_GAP = 2, 9, 100
 _MIXER = 0x9E3779B97F4A7C15
 
 
@@ -35,11 +36,12 @@ class Wording:
     """
 
     def __init__(self, text: str) -> None:
-        words = words_of(text)
+        hashes, starts, ends, signs = signed_words_of(text, _kinds())
+        words = Words(hashes, starts, ends)
         self.text, self.hashes = text, words.hashes
         # Single numbers are read from these much quicker than from arrays.
         self._starts, self._ends = words.starts.data, words.ends.data
-        self._signs = _signs_of(text, words)
+        self._signs = _signs_of(text, words, signs)
         self.values = _mixed(self.hashes, self._signs)
 
     def __len__(self) -> int:
@@ -105,7 +107,9 @@ class Wording:
 
     def initial(self, place: int) -> bool:
         """True if a word begins a sentence or a line, where any word may have a capital."""
-        return place == 0 or not _OPENING.isdisjoint(self.before(place))
+        before = self.before(place)
+        # In "Foreign.Safe" and "Jean-Luc" nothing begins.
+        return place == 0 or (before not in _HANGING and not _OPENING.isdisjoint(before))
 
     def opens(self, place: int) -> bool:
         """True if a word begins a line, or a sentence behind a full stop."""
@@ -117,6 +121,12 @@ class Wording:
         if self._starts[place] - end != 1 or not place:
             return False
         return text[end] in _SEPARATORS and text[end - 1].isdigit() and text[end + 1].isdigit()
+
+    def in_compound(self, place: int) -> bool:
+        """True for a word that hangs together with another by a hyphen, a point, a slash or a colon: a file, a key."""
+        text, start, end = self.text, self._starts[place], self._ends[place]
+        led = start > 1 and text[start - 1] in _HANGING and text[start - 2].isalnum()
+        return led or (text[end : end + 1] in _HANGING and text[end + 1 : end + 2].isalnum())
 
     def is_mark(self, place: int) -> bool:
         """True for the number or the letter in front of an item, which another format leaves out."""
@@ -136,55 +146,38 @@ def _is_currency(sign: str) -> bool:
 
 
 @cache
-def _kinds() -> npt.NDArray[np.uint8]:
-    """The characters that are looked at: 1, or `_BEFORE_DIGITS` where that is for those before a digit only."""
-    table = np.zeros(0x10000, dtype=np.uint8)
-    table[[ord(sign) for sign in _OPERATORS + _UNITS]] = 1
-    table[[code for code in range(0x10000) if unicodedata.category(chr(code)) == "Sc"]] = 1
-    table[[ord(sign) for sign in _MINUS + _SEPARATORS]] = _BEFORE_DIGITS
-    return table
+def _kinds() -> bytes:
+    """The characters that are looked at; of points, commas and hyphens those in front of a digit, as most are not."""
+    table = bytearray(SIGN_KINDS)
+    for code in range(SIGN_KINDS):
+        sign = chr(code)
+        if sign in _OPERATORS + _UNITS or unicodedata.category(sign) == "Sc":
+            table[code] = 1
+        elif sign in _MINUS + _SEPARATORS:
+            table[code] = SIGN_OF_DIGITS
+    return bytes(table)
 
 
-@cache
-def _ascii_kinds() -> bytes:
-    return _kinds()[:256].tobytes()
-
-
-def _looked_at(text: str) -> npt.NDArray[np.int64]:
-    """The places of signs; of points, commas and hyphens those in front of a digit, as most are not."""
-    if text.isascii():
-        data = (text + "\0").encode("ascii")
-        codes: npt.NDArray[Any] = np.frombuffer(data, np.uint8)
-        kinds = np.frombuffer(data.translate(_ascii_kinds()), np.uint8)
-    else:
-        order = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
-        codes = np.frombuffer((text + "\0").encode(order, "surrogatepass"), np.uint32)
-        kinds = _kinds()[np.minimum(codes, 0xFFFF)]
-    (places,) = (kinds != 0).nonzero()
-    behind = codes[places + 1]
-    found: npt.NDArray[np.int64] = places[
-        (kinds[places] != _BEFORE_DIGITS) | ((behind >= ord("0")) & (behind <= ord("9")))
-    ]
-    return found
-
-
-def _signs_of(text: str, words: Words) -> dict[int, str]:
+def _signs_of(text: str, words: Words, found: Sequence[int]) -> dict[int, str]:
     signs: dict[int, str] = {}
-    if not len(words) or not (places := _looked_at(text)).size:
-        return signs
-    following = np.searchsorted(words.starts, places, side="right")
-    behind_last = np.where(following > 0, places - words.ends.astype(np.int64)[following - 1], _FAR)
-    before_next = words.starts.astype(np.int64)[np.minimum(following, len(words) - 1)] - places - 1
-    # What stands inside a word, as the point in an abbreviation, is a part of it.
-    outside = behind_last >= 0
-    columns = (each[outside].tolist() for each in (places, following, behind_last, before_next))
-    for place, after, last, coming in zip(*columns, strict=True):
+    starts, ends, count = words.starts.data, words.ends.data, len(words)
+    for place, after in zip(found[::2], found[1::2], strict=True):
+        last = place - ends[after - 1] if after else _FAR
+        coming = starts[min(after, count - 1)] - place - 1
+        if text[place] == "$" and last and coming and not _is_amount(text, place, last, coming):
+            continue
         to_last = _apart(text, place - last, place) if after else _FAR
-        to_next = _apart(text, place + 1, place + 1 + coming) if after < len(words) else _FAR
+        to_next = _apart(text, place + 1, place + 1 + coming) if after < count else _FAR
         owner = _owner(text, place, after, to_last, to_next)
         if owner is not None:
             signs[owner] = signs.get(owner, "") + text[place]
     return signs
+
+
+def _is_amount(text: str, place: int, last: int, coming: int) -> bool:
+    """True for a sign between spaces with a number beside it, and no prompt of a shell."""
+    before, behind = place - last - 1, place + 1 + coming
+    return (before >= 0 and text[before].isdigit()) or (behind < len(text) and text[behind].isdigit())
 
 
 def _apart(text: str, start: int, end: int) -> int:
@@ -205,6 +198,9 @@ def _owner(text: str, place: int, after: int, to_last: int, to_next: int) -> int
     if sign in _OPERATORS:
         # What ends a sentence, or stands in front of its end, belongs to no word of the next one.
         ends = behind in _STOPS or (sign == "!" and not to_last and behind.isspace())
+        # So many are a line under a heading, or around a listing.
+        if sign * _RULE in text[max(0, place - _RULE + 1) : place + _RULE]:
+            return None
         return after if to_next <= _NEAR and not ends and not before == sign == behind else None
     if not to_next and sign not in _UNITS:
         return after

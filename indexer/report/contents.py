@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.memory import Remembered, remembered
+from indexer.clustering.sampling import Sample, Sampler, sample_seed
 from indexer.clustering.stored import StoredCluster
 from indexer.errors import NeardupError, UsageError
 from indexer.ingest.rereading import StoredTexts
@@ -29,7 +30,7 @@ from indexer.text.visible import printable
 CLUSTERS = 1000
 MEMBERS = 10
 PAIRS = 25
-PAIR_WORDS = 20_000
+PAIR_WORDS, SAMPLE_WORDS = 20_000, 5000
 
 _CELLS = "=+-@\t\r"
 
@@ -38,38 +39,65 @@ TextOf = Callable[[Store, Record], str]
 
 @dataclass(frozen=True, slots=True)
 class ReportLimits:
-    """The contents asked of a report: this many of the largest clusters, of their members, pairs of texts, passages."""
+    """The contents asked of a report: this many of the largest clusters, of their members, pairs of texts, passages.
+
+    `sample` is the number of documents to be judged.
+    """
 
     clusters: int = CLUSTERS
     members: int = MEMBERS
     pairs: int = PAIRS
     time_field: str = ""
     passages: int = 0
+    sample: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ShownCluster:
     """A cluster in a report: `members` are the first of them, the canonical one first, each with its similarity.
 
-    `least` is the smallest similarity (0 to 1) of a member to the canonical one.
+    `least` is the smallest similarity (0 to 1) of a member to the canonical one. Of each member `repeats` says whether
+    it repeats a kept document, and `relations` its noted relation to that, empty where none is.
     """
 
     id: str
     size: int
     least: float
     members: tuple[tuple[Record, float], ...]
+    repeats: tuple[bool, ...] = ()
+    relations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPair:
-    """A canonical document and the member least similar to it; `why` says why there is no difference to show."""
+class ComparedTexts:
+    """Two documents and how their texts differ; `why` says why there is no difference to show."""
 
-    cluster: str
     left: Record
     right: Record
-    similarity: float
     difference: Difference | None
-    why: str = ""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPair(ComparedTexts):
+    """The canonical document of a cluster and the member least similar to it."""
+
+    cluster: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSample:
+    """The random sample of `documents` that repeat others, to be judged.
+
+    `pairs` are in the order in which they are asked, each of a document that is kept and one that repeats it; `seed`
+    and `size` are those by which it was drawn.
+    """
+
+    seed: str
+    size: int
+    documents: int
+    pairs: tuple[ComparedTexts, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +113,7 @@ class ReportContents:
     passages: ShownPassages | None = None
     resting: tuple[ShownResting, ...] = ()
     forms: tuple[ShownForm, ...] = ()
+    sample: ShownSample | None = None
 
 
 def build_report(
@@ -100,9 +129,13 @@ def build_report(
     if made is None and store.count():
         raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster")
     made = made or Remembered(default_rule(store), None, CanonicalRule(), "")
-    numbers, largest = figures(store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)
+    sampler = Sampler(made.rule, sample_seed(made), asked.sample) if asked.sample else None
+    numbers, largest = figures(
+        store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field, sampler=sampler
+    )
     info = store.info
     texts = StoredTexts(store)
+    text_of = text_of or (lambda _, record: texts.of(record))
     passages, resting = (
         shown_passages(store, asked.passages, largest)
         if asked.passages
@@ -114,33 +147,51 @@ def build_report(
         made_with=f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
         figures=numbers,
         clusters=tuple(_shown(store, largest[: asked.clusters], asked.members)),
-        pairs=tuple(_pairs(store, largest, asked.pairs, text_of or (lambda _, record: texts.of(record)))),
+        pairs=tuple(_pairs(store, largest, asked.pairs, text_of)),
         passages=passages,
         resting=resting,
         forms=largest_forms(store, largest[: asked.pairs]),
+        sample=_sample(store, sampler.drawn(), text_of) if sampler else None,
     )
 
 
 def _shown(store: Store, clusters: Sequence[StoredCluster], most: int) -> Iterator[ShownCluster]:
     for cluster in clusters:
         records = store.get(cluster.members[:most])
-        members = tuple((record, near) for record, near in zip(records, cluster.similarities, strict=False) if record)
+        there = [place for place, record in enumerate(records) if record]
+        members = tuple((record, cluster.similarities[place]) for place, record in enumerate(records) if record)
         if members:
-            yield ShownCluster(cluster.id, len(cluster.members), cluster.similarities[-1], members)
+            yield ShownCluster(
+                cluster.id, len(cluster.members), cluster.similarities[-1], members,
+                tuple(cluster.repeats[place] is not None for place in there),
+                tuple(cluster.relations[place] for place in there),
+            )  # fmt: skip
 
 
 def _pairs(store: Store, clusters: Sequence[StoredCluster], most: int, text_of: TextOf) -> Iterator[ShownPair]:
     # Equal sketches are mostly equal texts: shown only where there is room.
     for cluster in sorted(clusters, key=lambda one: one.similarities[-1] == 1)[:most]:
         left, right = store.get((cluster.canonical, cluster.members[-1]))
-        if left is None or right is None:
-            continue
-        difference, why = None, ""
-        try:
-            difference = word_difference(text_of(store, left), text_of(store, right), limit=PAIR_WORDS)
-        except NeardupError as error:
-            why = str(error)
-        yield ShownPair(cluster.id, left, right, cluster.similarities[-1], difference, why)
+        if left and right:
+            shown = _difference(store, left, right, text_of, PAIR_WORDS)
+            yield ShownPair(left, right, *shown, cluster.id, cluster.similarities[-1])
+
+
+def _sample(store: Store, sample: Sample, text_of: TextOf) -> ShownSample | None:
+    pairs = []
+    for one in sample.in_turn():
+        left, right = store.get((one.repeats, one.document))
+        if left and right:
+            pairs.append(ComparedTexts(left, right, *_difference(store, left, right, text_of, SAMPLE_WORDS)))
+    return ShownSample(sample.seed, sample.size, sample.documents, tuple(pairs)) if pairs else None
+
+
+def _difference(store: Store, left: Record, right: Record, text_of: TextOf, most: int) -> tuple[Difference | None, str]:
+    """The difference of two texts in so many words of each, or None and why there is none to show."""
+    try:
+        return word_difference(text_of(store, left), text_of(store, right), limit=most), ""
+    except NeardupError as error:
+        return None, str(error)
 
 
 def plain_figures(report: ReportContents) -> ReportFigures:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from indexer.clustering.memory import Remembered
+from indexer.clustering.sampling import Sampler
 from indexer.clustering.stored import StoredCluster, stored_clusters
 from indexer.ingest.failures import DUPLICATE
 from indexer.matching.rule import MatchRule
@@ -19,6 +20,7 @@ from indexer.model.chunking import chunks
 from indexer.model.origins import UNKNOWN, origin_name, origin_parts
 from indexer.model.records import SIMHASH_DOC
 from indexer.model.refs import RefSet, RefTable
+from indexer.report.dates import date_of
 from indexer.stores.base import Store
 
 OTHERS = "others"
@@ -30,7 +32,7 @@ _SHOWN_SOURCES = 25
 _SHOWN_TIMES = 36
 # Why documents of a store are in no figure, beside the reasons of failures.
 NOT_COMPARED = {
-    "no-text": "No text was found in it: a scan without a text layer, or an empty file.",
+    "no-text": "No text was found in it: it is empty, or a scan, which `neardup index --ocr` reads by tesseract.",
     "too-short": "It has too few words to be compared.",
     "no-sketch": "It was stored before the sketch that the rule compares; neardup index or annotate adds it.",
 }
@@ -232,12 +234,13 @@ class _Groups:
 
 
 def figures(
-    store: Store, made: Remembered, *, most: int, time_field: str = ""
+    store: Store, made: Remembered, *, most: int, time_field: str = "", sampler: Sampler | None = None
 ) -> tuple[ReportCounts, list[StoredCluster]]:
     """The figures of a clustered store, and its `most` largest clusters, the largest first, then by id.
 
-    `made` is how the clusters were made. `time_field` names metadata (ISO 8601) to count by; without it, the time of
-    indexing. Memory: some 100 bytes a document beside its id. Raises StoreError.
+    `made` is how the clusters were made. `time_field` names metadata (ISO 8601) to count by; without it, the date of
+    the document, its mail or its file, or where there is none the time of indexing. A `sampler` is shown all clusters.
+    Memory: some 100 bytes a document beside its id. Raises StoreError.
     """
     sizes: Counter[int] = Counter()
     near: Counter[tuple[float, str]] = Counter()
@@ -246,6 +249,8 @@ def figures(
 
     def counted() -> Iterable[StoredCluster]:
         for cluster in stored_clusters(store, least=2, repeating=True):
+            if sampler:
+                sampler.add(cluster)
             rows = zip(cluster.members, cluster.repeats, cluster.shares, cluster.relations, strict=True)
             for ref, other, share, relation in rows:
                 if other is not None:
@@ -257,7 +262,8 @@ def figures(
                 sizes[len(cluster.members)] += 1
                 yield cluster
 
-    largest = heapq.nsmallest(most, counted(), key=lambda cluster: (-len(cluster.members), cluster.id))
+    # Where none is asked for, nsmallest would look at none, and nothing would be counted.
+    largest = heapq.nsmallest(max(most, 1), counted(), key=lambda cluster: (-len(cluster.members), cluster.id))[:most]
     scan = _Scan(time_field)
     gone = RefSet(redundant, np.arange(len(redundant), dtype=np.int64))
     clustered = RefSet(inside, np.arange(len(inside), dtype=np.int64))
@@ -336,7 +342,8 @@ class _Scan:
         self.formats.setdefault(known or UNKNOWN, Share()).add(share)
         # Each keeps the share that it is given, so each gets its own.
         self.sources.add(origin_parts(record.source), replace(share))
-        time = record.metadata.get(self._time_field) if self._time_field else record.indexed_at
+        field = self._time_field
+        time = record.metadata.get(field) if field else date_of(record) or record.indexed_at
         matched = _TIME.match(time) if isinstance(time, str) else None
         self.times.add(matched[0] if matched else UNKNOWN, share)
 

@@ -9,7 +9,7 @@ from indexer.clustering.stored import StoredCluster
 from indexer.matching.relating import RelatedTexts, stored_texts
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
-from indexer.relations.relation import relate
+from indexer.relations.comparing import relate
 from indexer.relations.slots import FormSlot, slots_of
 from indexer.relations.wording import Wording
 from indexer.stores.base import Store
@@ -61,7 +61,7 @@ def _form(cluster: StoredCluster, wordings: Mapping[Ref, Wording], records: Mapp
     others = [wordings[ref] for ref in sample if ref in wordings]
     if frame is None or not others:
         return None
-    forms = [other for other in others if relate(other, frame).word == "form"]
+    forms = [other for other in others if relate(other, frame, brief=True).word == "form"]
     if 2 * len(forms) <= len(others):
         return None
     name = records[canonical].source or name_of(canonical)

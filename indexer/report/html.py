@@ -16,8 +16,9 @@ from markupsafe import Markup
 from indexer.extract.base import REASONS
 from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
 from indexer.matching.rule import MatchRule
-from indexer.report.contents import ReportContents, ShownPair
+from indexer.report.contents import ComparedTexts, ReportContents, ShownPair, ShownSample
 from indexer.report.counting import NOT_COMPARED, Share
+from indexer.report.deciding import decisions_data, described, sample_data, titled
 from indexer.text.counts import counted, share_shown
 from indexer.text.differences import Piece, shortened
 from indexer.text.visible import beginning, printable
@@ -34,13 +35,16 @@ RELATIONS = {
     "unverified": "a text could not be read",
     "": "not known: neardup cluster --relation notes it",
 }
-# The page stays below 5 MB: this many characters for clusters, for pairs, for passages, one pair, and forms.
-_CLUSTER_ROOM = 2_000_000
+# The page stays below 10 MB: this many characters for clusters, for deciding about them, and so on.
+_CLUSTER_ROOM = 1_500_000
+_DECIDE_ROOM = 5_000_000
 _PAIR_ROOM = 1_200_000
 _PASSAGE_ROOM = 600_000
 _ONE_PAIR_ROOM = 60_000
 _FORM_ROOM = 400_000
+_SAMPLE_ROOM = 800_000
 _LONGEST = 200
+_SCRIPTS = ("report.js", "choices.js", "decide.js", "judge.js")
 _CHART_WIDTH, _CHART_HEIGHT = 560, 240
 # Characters that fit below a chart; of more names, every so-manieth is written.
 _LABEL_ROOM = 66
@@ -55,9 +59,10 @@ class _DiffRow:
 
 
 def report_html(report: ReportContents, version: str) -> str:
-    """The whole page: below 5 MB, everything from documents escaped, with a content security policy of its own."""
+    """The whole page: below 10 MB, everything from documents escaped, with a content security policy of its own."""
     environment = _environment(report.figures.rule)
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = _asset("report.css") + _asset("decide.css"), "".join(map(_asset, _SCRIPTS))
+    deciding, decidable = decisions_data(report, _DECIDE_ROOM)
     cluster_template, pair_template = environment.get_template("cluster.html"), environment.get_template("pair.html")
     clusters = _fitting((cluster_template.render(cluster=shown) for shown in report.clusters), _CLUSTER_ROOM)
     pairs = _fitting((_pair(pair_template, shown) for shown in report.pairs), _PAIR_ROOM)
@@ -75,6 +80,9 @@ def report_html(report: ReportContents, version: str) -> str:
     if len(clusters) < len(report.clusters):
         left_out = counted(len(report.clusters) - len(clusters), "cluster")
         notes.append(f"Left out, to keep this file small: {left_out}.")
+    if decidable < len(report.clusters):
+        left_out = counted(len(report.clusters) - decidable, "cluster")
+        notes.append(f"Left out of what can be decided here, to keep this file small: {left_out}.")
     if len(pairs) < len(report.pairs):
         left_out = counted(len(report.pairs) - len(pairs), "pair")
         notes.append(f"Left out, to keep this file small: {left_out}.")
@@ -90,7 +98,7 @@ def report_html(report: ReportContents, version: str) -> str:
             _part(
                 "By source", "Host or folder", "Documents by the host or folder that they came from", numbers.by_source
             ),
-            _part("Over time", "Time", "Documents by the time at which they came", numbers.by_time),
+            _part("Over time", "Time", "Documents by their dates", numbers.by_time),
         ],
         size_chart=_chart(
             "Clusters by size", [(shown.label.replace(" to ", "-"), shown.clusters) for shown in numbers.sizes]
@@ -101,6 +109,10 @@ def report_html(report: ReportContents, version: str) -> str:
         ),
         why={**REASONS, **PIPELINE_REASONS, **NOT_COMPARED},
         clusters=clusters,
+        deciding=Markup(deciding),  # noqa: S704 - JSON without what ends a script
+        decidable=decidable,
+        sampled=_sampled(environment.get_template("sampled.html"), report.sample),
+        judging=Markup(sample_data(report.sample)) if report.sample else "",  # noqa: S704 - like that
         pairs=pairs,
         passages=passages,
         forms=forms,
@@ -127,6 +139,7 @@ def _environment(rule: MatchRule) -> Environment:
         "cut": _cut,
         "near": rule.shown,
         "cut_path": _cut_path,
+        "titled": lambda record: titled(record)[0],
         "beginning": beginning,
         "whole": share_shown,
     }
@@ -207,21 +220,37 @@ def _chart(label: str, bars: Sequence[tuple[str, float]], highest: float = 0.0) 
 
 
 def _pair(template: Any, pair: ShownPair) -> str:
-    rows, cut = _rows(pair)
+    rows, cut = _rows(pair, _ONE_PAIR_ROOM)
     return str(template.render(pair=pair, rows=rows, cut=cut))
 
 
-def _rows(pair: ShownPair) -> tuple[list[_DiffRow], bool]:
-    """The difference in rows, and whether it was cut short to fit."""
+def _sampled(template: Any, sample: ShownSample | None) -> list[Markup]:
+    """Every pair of a sample: where one is left out, what is judged is no random sample; so differences are cut."""
+    shown = list[Markup]()
+    for number, pair in enumerate(sample.pairs if sample else ()):
+        room = _SAMPLE_ROOM // len(sample.pairs) if sample else 0
+        about = {"number": number, "left": described(pair.left), "right": described(pair.right)}
+        for size in (room, room // 8):
+            rows, cut = _rows(pair, size)
+            html = template.render(pair=pair, rows=rows, cut=cut, **about)
+            if len(html.encode("utf-8", "replace")) <= room:
+                break
+        else:
+            html = template.render(pair=replace(pair, difference=None, why="they are too long for this file"), **about)
+        shown.append(Markup(html))  # noqa: S704 - rendered with escaping
+    return shown
+
+
+def _rows(pair: ComparedTexts, room: int) -> tuple[list[_DiffRow], bool]:
+    """The difference in rows of so many characters, and whether it was cut short to fit."""
     if pair.difference is None or not (pair.difference.removed or pair.difference.added):
         return [], False
     rows: list[_DiffRow] = []
     open_: list[Piece] = []
-    room = _ONE_PAIR_ROOM
     for whole in shortened(pair.difference.pieces):
         if room <= 0:
             break
-        left, right = printable(whole.left)[:room], printable(whole.right)[:room]
+        left, right = printable(whole.left[:room])[:room], printable(whole.right[:room])[:room]
         room -= len(left) + len(right)
         piece = replace(whole, left=left, right=right)
         if piece.kind != "skipped":

@@ -13,7 +13,7 @@ from indexer.clustering.memory import last_clustering
 from indexer.model.release import VERSION
 from indexer.stores.base import Store
 
-Sample = tuple[Mapping[str, str], float]
+LabelledValue = tuple[Mapping[str, str], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Metric:
 
     name: str
     says: str
-    samples: Sequence[Sample]
+    samples: Sequence[LabelledValue]
 
 
 def metrics_of(store: Store, shown: str) -> list[Metric]:
@@ -32,6 +32,7 @@ def metrics_of(store: Store, shown: str) -> list[Metric]:
     made = {"scheme": info.scheme, "content": info.content, "extractor": info.extractor, "unicode": info.unicode}
     made |= {"engine": str(counts.extra.get("engine", "SQLite")), "made_by": info.version, "version": VERSION}
     lacking = store.lacking([scheme.name for scheme in info.schemes])
+    repeating = "Documents that repeat another one, by how their texts stand to that, empty where it is not known."
     plain = {
         "documents": ("Documents in the store.", counts.documents),
         "fingerprinted_documents": ("Documents with a fingerprint.", counts.fingerprinted),
@@ -47,6 +48,7 @@ def metrics_of(store: Store, shown: str) -> list[Metric]:
         _by("format", "neardup_documents_by_format", "Documents by format.", here, counts.formats),
         _by("reason", "neardup_failures", "Documents that could not be indexed, by reason.", here, counts.failures),
         _by("scheme", "neardup_documents_without_sketch", "Documents without a sketch of a scheme.", here, lacking),
+        _by("relation", "neardup_repeating_documents", repeating, here, counts.relations),
         _time("indexed", "the latest document was fingerprinted, by index or annotate", here, counts.last_indexed_at),
         _time("clustering", "all documents were last put into clusters", here, clustering.at),
         Metric(

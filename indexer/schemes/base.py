@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core_sketch import Forms, TextFeatures, features_of_texts
+from indexer.core.one_pass import Forms, OneTextFeatures, TextFeatures, features_of_text, features_of_texts
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.joined import Joined, Texts
@@ -25,7 +25,7 @@ Hashes = npt.NDArray[np.uint64]
 Weights = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.int64]
 Similarities = npt.NDArray[np.float64]
-Choice = TypeVar("Choice", int, str)
+Allowed = TypeVar("Allowed", int, str)
 
 # What a similarity may lose by rounding.
 SLACK = 1e-9
@@ -70,7 +70,7 @@ class SketchedTexts(Sketches):
 
     def where(self, kept: npt.NDArray[np.bool_]) -> Self:
         """The same with only the sketches that are kept, by a mask; the other rows are empty."""
-        if kept.all():
+        if np.count_nonzero(kept) == kept.size:
             return self
         return type(self)(self.payloads.where(kept), self.keys.where(kept), np.where(kept, self.features, 0))
 
@@ -129,6 +129,10 @@ class Scheme(ABC):
     """True if its similarity is a share of the smaller document: what reaches it may be a part, and is no copy then."""
     common: ClassVar[int] = 0
     """A lookup sets a key aside that more documents than this hold, where it has others; 0 if it never does."""
+    crowded: ClassVar[int] = 0
+    """All pairs are made without a key that more different sketches than this hold; 0 if none is left out."""
+    quick: ClassVar[bool] = False
+    """True if a sketch of any text takes time and memory by its length and no more, so that no limits are needed."""
     exact_join: ClassVar[bool] = False
     """True if join() gives only pairs that are as similar as asked."""
     joins_keys: ClassVar[bool] = True
@@ -199,6 +203,10 @@ class Scheme(ABC):
         [sketched] = sketch_texts([self], texts)
         return sketched
 
+    def taken_from_one(self, features: OneTextFeatures) -> Sketch | None:
+        """The sketch in what the core has made of one text by the scheme's `forms`."""
+        raise NotImplementedError(self.family, features)
+
     def taken_from(self, features: TextFeatures) -> SketchedTexts:
         """The sketches in what the core has made by the scheme's `forms`."""
         raise NotImplementedError(self.family, features)
@@ -260,7 +268,7 @@ class Scheme(ABC):
         """Blocks of the pairs of positions that lookups for this similarity let meet, each pair once, left < right."""
         agreeing = self.plan(similarity).agreeing
         if type(self).probes is Scheme.probes:
-            return postings.sharing(sketches.keys, self.layout, agreeing)
+            return postings.sharing(sketches.keys, self.layout, agreeing, self.crowded)
         return postings.probing(self._probes_of(sketches, similarity), sketches.keys, self.layout, agreeing)
 
     def join_between(
@@ -294,15 +302,10 @@ class Scheme(ABC):
         return f"that share {similarity:.0%} or more ({self.measure})"
 
 
-def sketch_texts(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedTexts]:
-    """The sketches of many texts by each scheme; what the core makes, it makes in one pass over each text.
-
-    Raises MemoryError.
-    """
-    made: dict[str, SketchedTexts] = {}
+def _passes(schemes: Sequence[Scheme]) -> Iterator[tuple[Forms, list[Scheme]]]:
+    """The passes over a text in which the core makes sketches; several schemes of one family take a pass each."""
     waiting = [(scheme, scheme.forms) for scheme in schemes if scheme.forms is not None]
     while waiting:
-        # Several of one family take a pass each.
         together, asked, later = [], Forms(), []
         for scheme, forms in waiting:
             if both := asked.beside(forms):
@@ -310,9 +313,28 @@ def sketch_texts(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedTexts]
                 together.append(scheme)
             else:
                 later.append((scheme, forms))
-        features = features_of_texts(texts, asked)
-        made |= {scheme.id: scheme.taken_from(features) for scheme in together}
+        yield asked, together
         waiting = later
+
+
+def sketch_text(schemes: Sequence[Scheme], text: str | bytes) -> list[Sketch | None]:
+    """The sketch of one text by each scheme, as `sketch_texts` makes them. Raises MemoryError."""
+    made: dict[str, Sketch | None] = {}
+    for forms, together in _passes(schemes):
+        features = features_of_text(text, forms)
+        made |= {scheme.id: scheme.taken_from_one(features) for scheme in together}
+    return [made[each.id] if each.id in made else each.sketch(text) for each in schemes]
+
+
+def sketch_texts(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedTexts]:
+    """The sketches of many texts by each scheme; what the core makes, it makes in one pass over each text.
+
+    Raises MemoryError.
+    """
+    made: dict[str, SketchedTexts] = {}
+    for forms, together in _passes(schemes):
+        features = features_of_texts(texts, forms)
+        made |= {scheme.id: scheme.taken_from(features) for scheme in together}
     others = {scheme.id: scheme for scheme in schemes if scheme.id not in made}
     if others:
         listed = texts.listed() if isinstance(texts, Joined) else texts
@@ -345,7 +367,7 @@ def checked_integer(family: str, name: str, value: object, low: int, high: int) 
     return value
 
 
-def checked_choice(family: str, name: str, value: object, allowed: Sequence[Choice]) -> Choice:
+def checked_choice(family: str, name: str, value: object, allowed: Sequence[Allowed]) -> Allowed:
     """The value of a parameter; UsageError unless it is one of those allowed, and of their type."""
     for choice in allowed:
         if type(value) is type(choice) and value == choice:

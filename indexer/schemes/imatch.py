@@ -9,7 +9,7 @@ from itertools import compress
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.text import hash_tokens
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.schemes.base import Parameter, Plan, Scheme, require_bytes
@@ -91,7 +91,7 @@ class IMatch(Scheme):
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The digests of a text's terms; None where none is in the lexicon."""
         words = self.recipe.cut(text)[0]
-        hashes = core.hash_tokens(words)
+        hashes = hash_tokens(words)
         known = among(hashes, self.lexicon)
         hash_of = dict(zip(words.where(known).tokens, hashes[known].tolist(), strict=True))
         if not hash_of:

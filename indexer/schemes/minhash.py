@@ -6,15 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from indexer import core, core_sketch
-from indexer.core_sketch import Forms, MinhashForm, TextFeatures
+from indexer.core.one_pass import Forms, MinhashForm, OneTextFeatures, TextFeatures
+from indexer.core.sketches import distinct, fast_minhash, pack
+from indexer.core.text import shingle_hashes
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
-from indexer.schemes.base import Hashes, Parameter, SketchedTexts, Weights, checked_choice, checked_integer
+from indexer.schemes.base import Hashes, Parameter, SketchedTexts, Weights, checked_choice, checked_integer, sketch_text
 from indexer.schemes.minwise.bands import banding
 from indexer.schemes.minwise.packed import Signature
-from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme, distinct
+from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
 
 KEEP, DROP = "keep", "drop"
 
@@ -76,21 +77,27 @@ class Minhash(MinwiseScheme):
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The minhash signature of the text's distinct shingles, and their number."""
-        return self.signature_of(core.shingle_hashes(text, self.shingle, numbers=self.numbers == KEEP))
+        return self.signature_of(shingle_hashes(text, self.shingle, numbers=self.numbers == KEEP))
 
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
         """The minhash signature of distinct features, and their number; weights count for nothing."""
         del weights
-        values = core_sketch.fast_minhash(features, self.values)
-        return None if values is None else (values, distinct(features))
+        values = fast_minhash(features, self.values)
+        return None if values is None else (values, distinct(features).size)
 
     def _packed(self, signature: Signature) -> bytes:
         # Values that are hashes already need no multiplier.
-        return core_sketch.pack(signature, self.bits)
+        return pack(signature, self.bits)
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The kept bits of the text's signature, with one key for each band."""
-        return self.sketch_many([text]).listed(self.id)[0]
+        [made] = sketch_text([self], text)
+        return made
+
+    def taken_from_one(self, features: OneTextFeatures) -> Sketch | None:
+        """The sketch that the core has made."""
+        count = features.shingles
+        return Sketch(self.id, features.packed, features.keys, count) if count else None
 
     def taken_from(self, features: TextFeatures) -> SketchedTexts:
         """The sketches that the core has made."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core, core_sketch
-from indexer.core_sketch import PASSAGE_BITS, Forms, PassagesForm, TextFeatures
+from indexer.core.one_pass import Forms, OneTextFeatures, PassagesForm, TextFeatures
+from indexer.core.sketches import PASSAGE_BITS, intersection_sizes, winnowed
 from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged, no_payload
@@ -26,6 +26,7 @@ from indexer.schemes.base import (
     checked_choice,
     checked_integer,
     checked_share,
+    sketch_text,
 )
 from indexer.schemes.joins import by_rarest
 from indexer.schemes.keys.layout import KeyLayout
@@ -93,7 +94,15 @@ class Passages(Scheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The keys of a text; None where it has neither letters nor digits."""
-        return self.sketch_many([text]).listed(self.id)[0]
+        [made] = sketch_text([self], text)
+        return made
+
+    def taken_from_one(self, features: OneTextFeatures) -> Sketch | None:
+        """The keys that the core has made."""
+        kept = features.passages
+        if not kept:
+            return None
+        return Sketch(self.id, _payload(np.array(kept, dtype=np.int64)).tobytes(), kept, len(kept))
 
     def taken_from(self, features: TextFeatures) -> SketchedTexts:
         """The keys that the core has made."""
@@ -103,7 +112,7 @@ class Passages(Scheme):
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The same of features in the place of the shingles, in the order of the text; weights count for nothing."""
         del weights
-        kept = np.unique(core_sketch.winnowed(features, self.window) & _KEY_MASK)
+        kept = np.unique(winnowed(features, self.window) & _KEY_MASK)
         return Sketch(self.id, _payload(kept).tobytes(), tuple(kept.tolist()), int(kept.size)) if kept.size else None
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
@@ -126,7 +135,7 @@ class Passages(Scheme):
         if not np.all(sizes[left]) or not np.all(sizes[right]):
             raise _no_keys(0)
         try:
-            shared = core.intersection_sizes(keys, ends, left, right)
+            shared = intersection_sizes(keys, ends, left, right)
         except UsageError as error:
             raise no_payload(f"{self.family}: a payload whose keys are not in order") from error
         # One of several may be a phrase of the language, or "1 2 3 4 5".

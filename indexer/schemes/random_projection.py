@@ -10,7 +10,8 @@ from math import acos, comb, isclose, pi
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core, core_sketch
+from indexer.core.sketches import differing_values, equal_parts_of_pairs, random_projection
+from indexer.core.text import token_hashes
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import (
@@ -70,12 +71,12 @@ class RandomProjection(Scheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The bits as bytes, the first bit the highest of the first; one key a block."""
-        return self.sketch_features(core.token_hashes(text))
+        return self.sketch_features(token_hashes(text))
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The same of features in the place of the tokens, each counted by its weight."""
         counted = features if weights is None else np.repeat(features, weights)
-        projection = core_sketch.random_projection(counted, self.bits // 64)
+        projection = random_projection(counted, self.bits // 64)
         if projection is None:
             return None
         payload = projection.astype(">u8").tobytes()
@@ -90,12 +91,12 @@ class RandomProjection(Scheme):
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The cosines of the angles that the shares of differing bits stand for."""
         require_bytes(self, (payload, *others), self.bits // 8)
-        share: npt.NDArray[np.float64] = core.differing_values(payload, others, 1) / self.bits
+        share: npt.NDArray[np.float64] = differing_values(payload, others, 1) / self.bits
         return np.clip(np.cos(np.pi * share), 0.0, 1.0)
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The cosines of the angles that the shares of differing bits of each pair stand for."""
-        equal = core_sketch.equal_parts_of_pairs(payloads.matrix(self.bits // 8), left, right)
+        equal = equal_parts_of_pairs(payloads.matrix(self.bits // 8), left, right)
         return np.clip(np.cos(np.pi * (1 - equal / self.bits)), 0.0, 1.0)
 
     def recall(self, similarity: float, flips: int) -> float:

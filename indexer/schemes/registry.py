@@ -27,6 +27,7 @@ FAMILIES: Mapping[str, str] = {
     "supershingles": "indexer.schemes.shingling:Supershingles",
     "random-projection": "indexer.schemes.random_projection:RandomProjection",
     "passages": "indexer.schemes.passages:Passages",
+    "short-text": "indexer.schemes.short_text:ShortTextScheme",
 }
 
 
@@ -108,6 +109,11 @@ def scheme(specification: str, corpus: Callable[[str], Any] | None = None) -> Sc
         return maker(**arguments)
     except TypeError as error:
         raise UsageError(f"{specification!r}: {family} has no such parameter ({error})") from error
+
+
+def family_of(specification: str) -> str:
+    """The family of a specification."""
+    return split(specification)[0]
 
 
 def split(specification: str) -> tuple[str, dict[str, Parameter]]:

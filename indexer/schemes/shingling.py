@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from indexer import core
+from indexer.core.sketches import MAX_ROWS, MAX_VALUES, distinct, minhash
+from indexer.core.text import shingle_hashes
 from indexer.errors import UsageError
 from indexer.schemes.base import Hashes, Parameter, Weights, checked_integer
-from indexer.schemes.minwise.bands import MAX_BANDS, MAX_VALUES
+from indexer.schemes.minwise.bands import MAX_BANDS
 from indexer.schemes.minwise.packed import Signature
-from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme, distinct
+from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
 
 
 class Supershingles(MinwiseScheme):
@@ -34,10 +35,8 @@ class Supershingles(MinwiseScheme):
         self.shingle = checked_integer(self.family, "shingle", shingle, 1, MAX_SHINGLE)
         checked_integer(self.family, "values", values, 1, MAX_VALUES)
         checked_integer(self.family, "groups", groups, 1, min(MAX_BANDS, values))
-        if values % groups or values // groups > core.MAX_ROWS:
-            raise UsageError(
-                f"{self.family}: groups={groups} must divide values={values} into at most {core.MAX_ROWS} each"
-            )
+        if values % groups or values // groups > MAX_ROWS:
+            raise UsageError(f"{self.family}: groups={groups} must divide values={values} into at most {MAX_ROWS} each")
         self.agreeing = checked_integer(self.family, "agreeing", agreeing, 1, groups)
         self._choose(values, bits, groups, values // groups)
 
@@ -54,10 +53,10 @@ class Supershingles(MinwiseScheme):
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The minima of the text's distinct shingles, and their number."""
-        return self.signature_of(core.shingle_hashes(text, self.shingle))
+        return self.signature_of(shingle_hashes(text, self.shingle))
 
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
         """The minima of distinct features, and their number; weights count for nothing."""
         del weights
-        values = core.minhash(features, self.values)
-        return None if values is None else (values, distinct(features))
+        values = minhash(features, self.values)
+        return None if values is None else (values, distinct(features).size)

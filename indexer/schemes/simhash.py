@@ -9,10 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
-from indexer.core_sketch import Forms, TextFeatures
+from indexer.core.hamming import hamming_distances
+from indexer.core.hamming_index import HammingIndex
+from indexer.core.one_pass import Forms, OneTextFeatures, TextFeatures
+from indexer.core.pairs import iter_pairs
+from indexer.core.sketches import fingerprint as core_fingerprint
+from indexer.core.sketches import simhash
+from indexer.core.sketches import simhash_keys as core_simhash_keys
 from indexer.errors import UsageError
-from indexer.hamming import HammingIndex, iter_pairs
 from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import (
@@ -36,7 +40,6 @@ _FEW = 4
 _SIMILARITIES = 1.0 - np.arange(65) / 64.0
 
 SCHEME = SIMHASH_DOC
-UNICODE_VERSION = core.UNICODE_VERSION
 
 
 def fingerprint(text: str | bytes) -> Fingerprint | None:
@@ -44,7 +47,7 @@ def fingerprint(text: str | bytes) -> Fingerprint | None:
 
     Raises MemoryError.
     """
-    value_and_tokens = core.fingerprint(text)
+    value_and_tokens = core_fingerprint(text)
     return None if value_and_tokens is None else Fingerprint(*value_and_tokens)
 
 
@@ -93,7 +96,7 @@ class SimhashDoc(Scheme):
     @classmethod
     def keys_of(cls, payloads: Ragged) -> Ragged:
         """The 16 keys of each simhash."""
-        return Ragged.of_matrix(core.simhash_keys(values_of(payloads)).astype(np.int64))
+        return Ragged.of_matrix(core_simhash_keys(values_of(payloads)).astype(np.int64))
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -105,18 +108,23 @@ class SimhashDoc(Scheme):
         made = fingerprint(text)
         return None if made is None else Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens)
 
+    def taken_from_one(self, features: OneTextFeatures) -> Sketch | None:
+        """The simhash that the core has made, with its keys."""
+        made = Fingerprint(features.simhash, features.tokens)
+        return Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens) if made.tokens else None
+
     def taken_from(self, features: TextFeatures) -> SketchedTexts:
         """The simhashes that the core has made, with their keys."""
         made = SketchedTexts(
             Ragged.of_matrix(features.simhashes.astype(">u8").view(np.uint8).reshape(-1, 8)),
-            Ragged.of_matrix(core.simhash_keys(features.simhashes).astype(np.int64)),
+            Ragged.of_matrix(core_simhash_keys(features.simhashes).astype(np.int64)),
             features.tokens.astype(np.int64),
         )
         return made.where(made.features > 0)
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The simhash of features in the place of the words; None for none at all."""
-        value = core.simhash(features, weights)
+        value = simhash(features, weights)
         if value is None:
             return None
         found = Fingerprint(value, int(features.size if weights is None else weights.sum()))
@@ -126,7 +134,7 @@ class SimhashDoc(Scheme):
         """1 - d / 64, of the Hamming distance d."""
         require_bytes(self, (payload, *others), 8)
         rows = np.frombuffer(b"".join(others), dtype=">u8").astype(np.uint64)
-        return 1.0 - core.hamming_distances(int.from_bytes(payload, "big"), rows) / 64.0
+        return 1.0 - hamming_distances(int.from_bytes(payload, "big"), rows) / 64.0
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """1 - d / 64 of each pair."""

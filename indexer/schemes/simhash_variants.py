@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.hamming import hamming_distances
+from indexer.core.sketches import fingerprint, simhash, simhash_keys
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
@@ -19,7 +20,7 @@ from indexer.schemes.keys import blocks, simhash64
 from indexer.schemes.simhash import bits_allowed, bits_written, values_of
 from indexer.text.corpus import Corpus, resource_name
 from indexer.text.counts import counted
-from indexer.text.features import Counts, Hashes, Recipe, check_weights, recipe, weighted
+from indexer.text.features import FeatureCounts, Hashes, Recipe, check_weights, recipe, weighted
 
 WIDTHS = (32, 64, 128)
 
@@ -65,7 +66,7 @@ class SimhashVariant(Scheme):
     def keys_of(cls, payloads: Ragged) -> Ragged:
         """The 16 keys of simhash-doc, or the blocks of another width."""
         if payloads.width not in (4, 16):
-            return Ragged.of_matrix(core.simhash_keys(values_of(payloads)).astype(np.int64))
+            return Ragged.of_matrix(simhash_keys(values_of(payloads)).astype(np.int64))
         parts = payloads.matrix(payloads.width).view(">u2").astype(np.int64)
         return Ragged.of_matrix(parts | np.arange(parts.shape[1]) << blocks.BLOCK_BITS)
 
@@ -86,7 +87,7 @@ class SimhashVariant(Scheme):
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The simhash of a text with the keys of its tables; None where it has no features."""
         if self.bits <= 64 and self.recipe.is_doc and self.weights == "occurrence":
-            made = core.fingerprint(text)
+            made = fingerprint(text)
             return None if made is None else self._sketch(made[0].to_bytes(8, "big"), made[1])
         if self.weights == "occurrence":
             hashes = self.recipe.hashes(text)
@@ -112,7 +113,7 @@ class SimhashVariant(Scheme):
         rows = rows.reshape(-1, size // word)
         distances = np.zeros(len(others), dtype=np.int64)
         for column in rows.T:
-            distances += core.hamming_distances(int(column[0]), column[1:])
+            distances += hamming_distances(int(column[0]), column[1:])
         return 1.0 - distances / self.bits
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
@@ -161,15 +162,15 @@ class SimhashVariant(Scheme):
             )
         return bits_allowed(self.bits, similarity)
 
-    def _payload(self, hashes: Hashes, weights: Counts | None) -> bytes | None:
+    def _payload(self, hashes: Hashes, weights: FeatureCounts | None) -> bytes | None:
         halves = [hashes] if self.bits <= 64 else [hashes, mixed(hashes)]
-        values = [core.simhash(half, weights) for half in halves]
+        values = [simhash(half, weights) for half in halves]
         return b"".join(value.to_bytes(8, "big") for value in values if value is not None) or None
 
     def _sketch(self, payload: bytes, features: int) -> Sketch:
         payload = payload[: self.bits // 8]
         if self.bits == 64:
-            packed = tuple(core.simhash_keys([int.from_bytes(payload, "big")])[0].tolist())
+            packed = tuple(simhash_keys([int.from_bytes(payload, "big")])[0].tolist())
         else:
             packed = blocks.keys(payload)
         return Sketch(self.id, payload, packed, features)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.text import tokenise
 from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
 from indexer.model.chunking import chunks
@@ -211,7 +211,7 @@ def _antecedents(value: object) -> frozenset[str]:
     """The antecedents that are named, cut and folded as words are; empty for all of the language."""
     words = frozenset() if value == "all" else frozenset(str(value).split("."))
     for word in words:
-        if core.tokenise(word).tokens != (word.encode(),):
+        if tokenise(word).tokens != (word.encode(),):
             raise UsageError(f"antecedents={value}: {word!r} is not one word in lower case")
     return words
 

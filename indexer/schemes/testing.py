@@ -29,7 +29,7 @@ from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes import registry
-from indexer.schemes.base import Scheme, Sketches, sketch_texts
+from indexer.schemes.base import Scheme, Sketches, sketch_text, sketch_texts
 
 STOP_WORDS = ("the", "is", "of", "a", "to", "and", "in", "that", "was", "can", "be", "there", "had", "has", "says")
 
@@ -188,8 +188,10 @@ class SchemeContract:
         wanted = [scheme.sketch(text) for text in given]
         assert scheme.sketch_many(given).listed(scheme.id) == wanted
         beside = [registry.scheme(name) for name in ("simhash-doc", "minhash", "passages:window=8")]
-        [made, *_] = sketch_texts([scheme, *beside], given)
-        assert made.listed(scheme.id) == wanted
+        together = sketch_texts([scheme, *beside], given)
+        listed = [made.listed(each.id) for each, made in zip((scheme, *beside), together, strict=True)]
+        assert listed[0] == wanted
+        assert [sketch_text([scheme, *beside], text) for text in given] == list(map(list, zip(*listed, strict=True)))
 
     @given(st.binary(max_size=200))
     @PROPERTY

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from indexer import core, core_sketch
+from indexer.core.sketches import weighted_minhash
+from indexer.core.text import shingle_hashes, token_hashes
 from indexer.schemes.base import Hashes, Parameter, Weights, checked_integer
 from indexer.schemes.minwise.bands import banding
 from indexer.schemes.minwise.packed import Signature
@@ -51,11 +52,11 @@ class WeightedMinhash(MinwiseScheme):
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The samples of the text's terms, and the number of different terms."""
-        hashes = core.token_hashes(text) if self.shingle == 1 else core.shingle_hashes(text, self.shingle)
+        hashes = token_hashes(text) if self.shingle == 1 else shingle_hashes(text, self.shingle)
         return self.signature_of(hashes)
 
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
         """The samples of features by their weights, which add up where one is given several times."""
         terms, places = np.unique(features, return_inverse=True)
-        values = core_sketch.weighted_minhash(terms, np.bincount(places, weights, terms.size), self.values)
+        values = weighted_minhash(terms, np.bincount(places, weights, terms.size), self.values)
         return None if values is None else (values, terms.size)

@@ -1,13 +1,10 @@
-"""The service as an ASGI application: it reads requests, lets threads answer them, and limits how many and how long."""
+"""The service as an ASGI application: what requests ask for, and what is said of those that get no answer."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
@@ -16,104 +13,31 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from indexer.errors import ExtractionError, IncompatibleStoreError, NeardupError, NotFoundError, StoreError, UsageError
+from indexer.errors import UsageError
 from indexer.library.collection import Collection
-from indexer.model.declared import as_json
 from indexer.model.release import VERSION
+from indexer.service.answering import Answerers, as_bytes
 from indexer.service.described import openapi
-from indexer.service.forms import read_form
-from indexer.service.guards import Guard, TooLargeError, refused, too_large
-from indexer.service.verbs import VERBS, Verb
+from indexer.service.forms import LINES, LINES_TYPE, LinesRequest, read_form, read_query
+from indexer.service.guards import Guard, RefusedError, refused
+from indexer.service.limits import ServiceLimits
+from indexer.service.verbs import VERBS, Verb, fingerprint_lines
 
-# The status of an answer by the kind of error; the first that fits.
-_STATUS: tuple[tuple[type[NeardupError], int], ...] = (
-    (IncompatibleStoreError, 409),
-    (StoreError, 503),
-    (UsageError, 400),
-    (NotFoundError, 404),
-    (ExtractionError, 422),
-)
-_SECONDS_LATER = "1"
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceLimits:
-    """The limits of a service: threads that answer, requests that wait for one, seconds and bytes of a request."""
-
-    threads: int = 4
-    waiting: int = 64
-    seconds: float = 30.0
-    request_bytes: int = 16_000_000
-
-
-class Answerers:
-    """Threads that answer requests, each by a collection of its own; after an error of the store it is opened anew."""
-
-    def __init__(self, opened: Callable[[], Collection], limits: ServiceLimits) -> None:
-        self._opened, self._limits = opened, limits
-        self._local = threading.local()
-        self._pool = ThreadPoolExecutor(limits.threads, thread_name_prefix="answer")
-        self._under_way = 0
-
-    async def answer(self, verb: Verb, body: bytes, *, is_file: bool) -> Response:
-        """The answer to the body of a request; 503 where too many wait, 504 where it takes too long."""
-        if self._under_way >= self._limits.threads + self._limits.waiting:
-            return refused(503, "too many requests wait; try again later", {"Retry-After": _SECONDS_LATER})
-        self._under_way += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, self._answered, verb, body, is_file)
-        # One that took too long still has its thread, and counts until that is done.
-        future.add_done_callback(self._done)
-        try:
-            return await asyncio.wait_for(asyncio.shield(future), self._limits.seconds)
-        except TimeoutError:
-            return refused(504, f"the answer took more than {self._limits.seconds:g} seconds; ask about less")
-
-    def close(self) -> None:
-        """Wait for no request that has no thread yet, and for no thread."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _done(self, future: asyncio.Future[Response]) -> None:
-        self._under_way -= 1
-        if not future.cancelled():
-            future.exception()
-
-    def _answered(self, verb: Verb, body: bytes, is_file: bool) -> Response:
-        try:
-            made = self._made(verb, body, is_file)
-        except NeardupError as error:
-            if isinstance(error, StoreError):
-                self._forget()
-            return refused(next((status for kind, status in _STATUS if isinstance(error, kind)), 500), str(error))
-        # ensure_ascii: what is half a character elsewhere is still JSON.
-        return Response(json.dumps(as_json(made), allow_nan=False).encode("ascii"), media_type="application/json")
-
-    def _made(self, verb: Verb, body: bytes, is_file: bool) -> Any:
-        if is_file and verb.answer_file is not None:
-            return verb.answer_file(self._collection(), body)
-        try:
-            given = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"the request: is no JSON: {error}"[:200]) from None
-        return verb.answer_request(self._collection(), read_form(verb.request, given))
-
-    def _collection(self) -> Collection:
-        if not hasattr(self._local, "collection"):
-            self._local.collection = self._opened()
-        collection: Collection = self._local.collection
-        return collection
-
-    def _forget(self) -> None:
-        if hasattr(self._local, "collection"):
-            self._local.collection.close()
-            del self._local.collection
+_JSON = "application/json"
 
 
 def service_application(
-    opened: Callable[[], Collection], limits: ServiceLimits, *, hosts: frozenset[str], token: str = ""
+    opened: Callable[[], Collection],
+    limits: ServiceLimits,
+    *,
+    hosts: frozenset[str],
+    token: str = "",
+    with_tools: bool = False,
 ) -> Starlette:
-    """The application: a POST for each verb, and GET for /healthz, /openapi.json and / (which names the verbs).
+    """The application: a POST for each verb and for bulk requests, and GET for /healthz, /openapi.json and a list.
 
-    `opened` opens the collection, once for each thread. `hosts` are the names that the service may be called by.
+    `opened` opens the collection, once for each thread. `hosts` are the names that the service may be called by. With
+    `with_tools` /mcp speaks the Model Context Protocol (its streamable HTTP, without sessions).
     """
     answerers = Answerers(opened, limits)
 
@@ -123,16 +47,23 @@ def service_application(
         is_file = kind != "application/json"
         if is_file and verb.answer_file is None:
             return refused(415, "send JSON, with the header Content-Type: application/json")
-        try:
-            body = await request.body()
-        except TooLargeError:
-            return refused(413, too_large(limits.request_bytes))
-        except ClientDisconnect:
-            return Response(status_code=400)
-        return await answerers.answer(verb, body, is_file=is_file)
+        body = await request.body()
+        made = await answerers.answer(lambda collection: as_bytes(_asked(collection, verb, body, is_file=is_file)))
+        return Response(made, media_type=_JSON)
+
+    async def lines(request: Request) -> Response:
+        body, query = await request.body(), request.query_params.multi_items()
+        made = await answerers.answer(
+            lambda collection: fingerprint_lines(collection, read_query(LinesRequest, query), body)
+        )
+        if _JSON in request.headers.get("accept", ""):
+            return Response(as_bytes(made), media_type=_JSON)
+        counts = f"fingerprinted={made.fingerprinted}, passed={made.passed}, skipped={len(made.skipped)}"
+        headers = {"Neardup-Counts": f"{counts}, unread={len(made.unread)}"}
+        return Response(made.lines.encode("utf-8", "surrogateescape"), headers=headers, media_type=LINES_TYPE)
 
     async def named(_: Request) -> Response:
-        return JSONResponse({"neardup": VERSION, "verbs": [*VERBS], "openapi": "/openapi.json"})
+        return JSONResponse({"neardup": VERSION, "verbs": [*VERBS, LINES], "openapi": "/openapi.json"})
 
     async def healthy(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -140,19 +71,68 @@ def service_application(
     async def described(_: Request) -> Response:
         return JSONResponse(openapi(VERBS, VERSION, token=bool(token)))
 
-    async def failed(_: Request, __: Exception) -> Response:
-        return refused(500, "an error of the service; its log says more")
+    routes = [
+        *(Route(f"/{name}", verb_answer, methods=["POST"]) for name in VERBS),
+        Route(f"/{LINES}", lines, methods=["POST"]),
+        Route("/", named),
+        Route("/healthz", healthy),
+        Route("/openapi.json", described),
+    ]
+    manager = _tools(answerers, limits) if with_tools else None
+    if manager:
+        routes.append(Route("/mcp", manager.asgi_app))
 
-    async def unknown(request: Request, error: Exception) -> Response:
-        return refused(getattr(error, "status_code", 404), f"{request.method} {request.url.path}: see /openapi.json")
+    @asynccontextmanager
+    async def alive(_: Starlette) -> AsyncIterator[None]:
+        if manager is None:
+            yield
+            return
+        async with manager.run():
+            yield
 
     return Starlette(
-        routes=[
-            *(Route(f"/{name}", verb_answer, methods=["POST"]) for name in VERBS),
-            Route("/", named),
-            Route("/healthz", healthy),
-            Route("/openapi.json", described),
-        ],
-        middleware=[Middleware(Guard, hosts=hosts, token=token, most_bytes=limits.request_bytes)],
-        exception_handlers={404: unknown, 405: unknown, 500: failed},
+        routes=routes,
+        lifespan=alive,
+        middleware=[Middleware(Guard, hosts=hosts, token=token, most_bytes=limits.max_request)],
+        exception_handlers={
+            RefusedError: _refused, ClientDisconnect: _left, 404: _unknown, 405: _unknown, 500: _failed
+        },
+    )  # fmt: skip
+
+
+def _asked(collection: Collection, verb: Verb, body: bytes, *, is_file: bool) -> Any:
+    if is_file and verb.answer_file is not None:
+        return verb.answer_file(collection, body)
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the request: is no JSON: {error}"[:200]) from None
+    return verb.answer_request(collection, read_form(verb.request, given))
+
+
+def _tools(answerers: Answerers, limits: ServiceLimits) -> Any:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from indexer.service.tools import tools_server
+
+    # Names, origins and the token are the guard's.
+    return StreamableHTTPSessionManager(
+        tools_server(answerers), json_response=True, stateless=True, max_request_body_size=limits.max_request
     )
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RefusedError)  # noqa: S101 it is registered for these
+    return refused(error.status, str(error), error.headers)
+
+
+async def _left(_: Request, __: Exception) -> Response:
+    return Response(status_code=400)
+
+
+async def _failed(_: Request, __: Exception) -> Response:
+    return refused(500, "an error of the service; its log says more")
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    return refused(getattr(error, "status_code", 404), f"{request.method} {request.url.path}: see /openapi.json")

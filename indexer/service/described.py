@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from indexer.library.bulk_requests import FingerprintedRequest
 from indexer.model.declared import description
-from indexer.service.forms import ErrorAnswer, answer_schema, request_schema
-from indexer.service.verbs import Verb
+from indexer.service.forms import LINES, LINES_TYPE, ErrorAnswer, LinesRequest, answer_schema, request_schema
+from indexer.service.verbs import Verb, fingerprint_lines
 
 _ERRORS = {
     "400": "The request can't be used as it is",
@@ -26,7 +27,10 @@ def openapi(verbs: Mapping[str, Verb], version: str, *, token: bool) -> dict[str
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": "neardup", "version": version, "description": "Questions about near-duplicates."},
-        "paths": {f"/{name}": {"post": _operation(name, verb)} for name, verb in verbs.items()},
+        "paths": {
+            **{f"/{name}": {"post": _operation(name, verb)} for name, verb in verbs.items()},
+            f"/{LINES}": {"post": _of_lines()},
+        },
         "components": {"schemas": {"Error": answer_schema(ErrorAnswer)}},
     }
     if token:
@@ -39,17 +43,33 @@ def _operation(name: str, verb: Verb) -> dict[str, Any]:
     taken: dict[str, Any] = {"application/json": {"schema": request_schema(verb.request)}}
     if verb.answer_file is not None:
         taken["application/octet-stream"] = {"schema": {"type": "string", "format": "binary"}}
-    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {
         "operationId": name,
         "summary": inspect.cleandoc(verb.answer_request.__doc__ or ""),
         "description": description(verb.request),
         "requestBody": {"required": True, "content": taken},
-        "responses": {
-            "200": {
-                "description": description(verb.answer),
-                "content": {"application/json": {"schema": answer_schema(verb.answer)}},
-            },
-            **{status: {"description": meaning, "content": error} for status, meaning in _ERRORS.items()},
-        },
+        "responses": _responses(verb.answer, {}),
+    }
+
+
+def _of_lines() -> dict[str, Any]:
+    schema = request_schema(LinesRequest)
+    asked = [{"name": name, "in": "query", "schema": member} for name, member in schema["properties"].items()]
+    lines = {LINES_TYPE: {"schema": {"type": "string"}}}
+    return {
+        "operationId": "fingerprint_lines",
+        "summary": inspect.cleandoc(fingerprint_lines.__doc__ or ""),
+        "description": description(LinesRequest),
+        "parameters": asked,
+        "requestBody": {"required": True, "content": lines},
+        "responses": _responses(FingerprintedRequest, lines),
+    }
+
+
+def _responses(answer: type, more: Mapping[str, Any]) -> dict[str, Any]:
+    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    content = {"application/json": {"schema": answer_schema(answer)}, **more}
+    return {
+        "200": {"description": description(answer), "content": content},
+        **{status: {"description": meaning, "content": error} for status, meaning in _ERRORS.items()},
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
@@ -23,6 +23,11 @@ _KINDS: Mapping[type, tuple[str, str]] = {
     float: ("a number", "number"),
     str: ("a text", "string"),
 }
+
+
+LINES = "_fingerprint"
+"""The path of bulk requests, as the engines name theirs."""
+LINES_TYPE = "application/x-ndjson"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,23 @@ class FingerprintRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class LinesRequest:
+    """A request to give the documents of a bulk request their fingerprints; its members stand in the URL's query.
+
+    Attributes:
+        field: The fields with the text, in order; none for those that the index remembers
+        html: True if they hold HTML
+        skip: True to leave out documents that repeat stored ones
+        match: The match rule for that; null for the store's default
+    """
+
+    field: tuple[str, ...] = ()
+    html: bool = False
+    skip: bool = False
+    match: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SimilarAnswer:
     """The documents near each of some documents, in their order.
 
@@ -190,6 +212,20 @@ def read_form(kind: type, given: Any, place: str = "the request") -> Any:
         if name not in given:
             raise UsageError(f"{place}: {name!r} is missing")
     return kind(**{name: _value(hints[name], value, f"{name!r}") for name, value in given.items()})
+
+
+def read_query(kind: type, given: Sequence[tuple[str, str]]) -> Any:
+    """A request of a declared kind, whose members are texts, lists of them, and true or false, from a URL's query."""
+    hints = typing.get_type_hints(kind)
+    read: dict[str, Any] = {}
+    for name, text in given:
+        several, inner, _ = _taken(hints.get(name, str))
+        value = {"true": True, "false": False}.get(text, text) if inner is bool else text
+        if several:
+            read.setdefault(name, []).append(value)
+        else:
+            read[name] = value
+    return read_form(kind, read, "the query")
 
 
 def _value(hint: Any, given: Any, place: str) -> Any:

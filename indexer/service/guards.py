@@ -60,7 +60,7 @@ class Guard:
             return refused(401, "send the header Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
         length = headers.get("content-length", "0")
         if length.isascii() and length.isdigit() and int(length) > self.most_bytes:
-            return refused(413, too_large(self.most_bytes))
+            return refused(413, _too_large(self.most_bytes))
         return None
 
     def _has_token(self, given: str) -> bool:
@@ -69,26 +69,29 @@ class Guard:
         return hmac.compare_digest(token.strip().encode(), self.token.encode()) and kind.lower() == "bearer"
 
 
-class TooLargeError(Exception):
-    """A body turned out to be larger than is taken."""
+class RefusedError(Exception):
+    """A request gets no answer: the reason, its HTTP status, and headers that go with that."""
+
+    def __init__(self, status: int, reason: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(reason)
+        self.status, self.headers = status, headers
 
 
 class _Limited:
     """Receives the body of a request as far as the limit."""
 
     def __init__(self, receive: Receive, most: int) -> None:
-        self._receive, self._left = receive, most
+        self._receive, self._most, self._left = receive, most, most
 
     async def __call__(self) -> Message:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            raise TooLargeError
+            raise RefusedError(413, _too_large(self._most))
         return message
 
 
-def too_large(most: int) -> str:
-    """The sentence about a body that is too large."""
+def _too_large(most: int) -> str:
     return f"a request has at most {counted(most, 'byte')}: see --max-request"
 
 

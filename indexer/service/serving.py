@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from indexer.errors import MachineError, UsageError
-from indexer.extract.kept import KeptWorkers
-from indexer.ingest.indexing import default_jobs
 from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.opening import Tell
-from indexer.library.options import Extraction, content_of
+from indexer.service.limits import ServiceLimits
 
 TOKEN_VARIABLE = "NEARDUP_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 _SHORTEST_TOKEN = 16
 _LARGEST_HEAD = 16_384
 _BACKLOG = 2048
+_OF_TOOLS = "the Model Context Protocol takes the package mcp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,48 +59,33 @@ class Listening:
             )
 
 
-def read_token(path: str | None) -> str:
-    """The token in a file, else in the environment; empty for none. Raises UsageError for a file that has none."""
-    if path is None:
-        return os.environ.get(TOKEN_VARIABLE, "").strip()
-    try:
-        token = Path(path).read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--token-file {path}: can't be read: {error}") from None
-    if not token:
-        raise UsageError(f"--token-file {path}: is empty")
-    return token
-
-
 def serve(
     store: str | os.PathLike[str],
     listening: Listening,
+    limits: ServiceLimits,
     *,
-    threads: int = 4,
-    waiting: int = 64,
-    timeout: float = 30.0,
-    max_request: int = 16_000_000,
+    mcp: bool = False,
     tell: Tell,
     told: Callable[[str], None] | None = None,
 ) -> None:
     """Answer questions about a store over HTTP until SIGINT or SIGTERM; `told` is called with the URL when it listens.
 
-    `threads` answer at once, and `waiting` requests wait for one of them; each has `timeout` seconds and `max_request`
-    bytes. Nothing is ever written. Raises UsageError, StoreError, and MachineError where it can't listen or where
-    starlette and uvicorn are missing.
+    With `mcp` agents ask at /mcp. Nothing is ever written. Raises UsageError, StoreError, and MachineError where it
+    can't listen or where the packages of the extra are missing.
     """
     listening.require_safe()
-    try:
+    with _needed("the service takes starlette and uvicorn", "serve"):
         import uvicorn
 
-        from indexer.service.application import ServiceLimits, service_application
+        from indexer.service.application import service_application
         from indexer.service.guards import names_of
-    except ImportError as error:
-        raise MachineError("the service takes starlette and uvicorn: pip install 'neardup[serve]'") from error
+    if mcp:
+        with _needed(_OF_TOOLS, "mcp"):
+            import indexer.service.tools  # noqa: F401
 
     # A store that can't be opened is said now, not at the first question.
     with open_collection(store, read_only=True, tell=tell) as first:
-        workers = KeptWorkers(min(threads, default_jobs()), *Extraction().reading(content_of(first.store)))
+        workers = first.kept_workers(limits.threads)
 
     def opened() -> Collection:
         collection = open_collection(store, read_only=True, tell=tell)
@@ -110,12 +94,13 @@ def serve(
 
     made = service_application(
         opened,
-        ServiceLimits(threads, waiting, timeout, max_request),
+        limits,
         hosts=names_of(listening.host, listening.hosts),
         token=listening.token,
+        with_tools=mcp,
     )
     config = uvicorn.Config(
-        made, log_level="error", access_log=False, server_header=False, lifespan="off", proxy_headers=False,
+        made, log_level="error", access_log=False, server_header=False, lifespan="on", proxy_headers=False,
         ssl_certfile=listening.certificate, ssl_keyfile=listening.key, h11_max_incomplete_event_size=_LARGEST_HEAD,
         timeout_graceful_shutdown=5,
     )  # fmt: skip
@@ -130,6 +115,44 @@ def serve(
             told(f"{scheme}://{host}:{bound.getsockname()[1]}")
         with workers:
             uvicorn.Server(config).run(sockets=[bound])
+
+
+def serve_tools(store: str | os.PathLike[str], limits: ServiceLimits, *, tell: Tell) -> None:
+    """Answer an agent that speaks the Model Context Protocol over standard input and output, until the input ends.
+
+    Nothing is ever written. Raises StoreError, and MachineError where the packages of
+    the extra are missing.
+    """
+    with _needed(_OF_TOOLS, "mcp"):
+        import anyio
+        from mcp.server.stdio import stdio_server
+
+        from indexer.service.answering import Answerers
+        from indexer.service.tools import tools_server
+
+    def opened() -> Collection:
+        return open_collection(store, read_only=True, tell=tell)
+
+    opened().close()
+    answerers = Answerers(opened, limits)
+
+    async def answer_all() -> None:
+        server = tools_server(answerers)
+        async with stdio_server() as (asked, answered):
+            await server.run(asked, answered, server.create_initialization_options())
+
+    try:
+        anyio.run(answer_all)
+    finally:
+        answerers.close()
+
+
+@contextmanager
+def _needed(what: str, extra: str) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise MachineError(f"{what}: pip install 'neardup[{extra}]'") from error
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -8,20 +8,19 @@ from typing import Any
 
 from indexer.errors import UsageError
 from indexer.library import asking
+from indexer.library.bulk_requests import FingerprintedRequest
 from indexer.library.collection import Collection
 from indexer.library.comparing import compared_questions, hash_text
 from indexer.library.comparisons import Comparison
 from indexer.library.folding import DistinctHit
 from indexer.library.records import Hashed, Similar
 from indexer.library.rows import Rows
-from indexer.matching.asking import Unanswered
-from indexer.matching.question import Question
 from indexer.service.forms import (
-    AskedDocument,
     CompareRequest,
     DistinctRequest,
     FingerprintAnswer,
     FingerprintRequest,
+    LinesRequest,
     Seen,
     SeenAnswer,
     SeenRequest,
@@ -78,7 +77,7 @@ def distinct(collection: Collection, request: DistinctRequest) -> DistinctAnswer
 
 def compare(collection: Collection, request: CompareRequest) -> Comparison:
     """Two documents beside each other."""
-    one, other = (_question(collection, document) for document in (request.a, request.b))
+    one, other = (asking.from_text_or_id(collection.store, each.text, each.id) for each in (request.a, request.b))
     return compared_questions(one, other, collection.rule(request.match), collection.store)
 
 
@@ -86,6 +85,13 @@ def fingerprint(_: Collection, request: FingerprintRequest) -> FingerprintAnswer
     """The fingerprints of some texts."""
     _require_few(request.texts)
     return FingerprintAnswer(Rows(Hashed, (hash_text(text, scheme=request.scheme) for text in request.texts)))
+
+
+def fingerprint_lines(collection: Collection, request: LinesRequest, body: bytes) -> FingerprintedRequest:
+    """The lines of a bulk request to an index, with the fingerprints of its documents."""
+    return collection.fingerprint_lines(
+        body, fields=request.field, html=request.html, skip=request.skip, match=request.match
+    )  # fmt: skip
 
 
 def _similar(collection: Collection, request: SimilarRequest) -> Iterator[Similar]:
@@ -111,15 +117,6 @@ def _similar(collection: Collection, request: SimilarRequest) -> Iterator[Simila
     of_texts, of_ids = asked(texts, None) if texts else iter(()), asked(None, stored) if stored else iter(())
     for one in request.documents:
         yield next(of_ids if one.text is None else of_texts)
-
-
-def _question(collection: Collection, document: AskedDocument) -> Question:
-    if document.text is not None:
-        return Question(document.id or asking.THE_TEXT, document.text)
-    [question] = asking.stored(collection.store, [document.id or ""])
-    if isinstance(question, Unanswered):
-        raise question.error
-    return question
 
 
 def _require_few(documents: Sequence[Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -13,12 +14,15 @@ from typing import Any, Self
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC, ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
+from indexer.model.copied import CopiedRow
+from indexer.model.decisions import Decision
 from indexer.model.findings import Finding
+from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import MovableFolder
 from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.sketches import SketchStore
-from indexer.stores.texts import StoredText, TextFields
+from indexer.stores.texts import DocumentForm, StoredText, TextFields
 from indexer.text.counts import counted
 
 
@@ -30,6 +34,7 @@ class StoreInfo:
     extraction; `extractor` the version of the extraction rules; `unicode` the pinned Unicode version; `version` the
     neardup version that made the store. Where any of these but `version` differs, fingerprints can't be mixed or
     compared. `schemes` are those whose sketches stand beside: Store.add_scheme makes them, not opening a store.
+    `kind` is the kind of texts that the store is for (`indexer.model.kinds`), which says how they are compared.
     """
 
     scheme: str
@@ -39,6 +44,7 @@ class StoreInfo:
     unicode: str
     version: str
     schemes: tuple[SchemeInfo, ...] = ()
+    kind: str = DOCUMENTS
 
     @property
     def every_scheme(self) -> tuple[SchemeInfo, ...]:
@@ -55,6 +61,7 @@ class StoreInfo:
                 ("content mode", self.content, wanted.content),
                 ("extraction rules", self.extractor, wanted.extractor),
                 ("Unicode version", self.unicode, wanted.unicode),
+                ("kind of texts", self.kind, wanted.kind),
             )
             if ours != theirs
         ]
@@ -168,6 +175,16 @@ class Stats:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
+class ClusterWatcher:
+    """Is told of new clusters and copies when they are written; this one makes nothing of it."""
+
+    def copied(self, ref: Ref, other: Ref, cluster: Mapping[str, Any]) -> None:
+        """Take up that a document repeats another one now, with its annotation `cluster`."""
+
+    def formed(self, cluster: ClusterRecord) -> None:
+        """Take up that a cluster is new."""
+
+
 class Store(SketchStore, ABC):
     """Keeps records, finds candidates by their keys; never hashes. A context manager; close() may be called twice.
 
@@ -189,6 +206,8 @@ class Store(SketchStore, ABC):
     """
     contended: Contended = Contended()
     """The documents that annotate() and delete() of this object gave up, where the store has other writers."""
+    watcher: ClusterWatcher = ClusterWatcher()
+    """The one that is told of the clusters that are written."""
     stripped: Sequence[Ref] = ()
     """Those that delete() of this object counts and are their owner's: they stay, without the record."""
 
@@ -249,6 +268,14 @@ class Store(SketchStore, ABC):
             raise UsageError("only a store in a search engine has fields; leave out --field")
         return [None] * len(records)
 
+    def document_form(self, fields: TextFields | None = None) -> DocumentForm:  # noqa: ARG002 there is none here
+        """The form of documents that others send to the store, with their text in `fields` or those it remembers.
+
+        Raises UsageError where documents are not sent there, or no fields are known, and StoreError where neardup's are
+        not mapped.
+        """
+        raise UsageError("a file is sent no documents: name an index, as https://host:9200/articles")
+
     def examine(self) -> Iterator[Finding]:
         """The findings on the place that the store is kept in: what is wrong, or soon will be; nothing is changed."""
         return iter(())
@@ -292,6 +319,11 @@ class Store(SketchStore, ABC):
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         """Cluster id and identity of every document whose annotation `{"cluster": {"id": ...}}` is one of these."""
 
+    def cluster_sizes(self) -> Iterator[tuple[str, int]]:
+        """The number of documents that say they are in a cluster with others, for each one, sorted by its id."""
+        said = (fields["cluster"] for _, fields in self.scan_clustered() if isinstance(fields.get("cluster"), Mapping))
+        yield from sorted(Counter(str(one["id"]) for one in said if one.get("size_class")).items())
+
     @abstractmethod
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
         """Keep what belongs to clusters as a whole, replacing those with the same id. Kept in batches like put()."""
@@ -318,6 +350,25 @@ class Store(SketchStore, ABC):
     @abstractmethod
     def put_clustering_note(self, note: ClusteringNote | None) -> None:
         """Remember how clusters are made, in place of what is remembered; None forgets it."""
+
+    @abstractmethod
+    def decisions(self) -> Iterator[Decision]:
+        """Every decision that is remembered, by its id."""
+
+    @abstractmethod
+    def put_decisions(self, decisions: Iterable[Decision]) -> None:
+        """Remember decisions, each once. Kept in batches like put()."""
+
+    @abstractmethod
+    def delete_decisions(self, ids: Sequence[str]) -> int:
+        """Forget decisions; how many were there."""
+
+    def keeper_of_copied(self) -> Callable[[Iterable[CopiedRow]], int]:
+        """The function that keeps rows for dashboards, in the place of those before, and gives their number.
+
+        Raises UsageError for a store that has no dashboards, and for one that is narrowed.
+        """
+        raise UsageError("a file has no dashboards to write for: name an index, as https://host:9200/articles")
 
     @abstractmethod
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC
@@ -12,7 +12,9 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import Store, StoreInfo
 from indexer.stores.sketches import scheme_named
-from indexer.text.corpus import Corpus, read_corpus
+
+if TYPE_CHECKING:
+    from indexer.text.corpus import Corpus
 
 AnyStore = TypeVar("AnyStore", bound=Store)
 
@@ -24,6 +26,8 @@ def corpus_of(store: Store) -> Callable[[str], Corpus]:
         data = store.get_resource(name)
         if data is None:
             raise UsageError(f"the store has no statistics of a corpus under {name}; `neardup corpus` gathers them")
+        from indexer.text.corpus import read_corpus
+
         return read_corpus(data, name)
 
     return read

@@ -14,7 +14,7 @@ from indexer.schemes.keys.layout import SchemeInfo
 from indexer.text.counts import counted
 
 T = TypeVar("T")
-Item = TypeVar("Item")
+Each = TypeVar("Each")
 
 MAX_RESOURCE_BYTES = 64 << 20
 COUNTED = 100
@@ -67,24 +67,24 @@ class Found:
     set_aside: int = 0
 
 
-class LazySequence(Sequence[Item]):
+class LazySequence(Sequence[Each]):
     """Records or identities that are made from what a store answered when they are asked for, each time anew."""
 
-    def __init__(self, rows: Sequence[T], make: Callable[[T], Item]) -> None:
+    def __init__(self, rows: Sequence[T], make: Callable[[T], Each]) -> None:
         self._rows: Sequence[Any] = rows
-        self._make: Callable[[Any], Item] = make
+        self._make: Callable[[Any], Each] = make
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[Each]:
         return map(self._make, self._rows)
 
     @overload
-    def __getitem__(self, place: int) -> Item: ...
+    def __getitem__(self, place: int) -> Each: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Item]: ...
-    def __getitem__(self, place: int | slice) -> Item | list[Item]:
+    def __getitem__(self, place: slice) -> list[Each]: ...
+    def __getitem__(self, place: int | slice) -> Each | list[Each]:
         if isinstance(place, slice):
             return [self._make(row) for row in self._rows[place]]
         return self._make(self._rows[place])

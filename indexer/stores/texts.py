@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -42,6 +43,28 @@ class StoredText:
     data: bytes | None = None
     html: bool = False
     missing: Literal["", "document", "fields"] = ""
+
+
+class DocumentForm(ABC):
+    """The form of an index's documents, for who sends them there: where their text stands, and their fingerprints."""
+
+    html: bool
+    """True if the text is HTML."""
+
+    @abstractmethod
+    def holds(self, index: str) -> bool:
+        """True if documents that are sent to this index, or to none that is named, have the form."""
+
+    @abstractmethod
+    def read(self, document: Mapping[str, Any]) -> tuple[StoredText, str, str]:
+        """The text of a document, its source, and its title, each empty where it names none."""
+
+    @abstractmethod
+    def with_fields(self, line: bytes, record: Record) -> bytes:
+        """The JSON of a document on one line, with the fields of its record; all else stays to the byte.
+
+        Raises NeardupError for a record that can't be stored.
+        """
 
 
 def metadata_of(place: Ref) -> dict[str, Any]:

@@ -18,7 +18,7 @@ CONTEXT = 12
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _WORD = regex.compile(rf"([{_UNSPACED}]\p{{M}}*|[^\s{_UNSPACED}]{{1,100}})(\s*)")
 
-Kind = Literal["same", "changed", "skipped", "outside"]
+PieceKind = Literal["same", "changed", "skipped", "outside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Piece:
         words: The number of words of the longer side
     """
 
-    kind: Kind
+    kind: PieceKind
     left: str
     right: str
     words: int

@@ -18,9 +18,17 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from indexer import core
+from indexer.core.text import (
+    character_hashes,
+    hash_tokens,
+    normalise,
+    shingle_hashes,
+    strip_digits,
+    token_hashes,
+    tokenise,
+)
 from indexer.errors import UsageError
-from indexer.model.tokens import Places, Tokens
+from indexer.model.tokens import TokenPlaces, Tokens
 from indexer.text import languages
 
 KINDS = {"words": 1, "shingles": 3, "chars": 5}
@@ -33,7 +41,7 @@ MAX_SIZE = 64
 WEIGHT_UNIT = 1 << 16
 
 Hashes = npt.NDArray[np.uint64]
-Counts = npt.NDArray[np.int64]
+FeatureCounts = npt.NDArray[np.int64]
 
 _ALPHABETIC = regex.compile(r"\p{Alphabetic}")
 _UNSPACED = regex.compile(
@@ -57,7 +65,7 @@ class Features(NamedTuple):
     """The features of a text: their hashes, each once, in ascending order, and how often each occurs."""
 
     hashes: Hashes
-    counts: Counts
+    counts: FeatureCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +106,16 @@ class Recipe:
     def cut(self, text: str | bytes) -> tuple[Tokens, Tokens]:
         """The tokens of a text in order, stop-words left out, as they count and in folded case."""
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        folded = core.tokenise(data, numbers=self.numbers == "keep")
+        folded = tokenise(data, numbers=self.numbers == "keep")
         if self.tokenizer.startswith("icu"):
             folded = _dictionary_cut(folded)
         shown = folded if self.lower else _cased(data, folded)
         if self.numbers == "strip":
-            stripped = core.strip_digits(folded)
-            shown, folded = (stripped if self.lower else core.strip_digits(shown)), stripped
+            stripped = strip_digits(folded)
+            shown, folded = (stripped if self.lower else strip_digits(shown)), stripped
         stop = self._stop(text)
         if stop.size:
-            kept = ~among(core.hash_tokens(folded), stop)
+            kept = ~among(hash_tokens(folded), stop)
             shown, folded = shown.where(kept), folded.where(kept)
         return shown, folded
 
@@ -118,12 +126,12 @@ class Recipe:
     def folded(self, text: str | bytes) -> tuple[Hashes, Hashes]:
         """The hashes of a text's words in order, and those of the same words in folded case: twice shape (n,)."""
         if self._has_plain_tokens:
-            kept, stop = core.token_hashes(text), self._stop(text)
+            kept, stop = token_hashes(text), self._stop(text)
             kept = kept[~among(kept, stop)] if stop.size else kept
             return kept, kept
         shown, folded = self.cut(text)
-        hashes = core.hash_tokens(folded)
-        return (hashes if self.lower else core.hash_tokens(shown)), hashes
+        hashes = hash_tokens(folded)
+        return (hashes if self.lower else hash_tokens(shown)), hashes
 
     def hashes(self, text: str | bytes) -> Hashes:
         """The hashes of a text's features in order, with repeats: shape (n,).
@@ -133,9 +141,9 @@ class Recipe:
         anything lay between two, and hashed over their UTF-8. A text shorter than one shingle is one.
         """
         if self.kind == "chars":
-            return core.character_hashes(self.cut(text)[0], self.size)
+            return character_hashes(self.cut(text)[0], self.size)
         if self.kind == "shingles" and self.has_doc_tokens:
-            return core.shingle_hashes(text, self.size)
+            return shingle_hashes(text, self.size)
         words = self.folded(text)[0]
         return words if self.kind == "words" else _runs(words, self.size)
 
@@ -201,13 +209,13 @@ def parse_recipe(written: str) -> Recipe:
 def hashes_of(words: Sequence[bytes]) -> Hashes:
     """The hash of each word: lookup8 with initial value 0. Shape (n,)."""
     ends = _ends(words)
-    return core.hash_tokens(Tokens(b"".join(words), ends[:-1], ends[1:]))
+    return hash_tokens(Tokens(b"".join(words), ends[:-1], ends[1:]))
 
 
 def hashes_of_rows(rows: npt.NDArray[np.uint64]) -> Hashes:
     """The hash of each row of hashes: lookup8 over the 8 bytes, little-endian, of each. Shape (n, m) to (n,)."""
     starts = np.arange(rows.shape[0], dtype=np.uintp) * np.uintp(8 * rows.shape[1])
-    return core.hash_tokens(Tokens(rows.astype("<u8").tobytes(), starts, starts + np.uintp(8 * rows.shape[1])))
+    return hash_tokens(Tokens(rows.astype("<u8").tobytes(), starts, starts + np.uintp(8 * rows.shape[1])))
 
 
 @lru_cache(maxsize=64)
@@ -231,7 +239,9 @@ def check_weights(weights: object) -> str:
     return str(weights)
 
 
-def weighted(made: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[np.float64]] | None = None) -> Counts:
+def weighted(
+    made: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[np.float64]] | None = None
+) -> FeatureCounts:
     """The weight of each feature, int64, at least 1.
 
     "occurrence": how often it occurs; "set": 1; "log": 1 + ln(occurrences); "tfidf": occurrences times `idf` of the
@@ -256,7 +266,7 @@ def _runs(hashes: Hashes, size: int) -> Hashes:
         return hashes
     size = min(size, hashes.size)
     starts = np.arange(hashes.size - size + 1, dtype=np.uintp) * np.uintp(8)
-    return core.hash_tokens(Tokens(hashes.astype("<u8").tobytes(), starts, starts + np.uintp(8 * size)))
+    return hash_tokens(Tokens(hashes.astype("<u8").tobytes(), starts, starts + np.uintp(8 * size)))
 
 
 def _dictionary_cut(tokens: Tokens) -> Tokens:
@@ -303,12 +313,12 @@ def _cased(data: bytes, folded: Tokens) -> Tokens:
         text = unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
     units = [unit.encode() for unit in _UNIT.findall(text)]
     lowered = [unit.lower() if unit.isascii() else _folded(unit) for unit in units]
-    if b"".join(lowered) != core.normalise(data):
+    if b"".join(lowered) != normalise(data):
         # Characters that this Python's Unicode does not know yet, or a U+0345 out of order: the folded form stands.
         return folded
     there, here = _ends(lowered), _ends(units)
 
-    def moved(places: Places) -> Places:
+    def moved(places: TokenPlaces) -> TokenPlaces:
         # No token begins or ends inside a unit past ASCII: the letters and marks of one are never separated.
         unit = np.searchsorted(there, places, side="right") - 1
         return here[unit] + (places - there[unit])
@@ -316,10 +326,10 @@ def _cased(data: bytes, folded: Tokens) -> Tokens:
     return Tokens(text.encode(), moved(folded.starts), moved(folded.ends))
 
 
-def _ends(parts: Sequence[bytes]) -> Places:
+def _ends(parts: Sequence[bytes]) -> TokenPlaces:
     return np.fromiter(accumulate(map(len, parts), initial=0), dtype=np.uintp, count=len(parts) + 1)
 
 
 @lru_cache(maxsize=1 << 14)
 def _folded(unit: bytes) -> bytes:
-    return core.normalise(unit)
+    return normalise(unit)

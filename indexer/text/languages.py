@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any
 
-from indexer import core
+from indexer.core.text import UNICODE_VERSION, tokenise
 from indexer.errors import UsageError
 
 AUTO = "auto"
@@ -25,6 +24,8 @@ def stop_list(wanted: object) -> str:
     if wanted in ("none", ""):
         return "none"
     asked, _, stated = str(wanted).partition("-")
+    from importlib.metadata import version
+
     import stopwordsiso
 
     if asked == AUTO:
@@ -50,7 +51,7 @@ def tokenizer(wanted: object) -> str:
     """
     asked, _, stated = str(wanted).partition("-")
     if asked == "uax29":
-        installed = core.UNICODE_VERSION
+        installed = UNICODE_VERSION
     elif asked == "icu":
         installed = str(_optional("icu4py", "tokenizer=icu", "icu").icu_version)
     else:
@@ -93,7 +94,7 @@ def _lists(asked: str) -> frozenset[str]:
     import stopwordsiso
 
     words = (word for code in asked.split(".") if stopwordsiso.has_lang(code) for word in stopwordsiso.stopwords(code))
-    return frozenset(token.decode() for word in words for token in core.tokenise(word).tokens)
+    return frozenset(token.decode() for word in words for token in tokenise(word).tokens)
 
 
 def _detector() -> Any:

@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.text import common_runs
 from indexer.text.words import Words, words_of
 
-Features = Literal["words", "letters"]
+FeatureKind = Literal["words", "letters"]
 
 LEAST_WORDS = 15
 """A passage has so many words at least, or all of the shorter text."""
@@ -84,7 +84,7 @@ class CommonPassages:
 class Alignable:
     """A text that is to be aligned, made ready once: its words, and as the features "letters" its letters."""
 
-    def __init__(self, text: str, features: Features = "words") -> None:
+    def __init__(self, text: str, features: FeatureKind = "words") -> None:
         self.text, self.features = text, features
         self.words = words_of(text, identifiers=False)
         self.items = self.words if features == "words" else _letters(text, self.words)
@@ -113,8 +113,8 @@ def common_passages(left: Alignable, right: Alignable, *, least: int = LEAST_WOR
     """The passages of `least` words or more that two texts of the same features have in common.
 
     Where a text repeats itself, what stands in the other one is in some passage at each of its places, but for what
-    both have more than eight times in other orders. Memory grows with the sum of the texts, time too, but for sorting.
-    Raises UsageError for texts of 2**31 words or more, MemoryError.
+    both have more than eight times in other orders; none lies in longer ones in both texts. Memory grows with the sum
+    of the texts, time too, but for sorting. Raises UsageError for texts of 2**31 words or more, MemoryError.
     """
     per_word, size, gap = (1, 5, 32) if left.features == "words" else (4, 12, 128)
     fewest = min(len(left.items), len(right.items))
@@ -122,14 +122,30 @@ def common_passages(left: Alignable, right: Alignable, *, least: int = LEAST_WOR
     if not fewest:
         return CommonPassages((), (0.0, 0.0), words)
     wanted = min(least, *words)
-    runs = core.common_runs(
+    runs = common_runs(
         left.items.hashes, right.items.hashes, size=min(size, fewest), gap=gap, least=min(wanted * per_word, fewest)
     )
     aligning = _Aligning(left, right, _FEW * per_word, wanted)
     for chain in _chains(runs):
         aligning.add(chain)
-    passages = tuple([passage for _, passage in sorted(aligning.passages.items(), key=lambda item: item[0])])
-    return CommonPassages(passages, aligning.shares(), words)
+    passages = [passage for _, passage in sorted(aligning.passages.items(), key=lambda item: item[0])]
+    return CommonPassages(tuple(_outermost(passages)), aligning.shares(), words)
+
+
+def _outermost(passages: Sequence[CommonPassage]) -> list[CommonPassage]:
+    """Those that don't lie in longer ones in both texts, where all that they say is in a passage already."""
+    inner_left, inner_right = _inner([each.left for each in passages]), _inner([each.right for each in passages])
+    return [each for each in passages if each.left not in inner_left or each.right not in inner_right]
+
+
+def _inner(spans: Sequence[Span]) -> set[Span]:
+    """The spans that lie in longer ones."""
+    inner, reached = set(), -1
+    for span in sorted(set(spans), key=lambda span: (span.start, -span.end)):
+        if span.end <= reached:
+            inner.add(span)
+        reached = max(reached, span.end)
+    return inner
 
 
 class _Aligning:

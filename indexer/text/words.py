@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.text import words_of as core_words_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,4 +38,4 @@ def words_of(text: str, *, numbers: bool = True, identifiers: bool = True) -> Wo
     minhash and passages make shingles of; without `numbers` too, the tokens of simhash-doc. Raises UsageError for a
     text of 4 GiB or more, MemoryError.
     """
-    return Words(*core.words_of(text, numbers=numbers, identifiers=identifiers))
+    return Words(*core_words_of(text, numbers=numbers, identifiers=identifiers))

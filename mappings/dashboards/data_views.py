@@ -35,6 +35,7 @@ _MEMBERS = (
 class View:
     """A data view (index pattern): the index's name with a suffix, its field of time, and how fields are shown.
 
+    Without a field of time all of it is shown, whatever the range of time is.
     `labels` stand in Kibana at the head of columns; `hidden` are patterns of fields that Discover leaves out.
     """
 
@@ -98,4 +99,18 @@ CLUSTERS = View(
     },
 )
 FAILURES = View("failures", "-neardup-failures", "failed_at", {})
-VIEWS = {view.name: view for view in (DOCUMENTS, CLUSTERS, FAILURES)}
+PASSAGES = View(
+    "passages",
+    "-neardup-passages",
+    "",
+    {"document.id": _link(_DOCUMENT), "share": _PERCENT},
+    {
+        "document.id": "document",
+        "first_indexed_at": "first indexed",
+        "in_passages": "words that stand elsewhere",
+        "share": "stands elsewhere",
+        "origin": "first in",
+        "by": "then in",
+    },
+)
+VIEWS = {view.name: view for view in (DOCUMENTS, CLUSTERS, FAILURES, PASSAGES)}

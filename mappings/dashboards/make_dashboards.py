@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from data_views import VIEWS, View
-from panels import DASHBOARDS, Chart, Controls, Dashboard, Metric, Panel, Search, Vega
+from panel_kinds import Chart, Controls, Dashboard, Metric, Panel, Search, Vega
+from panels import DASHBOARDS
 
 Product = Literal["kibana", "opensearch-dashboards"]
 
@@ -79,7 +80,9 @@ def _packed(value: Any) -> str:
 def _view(view: View, product: Product) -> dict[str, Any]:
     formats = {field: {"id": kind, "params": params} for field, (kind, params) in view.formats.items()}
     title = INDEX + view.suffix
-    attributes = {"title": title, "timeFieldName": view.time_field, "fieldFormatMap": _packed(formats)}
+    attributes = {"title": title, "fieldFormatMap": _packed(formats)}
+    if view.time_field:
+        attributes["timeFieldName"] = view.time_field
     if view.hidden:
         attributes["sourceFilters"] = _packed([{"value": pattern} for pattern in view.hidden])
     if view.labels and product == "kibana":

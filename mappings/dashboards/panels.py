@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
-
-from data_views import MEMBER_COLUMNS, MEMBER_ORDER, VIEWS
+from data_views import MEMBER_COLUMNS, MEMBER_ORDER
+from panel_kinds import (
+    Chart,
+    Controls,
+    Dashboard,
+    Metric,
+    Panel,
+    Search,
+    Vega,
+    count,
+    filters,
+    in_steps,
+    measure,
+    over_time,
+    terms,
+)  # fmt: skip
 
 RECORDS = "_exists_:neardup.tokens"
 # A document that repeats one which is kept.
@@ -15,148 +26,6 @@ REDUNDANT = "_exists_:neardup.cluster.repeats"
 IN_CLUSTER = "_exists_:neardup.cluster.size_class"
 KEPT = f"{RECORDS} AND NOT {REDUNDANT}"
 _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
-# The oldest that a product has: they warn of a specification that is newer than their library, and of no older one.
-_LITE = "https://vega.github.io/schema/vega-lite/v4.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregation:
-    """One aggregation of a classic visualisation: its kind, its role there ("metric", "segment" or "group")."""
-
-    kind: str
-    role: str
-    params: Mapping[str, Any]
-
-
-def count(label: str) -> Aggregation:
-    """How many."""
-    return Aggregation("count", "metric", {"customLabel": label})
-
-
-def measure(kind: Literal["sum", "max"], name: str, label: str) -> Aggregation:
-    """A number of a field's."""
-    return Aggregation(kind, "metric", {"field": name, "customLabel": label})
-
-
-def terms(name: str, label: str, size: int, role: str = "segment") -> Aggregation:
-    """The most frequent values of a field; what has none is counted as unknown."""
-    order = {"orderBy": "1", "order": "desc", "size": size, "otherBucket": False, "otherBucketLabel": "others"}
-    missing = {"missingBucket": True, "missingBucketLabel": "unknown"}
-    return Aggregation("terms", role, {"field": name, **order, **missing, "customLabel": label})
-
-
-def filters(parts: Mapping[str, str], role: str = "group") -> Aggregation:
-    """Parts by their queries, under their labels."""
-    made = [{"input": {"query": query, "language": "lucene"}, "label": label} for label, query in parts.items()]
-    return Aggregation("filters", role, {"filters": made})
-
-
-def over_time(name: str, label: str) -> Aggregation:
-    """By time, as fine as the chosen range allows."""
-    how = {"scaleMetricValues": False, "interval": "auto", "drop_partials": False}
-    return Aggregation(
-        "date_histogram",
-        "segment",
-        {"field": name, **how, "min_doc_count": 1, "extended_bounds": {}, "customLabel": label},
-    )
-
-
-def in_steps(name: str, label: str, step: float) -> Aggregation:
-    """A number of a field's in steps, in order; a step without documents is left out."""
-    how = {
-        "interval": step,
-        "min_doc_count": False,
-        "has_extended_bounds": False,
-        "extended_bounds": {"min": "", "max": ""},
-    }
-    return Aggregation("histogram", "segment", {"field": name, **how, "customLabel": label})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
-    """What all panels have: a name for its id, a title, a sentence, and its place in 48 columns."""
-
-    name: str
-    title: str
-    about: str = ""
-    width: int = 24
-    height: int = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric(Panel):
-    """Numbers."""
-
-    view: str
-    query: str
-    aggregations: tuple[Aggregation, ...]
-    height: int = 7
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chart(Panel):
-    """Bars, standing or lying."""
-
-    view: str
-    query: str
-    aggregations: tuple[Aggregation, ...]
-    shape: Literal["histogram", "horizontal_bar"] = "histogram"
-    axis: str = "documents"
-    colors: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search(Panel):
-    """A saved search: rows of documents."""
-
-    view: str
-    query: str
-    columns: tuple[str, ...]
-    sort: tuple[tuple[str, str], ...]
-    width: int = 48
-    height: int = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vega(Panel):
-    """A Vega-Lite chart of the buckets of one aggregation."""
-
-    view: str
-    aggregation: Mapping[str, Any]
-    drawing: Mapping[str, Any]
-    height: int = 7
-
-    def specification(self, index: str) -> dict[str, Any]:
-        """The Vega-Lite specification, over the index of this name."""
-        view = VIEWS[self.view]
-        url = {
-            "%context%": True,
-            "%timefield%": view.time_field,
-            "index": index + view.suffix,
-            "body": {"size": 0, "aggs": {"parts": self.aggregation}},
-        }
-        data = {"url": url, "format": {"property": "aggregations.parts.buckets"}}
-        return {"$schema": _LITE, "data": data, **self.drawing}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Controls(Panel):
-    """Lists to choose from: fields and their labels. What is chosen narrows every panel."""
-
-    view: str
-    fields: tuple[tuple[str, str], ...]
-    width: int = 48
-    height: int = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Dashboard:
-    """A dashboard; INDEX in its title is the index's name."""
-
-    name: str
-    title: str
-    about: str
-    panels: tuple[Panel, ...] = field(default=())
 
 
 def _share() -> Vega:
@@ -272,8 +141,8 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Chart(
         name="relations",
         title="Relation to what stays",
-        about="How the texts of documents that could be removed stand to those that they repeat, as neardup cluster "
-        "--relation notes it; without that only what is identical is known.",
+        about="How the texts of documents that could be removed stand to those that they repeat, as clustering notes "
+        "it; without a relation are those of which it was told to read no text.",
         view="documents",
         query=REDUNDANT,
         aggregations=(count("documents"), terms("neardup.cluster.relation", "relation", 10)),
@@ -434,6 +303,70 @@ HEALTH_PANELS: tuple[Panel, ...] = (
     ),
 )
 
+_PASSAGE, _DOCUMENT, _ORIGINS = "kind:passage", "kind:document", "kind:origins"
+
+PASSAGE_PANELS: tuple[Panel, ...] = (
+    Metric(
+        name="passages-metric",
+        title="Passages",
+        about="Runs of words that stand in two documents or more. What stands in ten or more for each of their hosts "
+        "or folders is boilerplate.",
+        view="passages",
+        query=_PASSAGE,
+        aggregations=(
+            count("passages"),
+            filters({"copied": "NOT boilerplate:true", "boilerplate": "boilerplate:true"}),
+        ),
+    ),
+    Metric(
+        name="copied-metric",
+        title="Documents with passages",
+        about="Documents that have words in common with others, their words, and those that stand elsewhere too.",
+        view="passages",
+        query=_DOCUMENT,
+        aggregations=(
+            count("documents"),
+            measure("sum", "words", "words"),
+            measure("sum", "in_passages", "stand elsewhere"),
+        ),
+    ),
+    Search(
+        name="passages-list",
+        title="What is copied most",
+        about="Each with the document that it stood first in; of a longer one the beginning.",
+        view="passages",
+        query=_PASSAGE,
+        columns=("documents", "origins", "words", "boilerplate", "document.id", "first_indexed_at", "text"),
+        sort=(("documents", "desc"), ("words", "desc")),
+    ),
+    Chart(
+        name="copied-shares",
+        title="Documents by the share that stands elsewhere",
+        view="passages",
+        query=_DOCUMENT,
+        aggregations=(count("documents"), in_steps("share", "stands elsewhere", 0.1)),
+        height=16,
+    ),
+    Search(
+        name="copied-origins",
+        title="Who has words from whom",
+        about="The words that documents of one host or folder have of what stood first in another, or in the same.",
+        view="passages",
+        query=_ORIGINS,
+        columns=("words", "origin", "by"),
+        sort=(("words", "desc"),),
+        width=24,
+    ),
+    Search(
+        name="copied-documents",
+        title="What stands elsewhere of each document",
+        view="passages",
+        query=_DOCUMENT,
+        columns=("share", "in_passages", "words", "document.id", "source"),
+        sort=(("share", "desc"), ("words", "desc")),
+    ),
+)
+
 DASHBOARDS = (
     Dashboard(
         "duplicates",
@@ -442,4 +375,10 @@ DASHBOARDS = (
         CLUSTER_PANELS,
     ),
     Dashboard("health", "Ingest health: INDEX", "What was indexed, and what could not be.", HEALTH_PANELS),
+    Dashboard(
+        "copied",
+        "Copied passages: INDEX",
+        "What several documents say word by word, as neardup passages --write has found it last.",
+        PASSAGE_PANELS,
+    ),
 )

@@ -34,13 +34,17 @@ Row = tuple[str, bool, float]
 
 @dataclass(frozen=True)
 class Case:
-    """Documents by id, with their time, and how they are compared; `schemes` are those beside simhash-doc."""
+    """Documents by id, with their time, and how they are compared; `schemes` are those beside simhash-doc.
+
+    With `versions` they have URLs with version numbers.
+    """
 
     texts: Mapping[str, str]
     rule: str | None = None
     schemes: tuple[str, ...] = (MINHASH,)
     canonical: CanonicalRule = LONGEST
     bound: float | None = None
+    versions: bool = False
 
     @property
     def form(self) -> Form:
@@ -48,7 +52,12 @@ class Case:
 
     def rows(self) -> list[dict[str, Any]]:
         # No two at one time: between these a store and a batch decide by what each of them knows.
-        return [{"id": name, "text": text, "seen": seen_of(name) + name} for name, text in self.texts.items()]
+        rows = [{"id": name, "text": text, "seen": seen_of(name) + name} for name, text in self.texts.items()]
+        if self.versions:
+            # Of each cluster some are versions of one page, and some of others.
+            for place, row in enumerate(rows):
+                row["url"] = f"https://e.org/{place * 7 % 5}.{place * 11 % 13}/{'abc'[place % 3]}.html"
+        return rows
 
 
 def seen_of(name: str) -> str:

@@ -16,7 +16,7 @@ from indexer.batch.clusters.blocking import Forest, connected, contracted, finde
 from indexer.batch.clusters.grouping import compared, sketches_of
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
-from indexer.hamming.components import Components
+from indexer.core.components import Components
 from indexer.matching.nodes import distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.model import SIMHASH_DOC

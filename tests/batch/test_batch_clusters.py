@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow.parquet as pq
 import pytest
@@ -23,6 +23,7 @@ from indexer.batch.clusters.verifying import verified
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.batch.summary import figures
+from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
 from indexer.schemes.base import Positions
 from tests.batch.batched import LONGEST, MINHASH, Case, by_batch, by_store, clusters_in, sketched, write_files
@@ -50,6 +51,29 @@ def test_as_in_a_store(case: Case, texts: dict[str, str], tmp_path: Path) -> Non
         assert [said[name] for name in figures] == [getattr(by, name) for name in figures]
         if parts is None:
             assert said["comparisons"] == by.comparisons
+
+
+@pytest.mark.parametrize("kind", ["newest", "oldest"])
+def test_versions_as_in_a_store(kind: Literal["newest", "oldest"], tmp_path: Path) -> None:
+    texts = {**named(collection(1, 150)), **chain(40)}
+    tried = Case(texts, canonical=CanonicalRule(kind), versions=True)
+    wanted, by = by_store(tried, tmp_path / "store")
+    assert by.changes.versions > by.changes.unordered > 0
+    for number, (files, parts) in enumerate([(1, None), (7, 5)]):
+        found, said = by_batch(tried, tmp_path / str(number), files=files, parts=parts, seed=number)
+        assert found == wanted
+        assert said["unordered"] == by.changes.unordered
+    plain, _ = by_batch(replace(tried, canonical=CanonicalRule()), tmp_path / "plain")
+    assert plain != wanted
+
+
+def test_what_a_text_declares_orders_it(tmp_path: Path) -> None:
+    words = " ".join(f"word{number}" for number in range(300))
+    names = [f"draft-doe-http-{number}" for number in ("09", "11", "10")]
+    tried = Case({name: f"{name}\n{words}" for name in names}, canonical=CanonicalRule("newest"))
+    found, _ = by_batch(tried, tmp_path)
+    assert [name for name, (_, is_canonical, _) in found.items() if is_canonical] == [names[1]]
+    assert found == by_store(tried, tmp_path / "store")[0]
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.form import Form
@@ -29,7 +33,7 @@ from indexer.report.counting import figures
 from indexer.schemes import registry
 from indexer.stores.loading import Landed, LoadedStore
 from tests.batch.batched import MINHASH, seen_of, sketched
-from tests.cli.written import html, prose
+from tests.cli.written import changed, html, prose
 from tests.planted import collection, named
 
 MOMENT = "2026-01-01T00:00:00Z"
@@ -80,7 +84,9 @@ def indexed(given: Path, store: Path, form: Form = FORM, rule: str | None = None
 def state(path: Path) -> dict[str, Any]:
     """All that a store holds, but for when."""
     with open_store(path, read_only=True) as store:
-        notes = {name: replace(note, at="", arrived=()) for name, note in store.clustering_notes().items()}
+        # A batch reads texts.
+        noted = store.clustering_notes().items()
+        notes = {name: replace(note, at="", arrived=(), reads=True) for name, note in noted}
         stats = store.stats()
         return {
             "records": {record.ref: replace(record, indexed_at="", first_indexed_at="") for record in store.scan()},
@@ -153,6 +159,45 @@ def test_as_indexed_and_clustered(name: str, tmp_path: Path) -> None:
     assert replace(loaded_report, relations=()) == replace(indexed_report, relations=())
     assert (done.created, done.total, done.others) == (len(wanted["records"]), len(wanted["records"]) + 2, 0)
     assert done.changes.clusters == len(wanted["clusters"])
+
+
+def test_real_pages_are_loaded_as_they_are_indexed(shared_data: Path, tmp_path: Path) -> None:
+    given = shared_data / "html" / "mixed"
+    if not os.environ.get("NEARDUP_ALL"):
+        given /= "bind9"
+    loaded(batched(given, tmp_path / "out"), tmp_path / "loaded.neardup")
+    indexed(given, tmp_path / "indexed.neardup")
+    held, wanted = state(tmp_path / "loaded.neardup"), state(tmp_path / "indexed.neardup")
+    assert unchosen(held) == unchosen(wanted)
+    assert held["annotations"] == wanted["annotations"]
+    with open_store(tmp_path / "loaded.neardup") as store:
+        done = cluster_store(store, default_rule(store), threads=1).changes
+    assert (done.documents, done.clusters, done.removed) == (0, 0, 0)
+
+
+FOLDERS = ["", "x/", "x.d/", "x!/", "x/x/", "x-1/y/"]
+FILES = ["x.txt", "x ", "w.jsonl", "x~", "y.txt", "é", "x.eml", "w.eml"]
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.dictionaries(st.builds(str.__add__, st.sampled_from(FOLDERS), st.sampled_from(FILES)), st.integers(0, 3)))
+def test_files_beside_folders_come_in_the_order_of_a_walk(tree: dict[str, int]) -> None:
+    tree |= {"x/x.txt": 0, "x.txt": 0, "a.txt": 1, "x.d/w.jsonl": 1, "x!/y.txt": 2, "x ": 2}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for place, (path, number) in enumerate(tree.items()):
+            text = changed(prose(number), place)
+            (folder / "in" / path).parent.mkdir(parents=True, exist_ok=True)
+            lines = [json.dumps({"id": f"{path}{line}", "text": text}) for line in range(2)]
+            mail = f"Subject: {path}\n\n{text}"
+            given = {".jsonl": "\n".join(lines), ".eml": mail}.get(Path(path).suffix, text)
+            (folder / "in" / path).write_text(given)
+        loaded(batched(folder / "in", folder / "out"), folder / "loaded.neardup")
+        indexed(folder / "in", folder / "indexed.neardup")
+        assert unchosen(state(folder / "loaded.neardup")) == unchosen(state(folder / "indexed.neardup"))
+        with open_store(folder / "loaded.neardup") as store:
+            made = cluster_store(store, default_rule(store), threads=1).changes
+        assert (made.documents, made.clusters, made.removed) == (0, 0, 0)
 
 
 def test_the_same_again_writes_nothing_and_a_changed_batch_what_changed(tmp_path: Path) -> None:

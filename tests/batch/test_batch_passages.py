@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from indexer.batch.cutting import Cutting, cut_file, cut_passages, without
+from indexer.core.passages.cutting import RepeatedSpan
 from indexer.errors import UsageError
 from indexer.ingest.readers.base import ColumnNames
-from indexer.passages.cutting import RepeatedSpan
 from indexer.text.words import words_of
 from tests.cli.written import prose
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import zipfile
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.dataset
@@ -15,17 +17,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.batch.form import Form, Making
+from indexer.batch.form import FORMAT, Form, Making, cluster_schema, sketch_schema
 from indexer.batch.sketches import parts, sketching
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched as sketch_kernel
 from indexer.batch.sketches.parts import parts_of, task_of
-from indexer.core_sketch import cluster_ids, is_clean, text_digest, text_digests
+from indexer.core.sketches import cluster_ids
+from indexer.core.text import is_clean, text_digest, text_digests
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Limits
 from indexer.extract.text import printable
 from indexer.ingest.indexing import Settings, index, store_info
-from indexer.ingest.sources import Selection, Sources
+from indexer.ingest.sources import IdFrom, Selection, Sources
 from indexer.library.opening import open_store
 from indexer.model import Record, Ref, own_cluster_id
 from indexer.model.joined import Joined
@@ -55,6 +58,23 @@ def stored(given: Path, folder: Path, schemes: tuple[str, ...], **selection: Any
     with open_store(folder / "s.neardup", create=store_info("landmarks", made)) as store:
         index(Sources([str(given)], Selection(base=str(folder), **selection)), store, Settings(jobs=1, schemes=made))
         return {record.ref.id: record for record in store.scan()}
+
+
+@pytest.mark.parametrize("id_from", get_args(IdFrom))
+def test_ids_are_those_of_an_index_however_they_are_made(tmp_path: Path, id_from: IdFrom) -> None:
+    """What has no id but its content, too: else all such documents would be one, of which the last counts."""
+    given = tmp_path / "in"
+    (given / "deep").mkdir(parents=True)
+    for name in ("a.txt", "b.txt", "deep/c.html", "deep/d.pdf"):
+        (given / name).write_text(f"<p>some words of {name}")
+    (given / "lines.jsonl").write_text('{"text": "a line without an id"}\n{"id": "own", "text": "another one"}\n')
+    with zipfile.ZipFile(given / "some.zip", "w") as archive:
+        archive.writestr("inside/e.txt", "words in an archive")
+    known = stored(given, tmp_path, (), id_from=id_from)
+    sketched(given, tmp_path / "out", Form(()), id_from=id_from)
+    made = rows_in(tmp_path / "out")
+    assert sorted(row["id"] for row in made if not row["failed"]) == sorted(known)
+    assert len({row["id"] for row in made}) == len(made) == 7
 
 
 def rows_in(out: Path) -> list[dict[str, Any]]:
@@ -296,3 +316,13 @@ def test_rows_stand_in_the_order_of_the_input_whichever_document_takes_longest(
     assert [name for name in found if "pages" in name] == expected
     ids = [f"r{place}" if place % 13 else f"rows.jsonl:{place + 1}" for place in range(99)]
     assert [name for name in found if "pages" not in name] == ids
+
+
+def test_the_page_names_the_form_and_all_columns_of_files() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "batches.md").read_text()
+    assert f"`format` ({FORMAT})" in page
+    tables = page[page.index("## The files") :].split("| column of ")[1:]
+    for table, schema in zip(tables, (sketch_schema(Form((MINHASH,))), cluster_schema(against=True)), strict=True):
+        rows = [line.split("|")[1] for line in table.splitlines()[2:] if line.startswith("|")]
+        named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+        assert named == set(schema.names)

@@ -14,6 +14,7 @@ from indexer.errors import NeardupError, UsageError
 
 SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PARTS = {
+    "commands": "processor time of the commands, beside another revision of the project",
     "core": "text to fingerprint, beside gaoya",
     "pairs": "all pairs and lookups, beside faiss",
     "library": "sketches of many texts in threads, which to keep, an index in memory, beside datasketch",
@@ -24,6 +25,8 @@ PARTS = {
     "spark": "clusters of sketches by tasks of Spark, beside one process",
     "rivals": "what text-dedup and datatrove remove of the same texts, what of it is wrong, and what it takes",
     "forms": "headlines with a word changed, and chats that share a template: what rules find, what is removed wrongly",
+    "short": "titles and other short texts: which edits are found in five languages, twins called near, time by number",
+    "mails": "mailboxes of lists: what replies quote, and what of a mail's own words is left",
     "edits": "made edits of real pages: how many keep their relation, and how many of those that lost nothing go",
     "relations": "the relations of pairs of texts: pairs a second, by what differs",
     "memory": "peak memory of every command on 100,000 documents of JSON lines",
@@ -50,6 +53,7 @@ PARTS = {
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
 NEED_DATA = (
+    "commands",
     "schemes",
     "sketches",
     "cluster",
@@ -70,11 +74,13 @@ TAKE_OPTIONS = (
     "at_once",
     "batch",
     "boilerplate",
+    "commands",
     "cuts",
     "engines",
     "ingest",
     "large",
     "long",
+    "mails",
     "memory",
     "parts_engine",
     "passages",
@@ -84,8 +90,10 @@ TAKE_OPTIONS = (
     "rivals",
     "scans",
     "service",
+    "short",
     "spark",
     "store",
+    "versions",
 )
 
 

@@ -3,7 +3,8 @@
 Run as `python -m tests.benchmarks at_once --store URL [--documents N] [--shards N]...`; URL is a new index, which is
 deleted afterwards, of the documents of `benchmarks.large`. Fifty questions go in one request in two ways: as that many
 searches (`_msearch`), and as one search for the keys of all, whose hits are then assigned to their questions by the
-keys that they have, which is `Store.probe_many`. That each way finds the same is checked.
+keys that they have, which is `Store.probe_many`. That each way finds the same is checked. Then what it takes to read
+all sketches, and to compare questions with them, as `similar --at-least 0` does.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from indexer.engine.store.probing import FEW
 from indexer.engine.store.store import SearchStore
 from indexer.errors import NeardupError
 from indexer.ingest.indexing import store_info
-from indexer.matching.lookups import Asking
+from indexer.library.opening import open_store
+from indexer.matching.asking import lookup_each
+from indexer.matching.lookups import Asking, scans
 from indexer.matching.nodes import read_nodes
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, default_rule, parse_rule
@@ -33,6 +36,7 @@ from indexer.stores.base import PutStatus
 from indexer.stores.sketches import Probe
 from tests.benchmarks.engines import _processor_time as processor_time
 from tests.benchmarks.large import records, remove
+from tests.engines.proxy import Proxy
 
 DOCUMENTS = 100_000
 SHARDS = (1, 8)
@@ -84,6 +88,8 @@ def _measure(url: str, documents: int, shards: int) -> dict[str, Any]:
             questions = [Asking(store, rule, Question("", record=record)).probes for record in asked]
             title = f"{shards} shards, {name}"
             figures[name] = _compare(store, list(rule.schemes), questions, title) | _scan(store, rule, documents, title)
+            if scans(rule, 0.0):
+                figures[name] |= _nearest(store, rule, [Question("", record=record) for record in asked], title)
     return figures
 
 
@@ -136,6 +142,30 @@ def _scan(store: SearchStore, rule: MatchRule, documents: int, title: str) -> di
     return {"scan": [whole, own, engine]}
 
 
+def _nearest(store: SearchStore, rule: MatchRule, asked: Sequence[Question], title: str) -> dict[str, Any]:
+    """What it takes to compare one question, and fifty, with the sketches of all documents."""
+    figures = {}
+    for count in (1, TOGETHER):
+        spent = []
+        for _ in range(_ROUNDS):
+            engine, own, begin = _settled_work(store), time.process_time(), time.perf_counter()
+            list(lookup_each(store, rule, asked[:count], at_least=0.0))
+            whole, own = time.perf_counter() - begin, time.process_time() - own
+            spent.append((whole, own, (_settled_work(store) - engine) / 1000))
+        figures[f"nearest of {count}"] = [sum(column) / len(spent) for column in zip(*spent, strict=True)]
+    between = Proxy(store.client.target.hosts[0])
+    try:
+        with open_store(f"{between.url}/{store.client.target.name}", read_only=True) as relayed:
+            between.answered = 0
+            list(lookup_each(relayed, rule, asked[:1], at_least=0.0))
+    finally:
+        between.close()
+    for name, (whole, own, engine) in figures.items():
+        print(f"{title}: {name}: {whole:.2f} s, own work {own:.2f} s, the engine's {engine:.2f} s", flush=True)
+    print(f"{title}: nearest of 1: {between.answered:,} bytes of answers", flush=True)
+    return {**figures, "bytes": between.answered}
+
+
 def _settled_work(store: SearchStore) -> float:
     """Milliseconds that the engine has worked so far, as it knows it a second later."""
     time.sleep(1.2)
@@ -149,9 +179,7 @@ def _names(found: Iterable[Any]) -> set[str]:
 def _searches(store: SearchStore, schemes: Sequence[str], questions: Asked) -> list[set[str]]:
     """What as many searches in one request find, at the least that they can cost here: only ids are read."""
     bodies = store.context.bodies
-    fields = bodies.record_fields()
-    payloads = [bodies.bits if name == SIMHASH_DOC else f"{ROOT}.{name}.sketch" for name in schemes]
-    fields["docvalue_fields"] = list(dict.fromkeys([*fields["docvalue_fields"], *payloads]))
+    fields = bodies.record_fields(schemes)
     lines = b""
     for probes in questions:
         ways = [_way(bodies, probe) for probe in probes]

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from indexer import core
+from indexer.core.native import simd_level
+from indexer.core.sketches import fingerprint
 from indexer.schemes import simhash
 
 TEXT_BYTES = 5000
@@ -95,11 +96,11 @@ def gaoya_query() -> Callable[[str], object] | None:
 
 def run() -> dict[str, Any]:
     """Measure and print; gives the figures."""
-    figures: dict[str, Any] = {"simd_level": core.simd_level()}
+    figures: dict[str, Any] = {"simd_level": simd_level()}
     for language, texts in (("English", english()), ("Chinese", chinese()), ("Russian", russian())):
         encoded = {text: text.encode() for text in texts}
         ways: dict[str, Callable[[str], object]] = {
-            "core, bytes to simhash": lambda text, encoded=encoded: core.fingerprint(encoded[text]),  # type: ignore[misc]
+            "core, bytes to simhash": lambda text, encoded=encoded: fingerprint(encoded[text]),  # type: ignore[misc]
             "indexer.fingerprint": simhash.fingerprint,
         }
         gaoya = gaoya_query() if language == "English" else None
@@ -107,7 +108,7 @@ def run() -> dict[str, Any]:
             ways["gaoya, word 1-grams"] = gaoya
         speeds = measure(ways, texts)
         figures[language] = [asdict(speed) for speed in speeds]
-        print(f"{language}, {len(texts)} texts of {TEXT_BYTES} bytes, one core, instruction level {core.simd_level()}")
+        print(f"{language}, {len(texts)} texts of {TEXT_BYTES} bytes, one core, instruction level {simd_level()}")
         for speed in speeds:
             ratio = f"   {speed.median / speeds[-1].median:5.1f} x gaoya" if gaoya is not None else ""
             print(f"  {speed.name:26} {speed.median:7.0f} MB/s ({speed.least:.0f} to {speed.most:.0f}){ratio}")

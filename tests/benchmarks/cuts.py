@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, parquet
-from indexer.passages.repeats import RepeatFinder
+from indexer.core.passages.repeats import RepeatFinder
 from indexer.text.words import words_of
 from tests.benchmarks.batch import Cost
 from tests.benchmarks.passages import WORDS, made_texts, real_pages, taken_by

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from indexer.clustering.relations import Permitted
 from indexer.extract.base import Limits, Options
 from indexer.extract.document import read_document
+from indexer.relations.comparing import relate
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import Relation, relate
+from indexer.relations.relation import Relation
 from indexer.relations.wording import Wording
 from tests.relations.edits import EDITS
 

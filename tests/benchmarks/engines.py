@@ -112,7 +112,7 @@ def measure_storing(client: Client, collection: Collection) -> dict[str, Any]:
         both_ways = [(PLAIN, _plain(part)), (WITH, _with_fields(part, bodies))]
         for name, actions in both_ways if number % 2 else reversed(both_ways):
             before, start = _processor_time(client), time.perf_counter()
-            _store(client, actions)
+            store_all(client, actions)
             spent[name].append((time.perf_counter() - start) / len(part.texts))
             engine[name].append((_processor_time(client) - before) / len(part.texts))
     # The first part warms the engine up. Medians, because merges and other users of the machine fall on some parts.
@@ -276,7 +276,8 @@ def _processor_time(client: Client) -> float:
     return float(sum(node["process"]["cpu"]["total_in_millis"] for node in nodes.values()))
 
 
-def _store(client: Client, actions: Iterable[Action]) -> None:
+def store_all(client: Client, actions: Iterable[Action]) -> None:
+    """Send all actions; NeardupError where a document is refused."""
     parts = batches(actions, lambda action: len(action.document))
     for outcome in in_flight(partial(send, client), parts, lambda action: action.id):
         if not outcome.ok:

@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import __version__, core
+from indexer import __version__
+from indexer.core.hamming import hamming_distances
+from indexer.core.sketches import simhash_keys
+from indexer.core.text import UNICODE_VERSION
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.schemes import simhash
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
@@ -33,7 +36,7 @@ Words = npt.NDArray[np.int64]
 
 def store_info() -> StoreInfo:
     """What the stores of the measurement are made with."""
-    return StoreInfo(SIMHASH_DOC, SIMHASH64_LAYOUT, "landmarks", "1", core.UNICODE_VERSION, __version__)
+    return StoreInfo(SIMHASH_DOC, SIMHASH64_LAYOUT, "landmarks", "1", UNICODE_VERSION, __version__)
 
 
 # An owner's index of such documents.
@@ -95,7 +98,7 @@ class Collection:
 
     def within(self, value: int, distance: int) -> npt.NDArray[np.int64]:
         """The numbers of all documents within a distance, by comparing every one."""
-        return np.flatnonzero(core.hamming_distances(value, self.values) <= distance)
+        return np.flatnonzero(hamming_distances(value, self.values) <= distance)
 
     def _passage(self) -> Words:
         length = int(self._draw.integers(self.words[0], self.words[1] + 1))
@@ -122,7 +125,7 @@ def name_of(number: int) -> str:
 def _records(texts: list[str], first: int) -> list[Record]:
     # Every text has words.
     prints = [found for text in texts if (found := simhash.fingerprint(text))]
-    keys = core.simhash_keys(np.array([each.value for each in prints], dtype=np.uint64)).tolist()
+    keys = simhash_keys(np.array([each.value for each in prints], dtype=np.uint64)).tolist()
     return [
         Record(
             Ref(name_of(number)), found.sketches(own), format="text", extractor="text 1", size=len(text),

@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import connected_components  # type: ignore[import-unt
 import indexer
 from indexer.batch.arrow import parquet
 from indexer.library import batches
-from indexer.library.options import BatchOutput
+from indexer.library.batch_options import BatchOutput
 from indexer.schemes import registry
 from tests.relations.filled import COPIES as COPIED
 from tests.relations.filled import forms

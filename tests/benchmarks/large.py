@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.sketches import simhash_keys
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
 from indexer.errors import NeardupError
@@ -104,7 +104,7 @@ def records(first: int, count: int, *, lean: bool) -> Iterator[Record]:
     generator = np.random.default_rng((_SEED, first))
     values, copies = _values(generator, count)
     sketches_of = _sketches(generator, count, copies, lean)
-    rows = zip(values.tolist(), core.simhash_keys(values).tolist(), sketches_of, strict=True)
+    rows = zip(values.tolist(), simhash_keys(values).tolist(), sketches_of, strict=True)
     for number, (value, keys, sketches) in enumerate(rows, first):
         name = f"collection/{number % 1000:03d}/document-{number:09d}.html"
         digest = hashlib.sha256(name.encode()).hexdigest()

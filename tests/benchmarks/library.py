@@ -14,7 +14,7 @@ from functools import partial
 from itertools import accumulate, islice
 
 from indexer import MemoryIndex, dedupe, fingerprints, sketches
-from indexer.core_sketch import Forms, MinhashForm, features_of_texts
+from indexer.core.one_pass import Forms, MinhashForm, features_of_texts
 from indexer.model.joined import joined_texts
 
 SIZES = (500, 2000, 20_000)

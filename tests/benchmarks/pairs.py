@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
-from indexer.hamming import HammingIndex, find_pairs
+from indexer.core.hamming_index import HammingIndex
+from indexer.core.native import simd_level
+from indexer.core.pairs import find_pairs
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -135,7 +136,7 @@ def large() -> dict[str, Any]:
 
 def run(*, with_large: bool = False) -> dict[str, Any]:
     """Measure and print; gives the figures."""
-    print(f"instruction level {core.simd_level()}")
+    print(f"instruction level {simd_level()}")
     figures = {"pairs": all_pairs(), "lookups": lookups()}
     if with_large:
         figures["large"] = large()

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import indexer
-from indexer import core
+from indexer.core.text import shingle_hashes
 from indexer.extract import extract
 from indexer.matching.measures.exact import shingle_sets
 
@@ -80,7 +80,7 @@ def _measured(
     given = [store.similar(read, match=match, limit=None) for _, _, read in asked]
     took = 1000 * (time.perf_counter() - begin) / len(asked)
     for (name, part, _), matches in zip(asked, given, strict=True):
-        shingles = np.unique(core.shingle_hashes(part, 5, numbers=True))
+        shingles = np.unique(shingle_hashes(part, 5, numbers=True))
         hits += any(one.id == name for one in matches)
         answers += len(matches)
         wrong += sum(np.isin(shingles, whole[one.id]).mean() < _WRONG for one in matches)

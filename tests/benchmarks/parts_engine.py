@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import indexer
-from indexer import core
+from indexer.core.text import shingle_hashes
 from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import Action, batches, send
 from indexer.engine.client.connection import connect
@@ -122,7 +122,7 @@ def _measured(
     took = 1000 * (time.perf_counter() - begin) / len(asked)
     hits = first = answers = wrong = 0
     for (name, part, _), names in zip(asked, given, strict=True):
-        shingles = np.unique(core.shingle_hashes(part, 5, numbers=True))
+        shingles = np.unique(shingle_hashes(part, 5, numbers=True))
         shares = [float(np.isin(shingles, whole[one]).mean()) for one in names]
         hits += name in names
         first += bool(shares) and shares[0] >= _HALF

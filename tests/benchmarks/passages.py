@@ -1,6 +1,7 @@
 """What is found of passages that documents have in common, and what that takes, beside what is used for training text.
 
-Run as `python -m tests.benchmarks passages [--texts N] [--documents N] [--environment FOLDER]`. The texts are real
+Run as `python -m tests.benchmarks passages [--texts N] [--documents N] [--environment FOLDER]
+[--megabytes N]...`. The texts are real
 pages, one of each cluster of near-duplicates, and then N made texts, a quarter of which repeat others. A word should be
 found if it lies in 50 words in a row that stand in another document too. Beside neardup are a suffix array over the
 bytes of all normalised texts, which finds exactly that (Lee et al., "Deduplicating training data makes language models
@@ -8,8 +9,9 @@ better", ACL 2022; libdivsufsort by pydivsufsort 0.0.20, in an environment of it
 three sentences in a row, as datatrove compares them. These are made here, in few lines of Python, so that their time
 says little.
 
-Then `neardup batch passages` is timed on N made texts. Processors and peak memory are of a process
-of its own, with reading and tokenising.
+Then `neardup batch passages` is timed on N made texts, and its memory, with reading and tokenising, is set beside that
+of a suffix array alone, of nothing but the bytes of the same texts (`--megabytes`). Processors and peak memory are of a
+process of its own.
 """
 
 from __future__ import annotations
@@ -23,14 +25,16 @@ from pathlib import Path
 
 import numpy as np
 
-from indexer import core
 from indexer.batch.arrow import arrow, parquet
+from indexer.core.text import tokenise
 from indexer.library.texts import dedupe
 from tests.benchmarks.batch import Cost, show, write
 from tests.judging import texts_of
 
 PACKAGES = ["pydivsufsort==0.0.20", "pyarrow", "numpy"]
 WORDS = 50
+# So many of the made texts have about a megabyte.
+_A_MEGABYTE = 500
 
 # Each reads the texts and writes a byte for each word of all, 1 where it is found. `words` are those of `text`, folded
 # and one space apart.
@@ -70,7 +74,7 @@ np.add.at(depth, repeated + least, -1)
 _NEARDUP = """
 import sys
 import numpy as np, pyarrow.parquet as pq
-from indexer.passages.repeats import RepeatFinder
+from indexer.core.passages.repeats import RepeatFinder
 from indexer.text.words import words_of
 
 given, out, least = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -112,6 +116,13 @@ with open(out, "wb") as file:
             if len(holders[value]) > 1:
                 found[np.searchsorted(words.starts, begin) : np.searchsorted(words.starts, end)] = 1
         file.write(found.tobytes())
+"""
+_SUFFIX_ARRAY_ALONE = """
+import sys
+import numpy as np
+from pydivsufsort import divsufsort
+
+divsufsort(np.fromfile(sys.argv[1], dtype=np.uint8))
 """
 _LAUNCH = """
 import resource, subprocess, sys, time
@@ -158,7 +169,7 @@ def made_texts(folder: Path, count: int) -> list[str]:
 
 def compared(kept: Sequence[str], folder: Path, where: Path) -> dict[str, tuple[float, float, Cost]]:
     """Print, and give for each way the share of what is to be found, what it finds beside that, and what it takes."""
-    words = [core.tokenise(text, numbers=True).tokens for text in kept]
+    words = [tokenise(text, numbers=True).tokens for text in kept]
     given = folder / "texts.parquet"
     folded = [b" ".join(each).decode() for each in words]
     parquet.write_table(arrow.table({"text": kept, "words": folded}), given)
@@ -184,8 +195,27 @@ def compared(kept: Sequence[str], folder: Path, where: Path) -> dict[str, tuple[
     return found
 
 
+def memory(folder: Path, where: Path, megabytes: int) -> tuple[Cost, Cost]:
+    """Print, and give what `batch passages` takes for so many bytes of text, and what a suffix array of them does."""
+    made, plain = folder / "sized.parquet", folder / "sized.txt"
+    write(made, megabytes * _A_MEGABYTE)
+    with plain.open("wb") as out:
+        for batch in parquet.ParquetFile(made).iter_batches(columns=["text"]):
+            out.write("\n".join(batch["text"].to_pylist()).encode())
+    size = plain.stat().st_size / 1e6
+    own = taken_by([sys.executable, "-m", "indexer", "batch", "passages", str(made)])
+    other = taken_by([environment(where), "-c", _SUFFIX_ARRAY_ALONE, str(plain)])
+    for name, taken in (("batch passages", own), ("suffix array alone", other)):
+        print(f"{size:,.0f} MB of text: {name:20}{taken.processors:7.1f} s of processors, peak {taken.peak:,.0f} MB")
+    return own, other
+
+
 def run(
-    data: Path, documents: int = 200_000, where: Path | None = None, texts: int = 0
+    data: Path,
+    documents: int = 200_000,
+    where: Path | None = None,
+    texts: int = 0,
+    megabytes: Sequence[int] = (),
 ) -> dict[str, tuple[float, float, Cost]]:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as name:
@@ -196,6 +226,8 @@ def run(
         write(folder / "made.parquet", documents)
         command = [sys.executable, "-m", "indexer", "batch", "passages", str(folder / "made.parquet")]
         show("batch passages", documents, taken_by(command))
+        for size in megabytes:
+            memory(folder, where or folder / "environment", size)
     return found
 
 
@@ -207,8 +239,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--environment", type=Path, metavar="FOLDER", help="where the suffix array is, and stays")
     parser.add_argument("--texts", type=int, default=100_000)
+    parser.add_argument("--megabytes", type=int, action="append", default=[], metavar="N")
     options = parser.parse_args(arguments)
-    run(SHARED_DATA, options.documents, options.environment, options.texts)
+    run(SHARED_DATA, options.documents, options.environment, options.texts, options.megabytes)
 
 
 if __name__ == "__main__":

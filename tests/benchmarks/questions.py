@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.hamming import hamming_matrix
 from indexer.errors import UsageError
 from indexer.extract import Extracted, Item, Limits, Options, WorkerPool
 from indexer.schemes.simhash_variants import SimhashVariant
@@ -146,7 +146,7 @@ def _pairs(texts: Mapping[str, str], scheme: SimhashVariant) -> Mapping[Pair, in
     values: npt.NDArray[np.uint64] = np.frombuffer(
         b"".join(sketch.payload for sketch in sketches.values()), dtype=">u8"
     ).astype(np.uint64)
-    distances = core.hamming_matrix(values, values)
+    distances = hamming_matrix(values, values)
     left, right = np.nonzero(np.triu(distances <= FAR, 1))
     return {_pair(names[i], names[j]): int(distances[i, j]) for i, j in zip(left, right, strict=True)}
 

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from selectolax.lexbor import LexborHTMLParser
 
-from indexer import core
+from indexer.core.components import Components
+from indexer.core.text import token_hashes
 from indexer.extract.markup.html import extract_html
-from indexer.hamming.components import Components
 from indexer.matching.measures.exact import SHINGLE, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.rule import default_rule
 from indexer.model import DEFAULT_MIN_TOKENS
@@ -163,7 +163,7 @@ def near(sets: ShingleSets) -> Pairs:
 
 def long_enough(pages: Collection, pairs: Pairs) -> Pairs:
     """The pairs of documents that are not too short as they are read."""
-    enough = np.array([core.token_hashes(page.read).size >= DEFAULT_MIN_TOKENS for page in pages.pages])
+    enough = np.array([token_hashes(page.read).size >= DEFAULT_MIN_TOKENS for page in pages.pages])
     kept = enough[pairs[0]] & enough[pairs[1]]
     return pairs[0][kept], pairs[1][kept]
 
@@ -237,7 +237,7 @@ def collection(folder: Path) -> Collection:
     """The documents of a folder: its pages of HTML, or where it has none, its texts."""
     paths = sorted(path for path in folder.rglob("*.htm*") if path.is_file())
     pages = map(page_of, paths) if paths else (Page(text, (text,), text, text) for text in texts_of(folder))
-    return Collection([page for page in pages if core.token_hashes(page.text).size >= DEFAULT_MIN_TOKENS])
+    return Collection([page for page in pages if token_hashes(page.text).size >= DEFAULT_MIN_TOKENS])
 
 
 def copied(pages: Collection) -> Collection:

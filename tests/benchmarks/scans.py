@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from indexer import core
+from indexer.core.text import character_hashes, tokenise
 from indexer.extract.base import Extracted, Limits, Options
 from indexer.ingest.outcomes import read, texts
 from indexer.ingest.sources import Sources
@@ -172,8 +172,8 @@ def _share(scheme: Passages, one: str, other: str, folds: Sequence[tuple[str, st
 
 def _runs(text: str, size: int, folds: Sequence[tuple[str, str]]) -> Any:
     """The hashes of the runs of letters of a text in which some letters are taken for others."""
-    line = b"".join(core.tokenise(text, numbers=True).tokens).decode()
+    line = b"".join(tokenise(text, numbers=True).tokens).decode()
     for letters, taken_for in folds:
         line = line.replace(letters, taken_for)
     data = line.encode()
-    return core.character_hashes(Tokens(data, np.zeros(1, np.uintp), np.array([len(data)], np.uintp)), size)
+    return character_hashes(Tokens(data, np.zeros(1, np.uintp), np.array([len(data)], np.uintp)), size)

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from indexer import core, core_sketch
+from indexer.core.sketches import fast_minhash
+from indexer.core.text import shingle_hashes, tokenise
 from indexer.errors import NeardupError, UsageError
 from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import default_jobs
@@ -123,7 +124,7 @@ def _print(table: Sequence[Sequence[str]]) -> None:
 
 
 def _shingles(text: str) -> list[bytes]:
-    tokens = core.tokenise(text, numbers=True).tokens
+    tokens = tokenise(text, numbers=True).tokens
     return [b" ".join(tokens[place : place + SHINGLE]) for place in range(max(1, len(tokens) - SHINGLE + 1))]
 
 
@@ -197,7 +198,7 @@ def _print_speed(texts: Sequence[str]) -> None:
     minhash = scheme("minhash")
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     shingles = [_shingles(text) for text in texts]
-    hashes = [core.shingle_hashes(text, SHINGLE) for text in encoded]
+    hashes = [shingle_hashes(text, SHINGLE) for text in encoded]
     flat = np.concatenate(hashes)
     offsets = np.cumsum([0, *(each.size for each in hashes)]).astype(np.uint64)
 
@@ -210,7 +211,7 @@ def _print_speed(texts: Sequence[str]) -> None:
         lambda: theirs(lambda: map(_words, texts)),
         lambda: theirs(lambda: map(_shingles_by_space, texts)),
         lambda: theirs(lambda: shingles),
-        lambda: [core_sketch.fast_minhash(each, 1024) for each in hashes],
+        lambda: [fast_minhash(each, 1024) for each in hashes],
         lambda: rensa.digest_matrix_from_flat_token_hashes(flat, offsets, PERMUTATIONS, 1),
     ]
     names = (

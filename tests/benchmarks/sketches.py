@@ -18,11 +18,13 @@ import cffi
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core, core_sketch
+from indexer.core import sketches
+from indexer.core.sketches import differing_values, equal_parts, equal_parts_of_pairs, fast_minhash, minhash, pack
+from indexer.core.text import text_digest
 from indexer.schemes import simhash
 from indexer.schemes.base import Scheme, sketch_texts
 from indexer.schemes.minhash import Minhash
-from indexer.schemes.minwise.packed import estimates, pack
+from indexer.schemes.minwise.packed import estimates, packed_bits
 from indexer.schemes.passages import Passages
 from indexer.schemes.simhash import SimhashDoc
 from tests.benchmarks import sketches_sets
@@ -56,7 +58,7 @@ class Way:
     def packed(self, hashes: Hashes) -> bytes:
         """What is stored of a set's signature."""
         found = self.made(hashes)
-        return pack(found, self.bits) if self.spread else core_sketch.pack(found, self.bits)
+        return packed_bits(found, self.bits) if self.spread else pack(found, self.bits)
 
 
 def run(shared_data: Path) -> dict[str, Any]:
@@ -74,7 +76,7 @@ def run(shared_data: Path) -> dict[str, Any]:
 
 def _fast(rounds: int) -> Callable[[Hashes, int], Signature]:
     def signature(hashes: Hashes, values: int) -> Signature:
-        found = core_sketch.fast_minhash(hashes, values, rounds)
+        found = fast_minhash(hashes, values, rounds)
         assert found is not None
         return found
 
@@ -82,13 +84,13 @@ def _fast(rounds: int) -> Callable[[Hashes, int], Signature]:
 
 
 def _permutations(hashes: Hashes, values: int) -> Signature:
-    found = core.minhash(hashes, values)
+    found = minhash(hashes, values)
     assert found is not None
     return found
 
 
 def _ways() -> list[Way]:
-    chosen = core_sketch.ROUNDS
+    chosen = sketches.ROUNDS
     rounds = [Way(f"1,024 x 1, {n:,} rounds", 1024, 1, _fast(n)) for n in (0, 2, 4, chosen, 16, 32, 1024)]
     return [
         Way("128 x 8, permutations", 128, 8, _permutations, spread=True),
@@ -195,7 +197,7 @@ def _texts() -> dict[str, Any]:
     ways: Mapping[str, Callable[[bytes], object]] = {
         "simhash": simhash.fingerprint,
         "both": lambda text: sketch_texts([SimhashDoc(), now], [text]),
-        "digest": core_sketch.text_digest,
+        "digest": text_digest,
     }
     words = " ".join(english()).split()
     print("-- English text to simhash and sketch, by words: microseconds, MB/s")
@@ -250,11 +252,11 @@ def _million() -> dict[str, float]:
     left, right = draw.integers(0, MILLION, (2, MILLION))
     near = np.sort(right) // 1000 * 1000 + left % 1000
     works: Mapping[str, Callable[[Any], object]] = {
-        "128 x 8, a list of payloads": lambda _: core.differing_values(one, listed, 8),
-        "1,024 x 1, a list of payloads": lambda _: core.differing_values(one, listed, 1),
-        "1,024 x 1, one array": lambda _: core_sketch.equal_parts(one, packed),
-        "pairs anywhere in one array": lambda _: core_sketch.equal_parts_of_pairs(packed, left, right),
-        "pairs near each other": lambda _: core_sketch.equal_parts_of_pairs(packed, np.sort(right), near),
+        "128 x 8, a list of payloads": lambda _: differing_values(one, listed, 8),
+        "1,024 x 1, a list of payloads": lambda _: differing_values(one, listed, 1),
+        "1,024 x 1, one array": lambda _: equal_parts(one, packed),
+        "pairs anywhere in one array": lambda _: equal_parts_of_pairs(packed, left, right),
+        "pairs near each other": lambda _: equal_parts_of_pairs(packed, np.sort(right), near),
     }
     print("-- milliseconds for a million comparisons")
     figures = {}

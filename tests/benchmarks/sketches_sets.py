@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core, core_sketch
+from indexer.core.sketches import band_keys, fast_minhash, fingerprint, simhash_keys
 from indexer.matching.measures.exact import ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.schemes.minwise.bands import banding_recall
 from tests.benchmarks.schemes import texts_of
@@ -34,7 +34,7 @@ def run(shared_data: Path) -> dict[str, Any]:
 def _signatures(sets: ShingleSets) -> npt.NDArray[np.uint32]:
     rows = []
     for number in range(len(sets)):
-        found = core_sketch.fast_minhash(sets.values[sets.offsets[number] : sets.offsets[number + 1]], 1024)
+        found = fast_minhash(sets.values[sets.offsets[number] : sets.offsets[number + 1]], 1024)
         # A text without words shares nothing with any other.
         rows.append(np.random.default_rng(number).integers(0, 2**32, 1024, dtype=np.uint32) if found is None else found)
     return np.array(rows)
@@ -56,8 +56,8 @@ def _bands(name: str, texts: Sequence[str]) -> dict[str, Any]:
     sets = shingle_sets(texts)
     pairs, signatures, count = jaccard_pairs(sets, UNLIKE), _signatures(sets), len(texts)
     codes, values = pairs.left * count + pairs.right, pairs.jaccard
-    simhashes = np.array([core.fingerprint(text) or (number, 0) for number, text in enumerate(texts)], dtype=np.uint64)
-    by_simhash = _meeting(core.simhash_keys(np.ascontiguousarray(simhashes[:, 0])))
+    simhashes = np.array([fingerprint(text) or (number, 0) for number, text in enumerate(texts)], dtype=np.uint64)
+    by_simhash = _meeting(simhash_keys(np.ascontiguousarray(simhashes[:, 0])))
     print(f"-- {name}: {count:,} texts; shares found by keys, with those of simhash, by the true coefficient")
     pairs_of = [(values >= low) & (values < high) for low, high in BUCKETS]
     heads = [f"{low:.1f} ({int(chosen.sum())})" for (low, _), chosen in zip(BUCKETS, pairs_of, strict=True)]
@@ -80,7 +80,7 @@ def _bands(name: str, texts: Sequence[str]) -> dict[str, Any]:
 
 def _met(signatures: npt.NDArray[np.uint32], by_simhash: Numbers) -> Iterator[tuple[str, Numbers, str]]:
     for bands, rows in BANDS:
-        keys = np.array([core.band_keys(one, bands, rows) for one in signatures])
+        keys = np.array([band_keys(one, bands, rows) for one in signatures])
         yield f"{bands} x {rows}", _meeting(keys), f"{banding_recall(0.7, bands, rows):.1%}"
     yield "simhash", by_simhash, ""
 

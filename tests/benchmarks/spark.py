@@ -139,7 +139,9 @@ def write_hashes(out: Path, count: int) -> None:
     """Sketches of random simhashes, as `neardup batch sketch` writes them, in files of _PART."""
     form = Form(())
     (out / "sketches").mkdir(parents=True)
-    footer = written_footer(SKETCHES, form, {"input": "s3://made", "state": "", "seen": "", "together": 0, "read": {}})
+    footer = written_footer(
+        SKETCHES, form, {"input": "s3://made", "first": "s3://made", "state": "", "seen": "", "together": 0, "read": {}}
+    )
     for first in range(0, count, _PART):
         draw = np.random.default_rng((20_261_122, first))
         values = draw.integers(0, 1 << 64, min(_PART, count - first), dtype=np.uint64, endpoint=False)

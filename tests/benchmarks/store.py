@@ -16,7 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from indexer import __version__, core
+from indexer import __version__
+from indexer.core.sketches import simhash_keys
+from indexer.core.text import UNICODE_VERSION
 from indexer.library.opening import open_store
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
@@ -69,7 +71,7 @@ class PlainTable:
 
     def similar(self, value: int) -> list[tuple[int, str]]:
         """The documents within 3 bits."""
-        keys = core.simhash_keys([value])[0].tolist()
+        keys = simhash_keys([value])[0].tolist()
         sql = f"""SELECT DISTINCT id, value, title, source FROM keys JOIN documents ON number = document
             WHERE key IN ({",".join("?" * len(keys))})"""
         found = (
@@ -122,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(documents: int = 200_000, queries: int = 5000, directory: str | None = None) -> None:
     """Measure and print, with the files in a folder of their own under `directory`."""
-    info = StoreInfo(SIMHASH_DOC, SIMHASH64_LAYOUT, "landmarks", "1", core.UNICODE_VERSION, __version__)
+    info = StoreInfo(SIMHASH_DOC, SIMHASH64_LAYOUT, "landmarks", "1", UNICODE_VERSION, __version__)
     with tempfile.TemporaryDirectory(dir=directory) as folder:
         path, plain = Path(folder, "store.db"), PlainTable(Path(folder, "plain.db"))
         with open_store(path, create=info) as store:

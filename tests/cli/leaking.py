@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import http.server
 import json
 import logging
 import os
+import tempfile
 import threading
 import traceback
 import urllib.parse
@@ -21,6 +23,7 @@ from indexer.engine.client.access import SETTINGS
 
 # In every secret, and in nothing else.
 MARK = "QZXJKV"
+TEXT = "one text of some words " * 20
 SHAPES = {
     "plain": f"a-{MARK}-long-secret",
     "line-break": f"{MARK}-and-more\n",
@@ -65,21 +68,25 @@ URLS = {
 # The least of a command that comes to its store. What has none is still run, with a store in the environment.
 COMMANDS: dict[str, list[str]] = {
     "annotate": ["--field", "body", "--jobs", "1"],
-    "batch": ["load", "batch"],
+    "batch": ["load", "batch", "--stale", "keep"],
     "cluster": [],
     "compare": ["id:a", "id:b"],
     "completion": ["bash"],
     "corpus": ["--scheme", "i-match", "--from-store", "--jobs", "1"],
+    "decisions": ["--json"],
     "delete": ["a"],
     "diff": ["id:a", "id:b"],
     "doctor": ["--texts"],
     "evaluate": ["--jobs", "1"],
     "failures": ["--json"],
+    "follow": ["--once"],
     "hash": ["--text", "some words"],
     "history": ["a"],
     "index": ["one.txt", "--jobs", "1", "--json"],
+    "ocr": [],
     "pairs": [],
     "passages": [],
+    "mcp": [],
     "serve": ["--port", "0"],
     "prune": [],
     "report": [],
@@ -87,9 +94,10 @@ COMMANDS: dict[str, list[str]] = {
     "setup": [],
     "show": ["a"],
     "similar": ["--id", "a"],
+    "undo": ["acts.jsonl", "--json"],
     "stats": ["--json"],
 }
-STORELESS = {"completion", "hash"}
+STORELESS = {"completion", "hash", "ocr"}
 
 
 def url_of(way: str, secret: str, place: str) -> str:
@@ -144,6 +152,17 @@ def _logged(entry: logging.LogRecord) -> str:
     return entry.getMessage() + trace
 
 
+@functools.cache
+def _batch() -> tuple[tuple[str, bytes], ...]:
+    """The files of a batch of one text, which as many tests load as there are shapes and ways."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "one.txt").write_text(TEXT)
+        out = folder / "batch"
+        assert main(["batch", "sketch", str(folder / "one.txt"), "--out", str(out), "--jobs", "1"]) == 0
+        return tuple((str(path.relative_to(folder)), path.read_bytes()) for path in out.rglob("*") if path.is_file())
+
+
 @pytest.fixture
 def leaks(
     tmp_path: Path,
@@ -156,8 +175,10 @@ def leaks(
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "one.txt").write_text("one text of some words " * 20)
-    assert main(["batch", "sketch", "one.txt", "--out", "batch", "--jobs", "1"]) == 0
+    (tmp_path / "one.txt").write_text(TEXT)
+    for name, content in _batch():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
     return Leaks(tmp_path, capfd, caplog)
 
 

@@ -273,7 +273,9 @@ def test_stats(stored: Neardup) -> None:
     assert sum(counts["formats"].values()) == 8
     assert sum(counts["failures"].values()) == 1
     assert counts["made_with"]["content"] == "landmarks"
-    assert "documents      8" in stored("stats").out
+    told = stored("stats").out
+    assert "documents      8" in told
+    assert "made with      simhash-doc and minhash, for documents" in told
 
 
 def test_nothing_that_a_terminal_obeys_is_printed(neardup: Neardup) -> None:

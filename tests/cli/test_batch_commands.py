@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from indexer.batch.clusters.clustering import BEFORE
+from indexer.batch.reading import CLUSTERS
+from indexer.batch.sketches.inputs import SKETCHES
+from indexer.ingest.readers.batch_files import BATCH_FOLDERS
 from tests.cli.command import Neardup, write
 from tests.cli.written import changed, html, prose
 
@@ -149,6 +158,36 @@ def test_what_spark_has_no_part_in_is_refused(neardup: Neardup) -> None:
     assert "neardup[spark]" in printed
 
 
+def test_what_a_batch_wrote_is_no_document(neardup: Neardup) -> None:
+    """Not its own files, nor those of another one, whatever folder they were moved to."""
+    assert BATCH_FOLDERS == (SKETCHES, CLUSTERS, BEFORE)
+    write(neardup.folder, {"a.txt": prose(1), "lines.jsonl": json.dumps({"id": "x", "text": prose(2)})})
+    for _ in range(2):
+        done = neardup("batch", "sketch", ".", "--out", "batch", "--json").json
+        neardup("batch", "cluster", "batch", "--out", "batch")
+    assert (done["files"], done["done_before"], done["failed"]) == (0, 2, {})
+    assert neardup("index", ".", "--json").json["indexed"] == 2
+    (neardup.folder / "batch" / "sketches").rename(neardup.folder / "moved")
+    done = neardup("index", "moved", "batch", "--json").json
+    assert (done["indexed"], done["failed"]) == (0, {"special-file": 2})
+    assert "a file of sketches that neardup batch wrote" in neardup("failures").out
+    # With texts added they are documents again.
+    for path in (neardup.folder / "moved").iterdir():
+        table = pq.read_table(path)
+        pq.write_table(table.append_column("text", pa.array([prose(3)] * table.num_rows)), path)
+    assert neardup("index", "moved", "--json").json["replaced"] == 2
+
+
+def test_the_list_of_what_was_removed_names_each_file(neardup: Neardup) -> None:
+    names = [f"docs/{folder}/{number}.html" for folder in ("deep", "other") for number in range(3)]
+    write(neardup.folder, {name: html(prose(1 + place % 2)) for place, name in enumerate(names)})
+    neardup("batch", "dedupe", "docs", "--out", "kept", "--id-from", "digest", "--latest")
+    listed = pq.read_table(neardup.folder / "kept.removed.parquet").to_pylist()
+    kept = {str(path.relative_to(neardup.folder / "kept")) for path in (neardup.folder / "kept").rglob("*.html")}
+    assert len(listed) == 4
+    assert {row["source"].partition("docs/")[2] for row in listed} == {name[5:] for name in names} - kept
+
+
 def test_files_that_are_left_out_are_counted(neardup: Neardup) -> None:
     files = {"docs/.hidden.txt": prose(3), "docs/.git/one.txt": prose(4), "docs/style.css": "p {}"}
     write(neardup.folder, {**COPIES, **files, "none/style.css": "p {}"})
@@ -206,3 +245,16 @@ def test_passages_are_cut_from_what_is_kept(neardup: Neardup) -> None:
     assert neardup(*single, "--texts").out
     assert "--words goes with --passages" in neardup(*filtering, "--out", "x", "--words", "9", code=2).err
     assert "does nothing with --tag" in neardup(*filtering, "--out", "x", "--tag", "--passages", "cut", code=2).err
+
+
+def test_memory_that_is_freed_is_given_back(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": ["a", "b"], "text": [prose(1), prose(2)]}), tmp_path / "texts.parquet")
+    program = (
+        "from indexer import cli; cli.main(['batch', 'passages', 'texts.parquet']); "
+        "import pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    )
+    for given, said in (({}, "system"), ({"ARROW_DEFAULT_MEMORY_POOL": "mimalloc"}, "mimalloc")):
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, env={**os.environ, **given}, capture_output=True, check=True
+        )
+        assert done.stdout.decode().splitlines()[-1] == said

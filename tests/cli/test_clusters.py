@@ -54,7 +54,8 @@ def test_cluster_writes_once(indexed: Neardup) -> None:
     counts = ("documents", "compared", "not_comparable", "clusters", "clustered", "largest", "split")
     assert [tried[name] for name in counts] == [8, 6, 0, 1, 5, 5, 0]
     assert clusters(indexed)["docs/a.html"] == {}
-    assert indexed("cluster", "--json").json == {**tried, "dry_run": False}
+    made = indexed("cluster", "--json").json
+    assert made == {**tried, "dry_run": False, "reading_seconds": made["reading_seconds"]}
     assert indexed("cluster", "--json").json["written"] == {"documents": 0, "clusters": 0, "removed": 0}
     found = clusters(indexed)
     assert len({str(found[name]["cluster"]["id"]) for name in ALIKE}) == 1  # type: ignore[index]

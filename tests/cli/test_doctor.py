@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sqlite3
 import time
 from collections.abc import Mapping
@@ -49,6 +50,26 @@ def note(neardup: Neardup, **changes: object) -> None:
     with open_store(neardup.folder / "collection.neardup") as store:
         [kept] = store.clustering_notes().values()
         store.put_clustering_note(dataclasses.replace(kept, **changes))  # type: ignore[arg-type]
+
+
+def test_another_kind_fits(neardup: Neardup) -> None:
+    titles = [json.dumps({"id": str(number), "text": prose(number, 9)}) for number in range(60)]
+    write(neardup.folder, {"titles.jsonl": "\n".join(titles)})
+    neardup("index", "titles.jsonl")
+    says, advice = only(found(neardup), "kind", "warning")
+    assert "of 60 documents looked at, 60 have fewer than 30 words, and half have 9 or fewer" in says
+    assert "share no more than 0%" in says
+    assert advice.endswith("--kind short")
+    fits = "the kind short fits better than documents: of 60 documents"
+    assert fits in neardup("evaluate", code=2).err
+    assert fits in neardup("evaluate", "--documents", "titles.jsonl", "--match", "minhash").out
+    neardup("index", "titles.jsonl", "--kind", "short", "--store", "short.neardup")
+    assert found(neardup, "--store", "short.neardup", code=0)["kind"][0] == "ok"
+    write(neardup.folder, {f"long/{number}.txt": prose(number) for number in range(50)})
+    neardup("index", "long", "--kind", "short", "--store", "long.neardup")
+    says, advice = only(found(neardup, "--store", "long.neardup"), "kind", "warning")
+    assert "50 have more than 100 words" in says
+    assert advice.endswith("--kind documents")
 
 
 def test_all_is_well(stored: Neardup) -> None:
@@ -166,4 +187,7 @@ def test_a_collection_that_is_mostly_forms(neardup: Neardup) -> None:
     )  # fmt: skip
     for path in (neardup.folder / "docs").iterdir():
         path.unlink()
-    assert found(neardup, code=0)["forms"][1] == "not looked at: 0 clusters with texts that can be read"
+    assert (
+        found(neardup, code=0)["forms"][1]
+        == "not known: it takes 5 clusters with texts that can be read, and there are 0"
+    )

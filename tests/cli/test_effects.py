@@ -51,6 +51,7 @@ EVERYWHERE = {
     "--extractor": "what is read of HTML",
     "--format": "how files are read",
     "--max-size": "what is read, or fails",
+    "--ocr": "which pages and images are read",
     "--out": "where files are written",
     "--against": "what is compared, or kept elsewhere",
     "--latest": "which of several documents with one id counts",
@@ -64,6 +65,7 @@ OWN = {
         "--dead-letters": "where refused documents go; a file refuses those that are too large",
         "--retry-failed": "what is read",
         "--no-create": "the exit code where there is no store",
+        "--kind": "the schemes and the rule of a new store; another store is refused",
     },
     "failures": {"--reason": "what is listed"},
     "similar": {
@@ -83,6 +85,7 @@ OWN = {
         "--by": "what is listed",
         "--limit": "what is listed",
         "--held-by": "what is said of each passage",
+        "--write": "what dashboards show; a store file refuses it",
     },
     "pairs": {
         "--relation": "which texts are read, and what is said of how they differ",
@@ -107,11 +110,13 @@ OWN = {
         "--documents": "on what",
         "--parts": "what is measured",
         "--picture": "a file",
+        "--judgments": "what is measured; refused with what is for documents that are read again",
         "--field": "which text is read again; refused for documents of no store",
     },
     "delete": {"--from": "what is deleted", "--copies-of": "what is deleted"},
     "stats": {},
     "doctor": {"--texts": "what is examined"},
+    "ocr": {"--clear": "what is kept of OCR"},
     "schemes": {},
     "corpus": {
         "--from-store": "what is counted",
@@ -125,15 +130,44 @@ OWN = {
         "--content": "the content mode, which a new index notes",
         "--to": "where fingerprints are written",
         "--all": "what is read",
+        "--again": "what is made anew",
+        "--cluster": "clusters of what was taken up",
+        "--kind": "the schemes and the rule of a new store; another store is refused",
         "--docs-per-second": "how fast",
         "--slices": "how much at once",
     },
+    "follow": {
+        "--field": "the text",
+        "--source-field": "what reports count by",
+        "--kind": "the schemes and the rule of a new store; another store is refused",
+        "--to": "where fingerprints are written",
+        "--docs-per-second": "how fast",
+        "--slices": "how much at once",
+        "--interval": "when it looks",
+        "--quiet-for": "when all is grouped",
+        "--share": "how often all is grouped",
+        "--most-lost": "what is taken for gone",
+        "--confirm-loss": "what is taken for gone",
+        "--lease": "when it takes over",
+        "--on-copy": "what is told to others",
+        "--on-new-cluster": "what is told to others",
+        "--alert-timeout": "what is told to others",
+        "--alerts-a-minute": "what is told to others",
+        "--alert-token-file": "what is told to others",
+        "--once": "when it ends",
+        "--status-port": "where its state is told",
+        "--status-host": "where its state is told",
+    },
+    "decisions": {"--forget": "what is forgotten"},
+    "undo": {"--yes": "whether it asks"},
     "batch dedupe": {
+        "--kind": "the schemes and the rule",
         "--tag": "what is written",
         "--min-origins": "what is written",
         "--time-field": "the canonical documents; refused with another rule for these",
     },
     "batch sketch": {
+        "--kind": "the schemes and the rule",
         "--time-field": "what is noted of documents",
         "--task": "what is read; refused with --run-on spark",
     },
@@ -160,7 +194,9 @@ OWN = {
         "--waiting": "how many wait",
         "--timeout": "which requests are given up",
         "--max-request": "which requests are refused",
+        "--mcp": "whether agents are answered",
     },
+    "mcp": {"--threads": "how many are answered at once", "--waiting": "how many wait"},
     "batch load": {
         "--clusters": "what is stored",
         "--no-create": "the exit code where there is no store",
@@ -248,7 +284,7 @@ def two(neardup: Neardup) -> Neardup:
 @pytest.mark.parametrize("command", ["compare", "diff"])
 def test_a_store_is_named_for_what_it_holds(two: Neardup, command: str) -> None:
     done = two(command, "a.txt", "b.txt", "--store", "collection.neardup", code=2)
-    assert "--store does nothing with files alone; a.txt and b.txt are none of its documents" in done.err
+    assert "--store does nothing with files alone, as a.txt and b.txt are taken for; id:a.txt is the stored" in done.err
     two(command, "id:a.txt", "b.txt", "--store", "collection.neardup")
     two(command, "a.txt", "b.txt", NEARDUP_STORE="collection.neardup")
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import random
 
+from indexer.library.collection import open as open_collection
 from indexer.matching.evaluation.judging import read_rule
-from tests.cli.command import Neardup
+from tests.cli.command import Neardup, write
+from tests.cli.written import prose
+from tests.judged import judgments_of
 
 WORDS = [
     a + b + c
@@ -101,6 +104,24 @@ def test_a_truth_of_groups_and_one_of_pairs(neardup: Neardup) -> None:
     assert found["wanted"] == 1
     assert found["rules"][0]["recall"] == 1.0
     assert found["notes"] == ["left out: 1 pair of pairs.jsonl, with a document that is not here"]
+
+
+def test_judgments_of_a_sample(neardup: Neardup) -> None:
+    write(neardup.folder, {f"docs/{number}.txt": prose(number % 40) + " " * number for number in range(110)})
+    neardup("index", "docs")
+    neardup("cluster", "--relation")
+    with open_collection(neardup.folder / "collection.neardup", read_only=True) as collection:
+        text = judgments_of(collection.store, lambda name: name != "docs/99.txt", 70)
+    (neardup.folder / "judgments.json").write_text(text)
+    shown = neardup("evaluate", "--judgments", "judgments.json").out.splitlines()
+    assert shown[0].startswith("70 judgments of a sample of 70, drawn from the 70 documents")
+    assert shown[1] == "of all, 70 documents, 98.6% are right (98.6% to 98.6% with a confidence of 95%)"
+    found = neardup("evaluate", "--judgments", "judgments.json", "--json", "--precision", "0.99").json
+    assert (found["judged"], found["fits"], found["wanted"]) == (70, None, 0.99)
+    assert [each["documents"] for each in found["shares"]] == [70] * 10
+    for option in (["--sample", "9"], ["--alike", "0.7"], ["--jobs", "2"], ["--match", "minhash"]):
+        done = neardup("evaluate", "--judgments", "judgments.json", *option, code=2)
+        assert f"{option[0]} does nothing with --judgments" in done.err
 
 
 def test_what_can_not_be_measured(neardup: Neardup) -> None:

@@ -12,8 +12,7 @@ import click
 import pytest
 
 from indexer import __version__
-from indexer.cli import cli
-from indexer.cli.terminal.grouped import GROUPS
+from indexer.cli import GROUPS, cli
 from tests.cli.command import COMMAND, Neardup, clean_environment
 
 
@@ -42,6 +41,13 @@ def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
     assert len(ALL[path].get_short_help_str(60)) < 60
 
 
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_the_help_lists_options_in_their_groups(path: tuple[str, ...]) -> None:
+    shown = ALL[path].get_help(click.Context(ALL[path], info_name=path[-1]))
+    titles = {vars(parameter).get("title", "Options") for parameter in ALL[path].params} - {"Options"}
+    assert titles <= set(re.findall(r"^(\w.*):$", shown, re.MULTILINE))
+
+
 def test_without_arguments_the_help_is_shown(neardup: Neardup) -> None:
     done = neardup(code=2)
     assert "Start here:" in done.out + done.err
@@ -57,12 +63,14 @@ def test_the_help_lists_every_command_once_in_its_group(neardup: Neardup) -> Non
 def test_the_help_names_every_kind_of_input(neardup: Neardup) -> None:
     from typing import get_args
 
-    from indexer.extract.base import Format
-    from indexer.ingest.readers import READERS
+    from indexer.extract.formats import Format
+    from indexer.ingest.readers import all_readers
 
     shown = " ".join(neardup("--help").out.split())
     kinds = [kind.upper() for kind in get_args(Format) if kind != "text"]
-    for kind in (*kinds, *(type(reader).__name__ for reader in READERS if type(reader).__name__ != "JsonLines")):
+    # These two are named otherwise: JSON lines, and MSG, which is a format too.
+    read = {type(reader).__name__ for reader in all_readers()} - {"JsonLines", "OutlookMail"}
+    for kind in (*kinds, *sorted(read)):
         assert kind.lower() in shown.lower(), kind
     assert "JSON lines" in shown
 
@@ -142,3 +150,18 @@ def test_no_line_of_the_help_ends_within_a_word(path: tuple[str, ...]) -> None:
         assert not re.findall(r".*\w-$", shown, re.MULTILINE)
         assert not re.findall(r"\w- \w.*", shown)
         assert shown.isascii()
+
+
+@pytest.mark.parametrize(
+    ("loaded", "needless"),
+    [
+        ("import indexer.library.collection", "library.outcomes library.surplus library.batch_options text.corpus"),
+        ("import indexer.library.comparing", "library.comparisons text.differences extract.document"),
+        ("import indexer.extract.worker", "text.corpus library charset_normalizer"),
+    ],
+)
+def test_only_what_is_needed_is_loaded(loaded: str, needless: str) -> None:
+    names = {name for word in needless.split() for name in (word, f"indexer.{word}")}
+    script = f"import sys; {loaded}; print({names!r} & set(sys.modules) or '')"
+    answer = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+import indexer
 from tests.cli.command import Neardup, write
 from tests.cli.written import prose
 
@@ -47,3 +50,61 @@ def test_what_is_gone_alone_or_newest(neardup: Neardup) -> None:
     (neardup.folder / "docs/2.0/a.txt").unlink()
     assert "not compared: " in neardup("history", "docs/1.9/a.txt").out
     assert "compared" not in neardup("history", "docs/1.9/a.txt", "--no-changes").out
+
+
+def latest(neardup: Neardup) -> list[str]:
+    """The documents that a search for the latest versions shows."""
+    with indexer.open(neardup.folder / "collection.neardup") as collection:
+        return sorted(one.id for one in collection if (known := collection.get(one.id)) and known.is_latest)
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        ("delete", "docs/2.1/a.txt"),
+        ("delete", "--copies-of", "docs/2.1/a.txt", "--match", "default", "--yes"),
+        ("prune", "--delete", "--yes"),
+    ],
+)
+def test_another_one_is_the_latest_where_the_latest_goes(neardup: Neardup, gone: tuple[str, ...]) -> None:
+    text = " ".join(prose(number) for number in range(9))
+    pages = {f"docs/{number}/a.txt": f"{text} It has now {number} pages." for number in ("1.9", "1.10")}
+    pages["docs/2.1/a.txt"] = pages["docs/1.10/a.txt"] + "\n\n"
+    write(neardup.folder, pages | {"far.txt": prose(9)})
+    neardup("index", "docs", "far.txt")
+    neardup("cluster")
+    assert latest(neardup) == ["docs/2.1/a.txt", "far.txt"]
+    neardup(*gone)
+    left = latest(neardup)
+    assert left == ["docs/1.9/a.txt" if "--copies-of" in gone else "docs/1.10/a.txt", "far.txt"]
+    neardup("cluster")
+    assert latest(neardup) == left
+
+
+@pytest.mark.parametrize("how", [(), ("--cluster",), ("--skip-duplicates",)])
+def test_another_one_is_the_latest_where_the_latest_is_replaced(neardup: Neardup, how: tuple[str, ...]) -> None:
+    text = prose(1)
+    write(neardup.folder, {f"docs/{number}/a.txt": f"{text} In {number}." for number in ("1.9", "2.0", "2.1")})
+    neardup("index", "docs")
+    neardup("cluster")
+    assert latest(neardup) == ["docs/2.1/a.txt"]
+    (neardup.folder / "docs/2.1/a.txt").write_text(prose(7))
+    neardup("index", "docs", *how)
+    assert latest(neardup) == ["docs/2.0/a.txt", "docs/2.1/a.txt"]
+    assert neardup("show", "docs/2.1/a.txt", "--json").json["ordinal"] is None
+
+
+def test_the_latest_version_is_that_of_what_came_and_what_was_loaded(neardup: Neardup) -> None:
+    text = " ".join(prose(number) for number in range(9))
+    write(neardup.folder, {f"docs/{number}/a.txt": f"{text} It has now {number} pages." for number in (1.0, 1.1)})
+    neardup("index", "docs")
+    neardup("cluster")
+    write(neardup.folder, {"docs/2.0/a.txt": f"{text} It has now 2.0 pages.", "far.txt": prose(9)})
+    neardup("index", "--cluster", "docs", "far.txt")
+    came = latest(neardup)
+    assert came == ["docs/2.0/a.txt", "far.txt"]
+    neardup("batch", "sketch", "docs", "far.txt", "--out", "sketches")
+    neardup("batch", "cluster", "sketches", "--out", "sketches")
+    neardup("batch", "load", "sketches", "--store", "loaded.neardup")
+    with indexer.open(neardup.folder / "loaded.neardup") as collection:
+        assert sorted(one.id for one in collection if collection.get(one.id).is_latest) == came

@@ -199,6 +199,26 @@ def test_a_stored_id_that_is_overtaken_in_one_run_ends_as_the_last_line_says(nea
     assert contents(neardup) == before
 
 
+def test_lines_with_one_id_are_not_written_again(neardup: Neardup) -> None:
+    """Of what is stored the last line is known by its bytes, and those before it wait for it."""
+    lines = [{"id": "x", "text": prose(1)}, *({"id": f"y{n}", "text": prose(n)} for n in range(2, 9))]
+    last = {"id": "x", "text": prose(9)}
+    write(neardup.folder, {"a.jsonl": lines_of(*lines, last)})
+    done = neardup("index", "a.jsonl", "--json").json
+    assert (done["indexed"], done["replaced"], done["unchanged"]) == (8, 1, 0)
+    store = neardup.folder / "collection.neardup"
+    written = store.read_bytes()
+    done = neardup("index", "a.jsonl", "--json").json
+    assert (done["indexed"], done["replaced"], done["unchanged"]) == (0, 0, 9)
+    assert store.read_bytes() == written
+    # Without the last line the first one counts; and of two that are new the later.
+    write(neardup.folder, {"a.jsonl": lines_of(*lines)})
+    done = neardup("index", "a.jsonl", "--json").json
+    assert (done["replaced"], done["unchanged"]) == (1, 7)
+    neardup("index", "-", "--json", stdin=lines_of({"id": "x", "text": prose(10)}, {"id": "x", "text": prose(11)}))
+    assert contents(neardup)[0]["x"]["hash"] == json.loads(neardup("hash", "--text", prose(11), "--json").out)["hash"]
+
+
 def test_paths_from_a_list(neardup: Neardup) -> None:
     write(neardup.folder, {"a b.txt": prose(1), "c.txt": prose(2), "folder/d.txt": prose(3)})
     done = neardup("index", "--paths-from", "-", "--json", stdin=b"a b.txt\0folder\0missing\0").json

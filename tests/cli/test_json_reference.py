@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 
 from indexer.cli import cli
+from indexer.clustering.decision_file import decisions_text
+from indexer.library.collection import open as open_collection
+from indexer.model.decisions import DecidedDocument, Decision
 from tests.cli.command import Neardup, mixed_folder, write
 from tests.cli.written import prose
+from tests.judged import judgments_of
 from tests.pages import DOCS, section
 
 PAGE = DOCS / "reference" / "json.md"
@@ -31,7 +35,7 @@ ASKED: dict[str, list[list[str]]] = {
     "cluster": [["cluster"]],
     "history": [["history", "docs/a.html"]],
     "report": [["report", "--format", "json"]],
-    "evaluate": [["evaluate", "--sample", "20", "--parts"]],
+    "evaluate": [["evaluate", "--sample", "20", "--parts"], ["evaluate", "--judgments", "judgments.json"]],
     "diff": [["diff", "docs/a.html", "docs/near.txt"]],
     "delete": [
         ["delete", "docs/broken.pdf", "--dry-run"],
@@ -41,10 +45,14 @@ ASKED: dict[str, list[list[str]]] = {
     "failures": [["failures"]],
     "stats": [["stats"]],
     "doctor": [["doctor"]],
+    "ocr": [["ocr"]],
     "schemes": [["schemes", "--store", "collection.neardup"]],
     "corpus": [["corpus", "--scheme", "i-match", "docs"]],
+    "decisions": [["decisions", "decisions.json"]],
+    "undo": [["undo", "acts.jsonl", "--yes"]],
     "prune": [
         ["prune", "--dry-run"],
+        ["prune", "--move-to", "away", "--yes", "--list", "moved.jsonl"],
         ["prune"],
         ["prune", "--delete", "--yes", "--identical"],
     ],
@@ -128,6 +136,20 @@ def stored(neardup: Neardup) -> Neardup:
     write(neardup.folder, {"docs/lines.jsonl": json.dumps({"id": "1", "text": prose(9), "lang": "en"}) + "\n"})
     neardup("index", "docs", "docs/lines.jsonl")
     neardup("cluster")
+    digest = neardup("show", "docs/near.txt", "--json").json["text_digest"]
+    names = {"docs/near.txt": digest, "docs/a.html": neardup("show", "docs/a.html", "--json").json["text_digest"]}
+    documents = [DecidedDocument(name, text, "keep") for name, text in {**names, "gone": digest}.items()]
+    neardup("prune", "--move-to", "aside", "--yes", "--list", "acts.jsonl")
+    neardup("undo", "acts.jsonl", "--yes")
+    neardup("prune", "--move-to", "aside", "--yes", "--list", "acts2.jsonl")
+    (neardup.folder / "acts2.jsonl").replace(neardup.folder / "acts.jsonl")
+    (neardup.folder / "decisions.json").write_text(decisions_text([Decision(tuple(documents))]))
+    with open_collection(neardup.folder / "collection.neardup", read_only=True) as collection:
+        judgments = judgments_of(collection.store, lambda _: True)
+    gone = {"documents": [{"id": name, "digest": digest, "choice": "keep"} for name in ("gone", "too")]}
+    sample = json.loads(judgments)
+    sample["sample"]["judged"].append(gone)
+    (neardup.folder / "judgments.json").write_text(json.dumps(sample))
     return neardup
 
 

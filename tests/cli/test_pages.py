@@ -16,10 +16,14 @@ import pytest
 from pyarrow import parquet
 
 from indexer.cli import cli
+from indexer.clustering.decision_file import decisions_text
 from indexer.extract import REASONS
+from indexer.extract.ocr import tesseract
 from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
+from indexer.model.decisions import JudgedSample
 from tests.cli.command import clean_environment, write
 from tests.cli.written import html, pdf, prose
+from tests.extract.made_scans import BRIDGE, image
 from tests.pages import DOCS, PAGES, README, ROOT, blocks, name_of, section, steps
 
 TUTORIAL = DOCS / "tutorial.md"
@@ -116,6 +120,8 @@ def write_collection(folder: Path) -> None:
     write(
         folder,
         {
+            "decisions.json": decisions_text([]),
+            "judgments.json": decisions_text([], JudgedSample("0" * 32, 60, ())),
             "docs/old.html": html(prose(1)),
             "docs/older.html": html(prose(2)),
             "docs/listed.txt": prose(3),
@@ -134,6 +140,7 @@ def write_collection(folder: Path) -> None:
             "lean/one.txt": prose(6),
             "new/one.html": html(prose(1)),
             "same.html": html(prose(7)),
+            "scans/one.pdf": image("PDF", BRIDGE),
             "truth.jsonl": "".join(truth),
             ".local/share/bash-completion/completions/none": "",
             ".config/fish/completions/none": "",
@@ -156,6 +163,8 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_commands_of_a_how_to_run(page: Path, collection: Path, tmp_path: Path) -> None:
     if not shutil.which("jq"):
         pytest.skip("NEEDS jq: the commands of the how-tos did not run")
+    if page.stem == "indexing" and not tesseract.version():
+        pytest.skip("NEEDS tesseract: the commands of this how-to did not run")
     folder = shutil.copytree(collection, tmp_path / "tutorial")
     (folder / "mappings").symlink_to(ROOT / "mappings")
     if page.stem == "indexing":  # its first commands make the store

@@ -21,7 +21,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def texts_of(row: dict[str, object]) -> dict[str, str]:
     """A row as CSV has it."""
-    return {key: "" if value is None else str(value) for key, value in row.items()}
+    return {key: "" if value in (None, [], "[]") else str(value) for key, value in row.items()}
 
 
 def test_pairs_in_every_form(indexed: Neardup) -> None:

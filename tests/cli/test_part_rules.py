@@ -44,6 +44,31 @@ def test_similar_shows_both_shares(neardup: Neardup) -> None:
     assert "clusters of parts" in (neardup.folder / "report.html").read_text()
 
 
+def test_a_part_with_other_words_is_no_older_version(neardup: Neardup) -> None:
+    (neardup.folder / "docs").mkdir()
+    (neardup.folder / "docs/book.txt").write_text(" ".join(CHAPTERS))
+    words = CHAPTERS[5].split()[100:400]
+    words[25::50] = ["changed"] * len(words[25::50])
+    (neardup.folder / "part.txt").write_text(" ".join(words))
+    neardup("index", "docs", "--scheme", "passages")
+    asked = ("similar", "part.txt", "--match", RULE, "--passages")
+    assert "older" not in neardup(*asked).out
+    [match] = neardup(*asked, "--json").json["matches"]
+    assert (match["label"], match["order"]) == ("contains", "unknown")
+
+
+def test_a_quotation_below_the_guarantee_is_told_that_it_may_be_missed(neardup: Neardup) -> None:
+    (neardup.folder / "docs").mkdir()
+    (neardup.folder / "docs/book.txt").write_text(" ".join(CHAPTERS))
+    neardup("index", "docs", "--scheme", "passages")
+    told = "found for sure is only what has 36 in a row in common"
+    for words, is_told in ((35, True), (36, False)):
+        quoted = " ".join(CHAPTERS[5].split()[100 : 100 + words])
+        err = neardup("similar", "--text", "-", "--match", RULE, stdin=quoted).err
+        assert (told in err) == is_told
+        assert told not in neardup("similar", "--text", "-", "--match", "simhash-doc@3bits", stdin=quoted).err
+
+
 def test_passages_are_shown_where_they_stand(neardup: Neardup) -> None:
     (neardup.folder / "docs").mkdir()
     (neardup.folder / "docs/book.txt").write_text(" ".join(CHAPTERS))
@@ -134,5 +159,6 @@ def test_what_stands_whole_in_another_is_deleted_after_a_dry_run(neardup: Neardu
 
 def test_a_batch_is_not_clustered_by_a_rule_of_parts(neardup: Neardup) -> None:
     (neardup.folder / "in.jsonl").write_text(json.dumps({"id": "book", "text": " ".join(CHAPTERS)}) + "\n")
-    neardup("batch", "sketch", "in.jsonl", "--out", "batch", "--scheme", "passages")
-    assert "parts" in neardup("batch", "cluster", "batch", "--out", "clusters", "--match", RULE, code=2).err
+    for out, schemes in (("lean", ()), ("with", ("--scheme", "passages"))):
+        neardup("batch", "sketch", "in.jsonl", "--out", out, *schemes)
+        assert "also finds parts" in neardup("batch", "cluster", out, "--out", "clusters", "--match", RULE, code=2).err

@@ -96,7 +96,7 @@ def test_what_a_text_says_to_a_terminal_is_escaped(neardup: Neardup) -> None:
 
 
 def test_clusters_that_are_near_for_a_licence_are_named(neardup: Neardup) -> None:
-    """Those of copies are not, nor those of versions with another end."""
+    """Those of copies are not, nor those of versions with another end, nor a chapter that books have too."""
     menu, article = prose(200, 150), prose(201, 300)
     files = {f"manual/{number:02}.txt": f"{menu}\n\n{prose(number, 30)}\n" for number in range(12)}
     files |= {f"copies/{number:02}.txt": article for number in range(12)}
@@ -104,11 +104,13 @@ def test_clusters_that_are_near_for_a_licence_are_named(neardup: Neardup) -> Non
     # A few that hold the licence, and what else is in them is far longer.
     files |= {f"long/{number:02}.txt": f"{LICENCE} {prose(400 + number, 250)}" for number in range(10)}
     files |= {f"short/{number}.txt": f"{LICENCE} {prose(500 + number, 8)}" for number in range(2)}
+    files |= {f"chapter/{number}.txt": f"{prose(210, 200)} {prose(600 + number, 20)}" for number in range(2)}
+    files |= {f"books/{number}.txt": f"{prose(700 + number, 900)} {prose(210, 200)}" for number in range(2)}
     write(neardup.folder, files)
     neardup("index", *sorted({path.partition("/")[0] for path in files}))
     assert neardup("cluster", "--dry-run", "--json").json["resting"] == []
     made = neardup("cluster", "--json").json
-    assert made["clusters"] == 4
+    assert made["clusters"] == 5
     [large] = made["resting"]
     assert (large["documents"], large["words"], large["share"]) == (12, 150, round(150 / 180, 6))
     assert large["text"].split() == menu.split()

@@ -108,14 +108,44 @@ def test_two_documents_are_told_which_is_newer(forms: Neardup) -> None:
 
 
 def test_clusters_note_how_texts_stand_to_what_they_repeat(forms: Neardup) -> None:
-    made = forms("cluster", "--json").json
-    assert made["relations"] == {"": 2, "identical": 1}
+    made = forms("cluster", "--no-relation", "--json").json
+    assert (made["relations"], made["reading_seconds"]) == ({"": 2, "identical": 1}, None)
     assert forms("show", "docs/b.txt", "--json").json["cluster"]["relation"] is None
     (forms.folder / "guide-1.2/page.txt").unlink()
-    [said] = [line for line in forms("cluster", "--relation").out.splitlines() if line.startswith("relations")]
-    assert sorted(said.split(maxsplit=1)[1].split(", ")) == ["1 form", "1 identical", "1 unverified"]
+    # What comes, and the next clustering, go by that too.
+    (forms.folder / "docs/later.txt").write_text((forms.folder / "docs/b.txt").read_text().replace(" ", "  ", 3))
+    assert forms("index", "docs", "--cluster", "--json").json["reading_seconds"] is None
+    assert forms("cluster", "--json").json["relations"] == {"": 3, "identical": 1}
+    done = forms("cluster", "--relation")
+    lines = dict(line.split(maxsplit=1) for line in done.out.splitlines())
+    assert sorted(lines["relations"].split(", ")) == ["1 identical", "1 unverified", "2 form"]
+    assert "1 document could not be compared with what is repeated" in done.err
+    assert lines["texts"].startswith("read again in ")
     assert forms("show", "docs/b.txt", "--json").json["cluster"]["relation"] == "form"
     assert "cluster relation            form\n" in forms("show", "docs/b.txt").out
-    assert forms("stats", "--json").json["relations"] == {"form": 1, "identical": 1, "unverified": 1}
+    assert forms("stats", "--json").json["relations"] == {"form": 2, "identical": 1, "unverified": 1}
+    for how in ("--relation", "--no-relation", None):
+        again = forms("cluster", *([how] if how else []), "--json").json
+        assert (again["relations"], again["written"]["documents"]) == ({"form": 2, "identical": 1, "unverified": 1}, 0)
+
+
+def test_what_comes_is_noted_as_by_the_next_clustering(forms: Neardup) -> None:
+    forms("cluster")
+    (forms.folder / "docs/d.txt").write_text(f"Invoice 17 of {FRAME} The amount is 33.00 EUR.")
+    assert "; texts read again in " in forms("index", "docs", "--cluster").out
+    assert forms("show", "docs/d.txt", "--json").json["cluster"]["relation"] == "form"
     again = forms("cluster", "--json").json
-    assert (again["relations"], again["written"]["documents"]) == ({"form": 1, "identical": 1, "unverified": 1}, 0)
+    assert (again["relations"], again["written"]["documents"]) == ({"form": 2, "identical": 1, "edited": 1}, 0)
+    (forms.folder / "docs/d.txt").write_text(f"Invoice 17 of\n\n{FRAME}, The amount is 120.00 EUR.")
+    forms("index", "docs", "--cluster")
+    assert forms("show", "docs/d.txt", "--json").json["cluster"]["relation"] == "reflowed"
+
+
+def test_clusters_read_large_files_where_it_is_asked_for(forms: Neardup) -> None:
+    text = (forms.folder / "docs/a.txt").read_text()
+    (forms.folder / "docs/a.txt").write_text(text + " " * 2_000_000)
+    assert forms("cluster", "--json").json["relations"]["unverified"] == 1
+    made = forms("cluster", "--relation", "--json").json
+    assert made["relations"] == {"form": 1, "identical": 1, "edited": 1}
+    assert made["reading_seconds"] > 0
+    assert forms("cluster", "--json").json["reading_seconds"] is None

@@ -15,7 +15,7 @@ from indexer.batch.sketches.inputs import Stale
 from indexer.cli import cli
 from indexer.cli.batch.sketching import Task
 from indexer.cli.options.groups import Group
-from indexer.cli.options.shared import Seconds, Size
+from indexer.cli.options.shared import FormatChoice, Seconds, Size
 from indexer.extract.base import Content
 from indexer.library.options import ClusterOptions
 from indexer.library.writers import RowFormat
@@ -42,7 +42,8 @@ def values_of(kind: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
 def given_by(parameter: click.Parameter) -> Any:
     """The type of the values that click gives for an option or argument."""
     kind: Any = str
-    if isinstance(parameter.type, click.Choice):
+    # Another package's formats are names that no list of ours has.
+    if isinstance(parameter.type, click.Choice) and not isinstance(parameter.type, FormatChoice):
         kind = Literal[tuple(parameter.type.choices)]
     elif isinstance(parameter.type, click.types.BoolParamType):
         kind = bool
@@ -60,13 +61,16 @@ def given_by(parameter: click.Parameter) -> Any:
 
 COMMANDS = dict(leaves(cli))
 
+# Choices of annotate that follow makes itself.
+LEFT = {"follow": {"again", "all", "cluster", "dry_run", "fields_changed"}}
+
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_takes_what_its_options_give(name: str) -> None:
     command = COMMANDS[name]
     assert command.callback is not None
     given = {str(each.name): given_by(each) for each in command.params}
-    taken = list(values_of(inspect.unwrap(command.callback)))
+    taken = [each for each in values_of(inspect.unwrap(command.callback)) if each[0] not in LEFT.get(name, ())]
     assert dict(taken) == given
     assert len(taken) == len(given), "two groups of a command have an option of the same name"
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+import pytest
 
 import indexer
 from indexer.clustering.relations import Permitted, Relations
@@ -97,3 +101,46 @@ def test_a_program_keeps_the_cleaner_of_two() -> None:
         found = indexer.dedupe([*others, *texts])
         kept = [texts[place - 2] for place in found.kept.tolist() if place > 1]
         assert kept == [CLEAN]
+
+
+def pruned(
+    folder: Path, texts: Mapping[str, str], canonical: str | None = None, noted: tuple[str, ...] = ()
+) -> set[str]:
+    """The ids that prune deletes from a store of some texts; `noted` (name, other) is made to repeat another one."""
+    # Two more clusters teach the words of the clean text.
+    others = {f"other{n}{end}": f"{prose(n, 240)} {CLEAN} {end}" for n in (5, 6) for end in ("", "indeed")}
+    given = folder / "texts.jsonl"
+    lines = [json.dumps({"id": name, "text": text}) for name, text in {**others, **texts}.items()]
+    given.write_text("\n".join(lines), encoding="utf-8")
+    with indexer.open(folder / "store.neardup") as documents:
+        documents.index([given])
+        documents.cluster(canonical=canonical)
+        store = documents.store
+        refs = {record.ref.id: record.ref for record in store.scan(sketches=False)}
+        if noted:
+            name, other = (refs[each] for each in noted)
+            [known] = store.annotations([name])
+            assert known is not None
+            store.annotate([(name, {"cluster": {**known["cluster"], "repeats": other.id, "repeats_similarity": 0.9}})])
+        named = {one.id: one.repeats for one in documents.prune(dry_run=True).surplus if not one.kept}
+        documents.prune(delete=True)
+        gone = refs.keys() - {record.ref.id for record in store.scan(sketches=False)}
+        assert named.keys() == gone
+        assert not set(named.values()) & gone
+        return gone & texts.keys()
+
+
+@pytest.mark.parametrize("canonical", ["earliest", "longest"])
+def test_prune_deletes_the_misread_one_whichever_is_canonical(tmp_path: Path, canonical: str) -> None:
+    """The first to come is the misread one, and the longest too."""
+    bad = TEXTS["bad"] + "  " * 50
+    assert pruned(tmp_path, {"bad": bad, "clean": CLEAN}, canonical) == {"bad"}
+
+
+def test_prune_takes_all_that_repeat_the_misread_one_for_the_clean_one(tmp_path: Path) -> None:
+    assert pruned(tmp_path, TEXTS) == {"bad", "same", "half"}
+
+
+def test_prune_keeps_a_misread_one_that_documents_of_other_clusters_repeat(tmp_path: Path) -> None:
+    """What stands in for a document that is judged elsewhere has to stay."""
+    assert pruned(tmp_path, {"bad": TEXTS["bad"], "clean": CLEAN}, noted=("other5", "bad")) == set()

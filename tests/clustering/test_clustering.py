@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from indexer.clustering.canonical import CanonicalRule, parse_canonical, read_canonical
 from indexer.clustering.grouping import Groups, group
 from indexer.clustering.stored import stored_clusters
+from indexer.core.components import Components
 from indexer.errors import StoreError, UsageError
-from indexer.hamming.components import Components
 from indexer.library.opening import open_store
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import nodes_of
@@ -223,6 +223,20 @@ def test_a_cluster_keeps_its_id_as_others_change(store: Store) -> None:
     assert found[before["a"]] == ["a"]
     assert sorted(map(len, found.values())) == [1, 2, 2]
     assert {each.id for each in store.clusters()} == {name for name, members in found.items() if len(members) > 1}
+
+
+def test_a_cluster_that_is_made_anew_may_have_another_id(store: Store, tmp_path: Path) -> None:
+    """One that has lived keeps the name of a document that was canonical once."""
+    put(store, record("b", 0), record("c", 0))
+    cluster_store(store)
+    put(store, record("a", 0))
+    cluster_store(store, canonical=CanonicalRule("longest"))
+    with open_store(tmp_path / "anew.neardup", create=INFO) as anew:
+        put(anew, *store.scan())
+        cluster_store(anew, canonical=CanonicalRule("longest"))
+        (lived,), (made) = list(store.clusters()), list(anew.clusters())
+    assert (lived.id, lived.canonical.id) == (own_cluster_id(Ref("b")), "a")
+    assert [(each.id, each.canonical.id) for each in made] == [(own_cluster_id(Ref("a")), "a")]
 
 
 def test_two_clusters_that_become_one_keep_the_name_of_the_larger(store: Store) -> None:

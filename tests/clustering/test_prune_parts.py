@@ -14,7 +14,7 @@ from indexer.clustering.clusters import cluster
 from indexer.clustering.parts import PartPruning
 from indexer.clustering.prune import Pruning
 from indexer.clustering.removal import MARK
-from indexer.core_sketch import folded_text, text_digest
+from indexer.core.text import folded_text, text_digest
 from indexer.errors import UsageError
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref

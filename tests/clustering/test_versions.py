@@ -10,7 +10,6 @@ import pytest
 from indexer.clustering.canonical import CanonicalRule, parse_canonical, read_canonical
 from indexer.clustering.history import version_history
 from indexer.clustering.succession import version_of
-from indexer.errors import UsageError
 from indexer.library.opening import open_store
 from indexer.model import Record, Ref
 from indexer.stores import Store
@@ -51,11 +50,6 @@ def test_what_repeats_is_named_for_the_canonical_version(store: Store) -> None:
     cluster_store(store, canonical=CanonicalRule("newest"))
     found = store.annotations([Ref(name) for name in "abcd"])
     assert [one and one["cluster"].get("repeats") for one in found] == ["b", None, "b", "b"]
-
-
-def test_a_batch_can_not_go_by_versions() -> None:
-    with pytest.raises(UsageError, match="load it into a store"):
-        CanonicalRule("newest").require_rows()
 
 
 def test_what_comes_is_put_in_order(store: Store) -> None:

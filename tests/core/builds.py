@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from indexer import core, core_sketch
-from indexer.core_sketch import Forms, MinhashForm, PassagesForm
+from indexer.core.one_pass import Forms, MinhashForm, PassagesForm, features_of_texts
+from indexer.core.sketches import band_keys, minhash, random_projection, weighted_minhash
+from indexer.core.text import folded_text, lookup8, shingle_hashes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,15 +26,15 @@ def build(folder: Path, *options: str, targets: Sequence[str] = ()) -> Path:
 
 def features_of(text: bytes) -> list[str]:
     """What the C test prints of a text's shingles, sketch and folded form, by the extension."""
-    folded = f"{core.lookup8(core_sketch.folded_text(text)):016x}"
-    made = core_sketch.features_of_texts([text], Forms(MinhashForm(), PassagesForm()))
+    folded = f"{lookup8(folded_text(text)):016x}"
+    made = features_of_texts([text], Forms(MinhashForm(), PassagesForm()))
     last = made.passages.values[-1] if made.passages.values.size else 0
-    packed = f"{core.lookup8(made.packed.tobytes()):016x}"
+    packed = f"{lookup8(made.packed.tobytes()):016x}"
     sketch = [packed, str(made.shingles[0]), str(made.keys[0, 15]), str(last)]
-    shingles = core.shingle_hashes(text, 5)
-    signature, projection = core.minhash(shingles, 2), core_sketch.random_projection(shingles, 1)
-    samples = core_sketch.weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)
+    shingles = shingle_hashes(text, 5)
+    signature, projection = minhash(shingles, 2), random_projection(shingles, 1)
+    samples = weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)
     if signature is None or projection is None or samples is None:
         return [*sketch, folded]
-    keys = core.band_keys(np.concatenate([signature, samples]), 1, 4)
+    keys = band_keys(np.concatenate([signature, samples]), 1, 4)
     return [f"{int(projection[0]):016x}", f"{int(keys[0]):016x}", *sketch, folded]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.core_markup import Names, collapsed, scanned
+from indexer.core.markup import Names, Needles, collapsed, scanned
 from indexer.errors import UsageError
 
 BLOCKS = ["p", "div", "h1", "figcaption", "td"]
@@ -101,3 +101,19 @@ def test_white_space_collapses_as_python_has_it(text: str) -> None:
 def test_every_character_is_white_space_or_not() -> None:
     text = "".join(f"a{chr(code)}b " for code in range(sys.maxunicode + 1))
     assert collapsed(text) == " ".join(text.split())
+
+
+MARKS = ("<p", "<pre", "class", "ss", "-x", "s=")
+
+
+@given(st.lists(PIECES | st.sampled_from([*MARKS, "CLASS", "\x1cp", "\rx", "clas", "-X"])).map("".join))
+def test_marks_are_found_in_letters_of_either_case(text: str) -> None:
+    page = text.encode()
+    assert Needles(*MARKS).within(page) == {mark for mark in MARKS if mark.encode() in page.lower()}
+
+
+def test_too_many_marks_and_single_letters_are_refused() -> None:
+    assert Needles(*(f"m{number:02}" for number in range(16))).within(b"m03 M15") == {"m03", "m15"}
+    for marks in ([f"m{number}" for number in range(17)], ["p"], [""]):
+        with pytest.raises(UsageError):
+            Needles(*marks)

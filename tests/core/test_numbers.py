@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from indexer import HammingIndex, core, find_pairs
+from indexer import HammingIndex, find_pairs
+from indexer.core.hamming import hamming_distances, hamming_matrix
+from indexer.core.native import set_simd_level, simd_level
+from indexer.core.sketches import simhash, simhash_keys
+from indexer.core.text import lookup8
 from indexer.errors import UsageError
 from indexer.model.hashes import as_hashes
 from tests import oracle
@@ -21,13 +22,13 @@ unsigned = st.integers(0, 2**64 - 1)
 @given(st.binary(max_size=80), unsigned)
 @settings(max_examples=600)
 def test_lookup8(key: bytes, initial: int) -> None:
-    assert core.lookup8(key, initial) == oracle.lookup8(key, initial)
+    assert lookup8(key, initial) == oracle.lookup8(key, initial)
 
 
 @given(st.integers(0, 70))
 def test_lookup8_of_every_length(length: int) -> None:
     key = bytes(range(200, 200 - length, -1))
-    assert core.lookup8(key) == oracle.lookup8(key)
+    assert lookup8(key) == oracle.lookup8(key)
 
 
 # What the function `hash` of the published lookup8.c gives, compiled by itself: length of the key, initial value, hash.
@@ -65,64 +66,64 @@ PUBLISHED = [
 @pytest.mark.parametrize(("length", "initial", "expected"), PUBLISHED)
 def test_lookup8_as_published(length: int, initial: int, expected: int) -> None:
     key = bytes((i * 7 + 1) % 256 for i in range(length))
-    assert core.lookup8(key, initial) == expected
+    assert lookup8(key, initial) == expected
 
 
 @given(st.lists(unsigned, max_size=90))
 def test_simhash_of_features(features: list[int]) -> None:
     expected = oracle.simhash(features, [1] * len(features)) if features else None
-    assert core.simhash(np.array(features, dtype=np.uint64)) == expected
+    assert simhash(np.array(features, dtype=np.uint64)) == expected
 
 
 @given(st.lists(st.tuples(unsigned, st.integers(-(2**40), 2**40)), max_size=40))
 def test_simhash_with_weights(weighted: list[tuple[int, int]]) -> None:
     features, weights = [f for f, _ in weighted], [w for _, w in weighted]
     expected = oracle.simhash(features, weights) if features else None
-    assert core.simhash(np.array(features, dtype=np.uint64), np.array(weights, dtype=np.int64)) == expected
+    assert simhash(np.array(features, dtype=np.uint64), np.array(weights, dtype=np.int64)) == expected
 
 
 @given(st.lists(unsigned, min_size=1, max_size=60), st.integers(1, 30))
 def test_a_weight_is_a_count(features: list[int], times: int) -> None:
-    once = core.simhash(np.array(features, dtype=np.uint64), np.full(len(features), times))
-    assert once == core.simhash(np.array(features * times, dtype=np.uint64))
+    once = simhash(np.array(features, dtype=np.uint64), np.full(len(features), times))
+    assert once == simhash(np.array(features * times, dtype=np.uint64))
 
 
 def test_many_equal_features_reach_the_high_planes() -> None:
     features = np.full(1_000_003, 0xF0F0, dtype=np.uint64)
     features[:500_001] = 0x0FF0
     # 500,001 against 500,002: the majority has it, by one.
-    assert core.simhash(features) == 0xF0F0
+    assert simhash(features) == 0xF0F0
     features[500_001:500_003] = 0x0FF0
-    assert core.simhash(features) == 0x0FF0
+    assert simhash(features) == 0x0FF0
 
 
 def test_ties_give_zero() -> None:
-    assert core.simhash(np.array([1, 2], dtype=np.uint64)) == 0
-    assert core.simhash(np.array([5], dtype=np.uint64), [0]) == 0
+    assert simhash(np.array([1, 2], dtype=np.uint64)) == 0
+    assert simhash(np.array([5], dtype=np.uint64), [0]) == 0
 
 
 @pytest.mark.parametrize("weights", [[2**63 - 1, 1], [-(2**63), 0]])
 def test_weights_past_the_bucket_are_refused(weights: list[int]) -> None:
     with pytest.raises(UsageError, match="64-bit"):
-        core.simhash(np.array([1, 2], dtype=np.uint64), np.array(weights, dtype=np.int64))
+        simhash(np.array([1, 2], dtype=np.uint64), np.array(weights, dtype=np.int64))
 
 
 @pytest.mark.parametrize("features", [[0.5], [[1, 2]], ["a"], np.array([1], dtype=np.int32)])
 def test_features_of_another_type_or_shape_are_refused(features: object) -> None:
     with pytest.raises(UsageError, match="features must be"):
-        core.simhash(features)  # type: ignore[arg-type]
+        simhash(features)  # type: ignore[arg-type]
 
 
 def test_weights_of_another_shape_are_refused() -> None:
     with pytest.raises(UsageError, match="shape"):
-        core.simhash([1, 2], [1])
+        simhash([1, 2], [1])
     with pytest.raises(UsageError, match="integers"):
-        core.simhash([1], [0.5])
+        simhash([1], [0.5])
 
 
 @given(st.lists(unsigned, max_size=20))
 def test_keys(values: list[int]) -> None:
-    packed = core.simhash_keys(np.array(values, dtype=np.uint64))
+    packed = simhash_keys(np.array(values, dtype=np.uint64))
     assert packed.shape == (len(values), 16)
     for row, value in zip(packed.tolist(), values, strict=True):
         assert row == [table << 28 | key for table, key in enumerate(oracle.keys(value))]
@@ -131,21 +132,21 @@ def test_keys(values: list[int]) -> None:
 @pytest.mark.parametrize("level", [0, 1, 2])
 @given(unsigned, st.lists(unsigned, max_size=70))
 def test_hamming_distances(level: int, query: int, values: list[int]) -> None:
-    best = core.simd_level()
-    core.set_simd_level(level)
+    best = simd_level()
+    set_simd_level(level)
     try:
-        found = core.hamming_distances(query, np.array(values, dtype=np.uint64))
+        found = hamming_distances(query, np.array(values, dtype=np.uint64))
         assert found.tolist() == [(query ^ value).bit_count() for value in values]
-        matrix = core.hamming_matrix(np.array([query, 0], dtype=np.uint64), np.array(values, dtype=np.uint64))
+        matrix = hamming_matrix(np.array([query, 0], dtype=np.uint64), np.array(values, dtype=np.uint64))
         assert matrix.tolist() == [found.tolist(), [value.bit_count() for value in values]]
     finally:
-        core.set_simd_level(best)
+        set_simd_level(best)
 
 
 def test_signed_and_strided_arrays_are_the_same_bits() -> None:
     values = np.array([2**63 + 5, 7, 9, 11], dtype=np.uint64)
-    assert core.hamming_distances(5, values.view(np.int64)).tolist() == core.hamming_distances(5, values).tolist()
-    assert core.hamming_distances(5, values[::2]).tolist() == [1, 2]
+    assert hamming_distances(5, values.view(np.int64)).tolist() == hamming_distances(5, values).tolist()
+    assert hamming_distances(5, values[::2]).tolist() == [1, 2]
 
 
 ANY_SIGN = st.lists(st.integers(-(2**63), 2**64 - 1), min_size=1, max_size=40)
@@ -160,7 +161,7 @@ def test_lists_of_pythons_integers_are_hashes(values: list[int]) -> None:
         assert as_hashes(given_values, "values").tolist() == unsigned.tolist()
         found, expected = find_pairs(given_values, 3), find_pairs(unsigned, 3)
         assert [each.tolist() for each in found[:3]] == [each.tolist() for each in expected[:3]]
-        assert core.hamming_distances(values[0], given_values).tolist() == [
+        assert hamming_distances(values[0], given_values).tolist() == [
             (int(unsigned[0]) ^ each).bit_count() for each in unsigned.tolist()
         ]
         found_in = HammingIndex(given_values, 3).search(given_values)
@@ -173,10 +174,3 @@ def test_lists_of_pythons_integers_are_hashes(values: list[int]) -> None:
 def test_what_is_no_64_bit_integer_is_refused(values: list[object]) -> None:
     with pytest.raises(UsageError, match="64-bit integers"):
         as_hashes(values, "values")  # type: ignore[arg-type]
-
-
-def test_modules_are_there_after_the_package_was_imported() -> None:
-    """As the page about other programs has it."""
-    code = "import indexer; print(indexer.core.simhash([indexer.core.lookup8(w.encode()) for w in 'a b c d'.split()]))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == core.simhash([core.lookup8(word.encode()) for word in "abcd"])

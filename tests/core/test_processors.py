@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from indexer import core
+from indexer.core.sketches import fingerprint
 from tests.core.builds import ROOT, build, features_of
 
 # The emulator of each, by the name of its compiler.
@@ -56,7 +56,7 @@ def test_the_same_answers_on_every_processor(tmp_path: Path, texts: list[Path], 
     done = subprocess.run([emulator, program, *map(str, texts)], capture_output=True, text=True, check=True)
     for line, path in zip(done.stdout.splitlines(), texts, strict=True):
         status, value, tokens, *features = line.split()
-        found = core.fingerprint(path.read_bytes())
+        found = fingerprint(path.read_bytes())
         assert (found is None) == (status == "1"), path.read_text("utf-8")[:80]
         assert found is None or (f"{found[0]:016x}", str(found[1])) == (value, tokens)
         assert features == features_of(path.read_bytes())

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core, core_sketch
-from indexer.core_sketch import Forms, MinhashForm, TextFeatures
+from indexer.core.native import set_simd_level, simd_level
+from indexer.core.one_pass import Forms, MinhashForm, TextFeatures, features_of_texts
+from indexer.core.sketches import BITS, band_keys, distinct, equal_parts, equal_parts_of_pairs, fast_minhash, pack
+from indexer.core.sketches import fingerprint as core_fingerprint
+from indexer.core.text import folded_text, shingle_hashes, text_digest
 from indexer.errors import UsageError
 from tests import oracle
 from tests.schemes import oracle_minwise
@@ -28,14 +31,14 @@ texts = st.lists(
 
 @pytest.fixture(params=[0, 1, 2], ids=["plain", "avx2", "avx512"])
 def level(request: pytest.FixtureRequest) -> Iterator[int]:
-    best = core.simd_level()
-    yield core.set_simd_level(request.param)
-    core.set_simd_level(best)
+    best = simd_level()
+    yield set_simd_level(request.param)
+    set_simd_level(best)
 
 
 def alone(text: str, form: MinhashForm) -> TextFeatures:
     """What one pass over a text gives."""
-    return core_sketch.features_of_texts([text], Forms(form))
+    return features_of_texts([text], Forms(form))
 
 
 def fingerprint(features: TextFeatures) -> tuple[int, int] | None:
@@ -50,7 +53,7 @@ def array(numbers: list[int]) -> np.ndarray:
 @given(features, st.sampled_from([8, 16, 128]), st.sampled_from([0, 2, 8, 40]))
 @settings(max_examples=60, deadline=None)
 def test_signatures_are_those_of_the_oracle(found: list[int], values: int, rounds: int) -> None:
-    signature = core_sketch.fast_minhash(array(found), values, rounds)
+    signature = fast_minhash(array(found), values, rounds)
     assert signature is not None
     assert signature.tolist() == oracle_minwise.fast_minhash(found, values, rounds)
 
@@ -58,18 +61,18 @@ def test_signatures_are_those_of_the_oracle(found: list[int], values: int, round
 @pytest.mark.parametrize("count", [1, 2, 5, 30, 127, 128, 129, 300, 1000, 5000])
 def test_signatures_are_the_same_with_all_instructions(level: int, count: int) -> None:
     hashes = np.random.default_rng(count).integers(0, 2**64, count, dtype=np.uint64)
-    found = [core_sketch.fast_minhash(hashes, values) for values in (8, 1024, 4096)]
-    core.set_simd_level(0)
+    found = [fast_minhash(hashes, values) for values in (8, 1024, 4096)]
+    set_simd_level(0)
     for one, values in zip(found, (8, 1024, 4096), strict=True):
         assert one is not None
-        plain = core_sketch.fast_minhash(hashes, values)
+        plain = fast_minhash(hashes, values)
         assert plain is not None
         assert one.tolist() == plain.tolist()
 
 
 def test_a_large_set_needs_one_round_only() -> None:
     hashes = np.random.default_rng(1).integers(0, 2**64, 3000, dtype=np.uint64)
-    one = core_sketch.fast_minhash(hashes, 64)
+    one = fast_minhash(hashes, 64)
     assert one is not None
     assert one.tolist() == oracle_minwise.fast_minhash(hashes.tolist(), 64, 8)
 
@@ -78,7 +81,7 @@ def test_a_large_set_needs_one_round_only() -> None:
 def test_order_and_repeats_are_of_no_account(found: list[int], draw: object) -> None:
     again = [*found, *found[:7]]
     draw.shuffle(again)  # type: ignore[attr-defined]
-    one, other = (core_sketch.fast_minhash(array(each), 64) for each in (found, again))
+    one, other = (fast_minhash(array(each), 64) for each in (found, again))
     assert one is not None
     assert other is not None
     assert one.tolist() == other.tolist()
@@ -87,34 +90,34 @@ def test_order_and_repeats_are_of_no_account(found: list[int], draw: object) -> 
 @pytest.mark.parametrize(("values", "rounds"), [(0, 8), (4, 8), (100, 8), (8192, 8), (64, 3), (64, -2), (64, 4096)])
 def test_signatures_of_other_lengths_or_rounds_are_refused(values: int, rounds: int) -> None:
     with pytest.raises(UsageError, match="must be"):
-        core_sketch.fast_minhash([1], values, rounds)
+        fast_minhash([1], values, rounds)
 
 
 def test_no_features_have_no_signature() -> None:
-    assert core_sketch.fast_minhash([], 64) is None
+    assert fast_minhash([], 64) is None
 
 
 @given(st.lists(st.integers(0, 20) | unsigned, max_size=300))
 def test_distinct(numbers: list[int]) -> None:
-    assert core_sketch.distinct(array(numbers)).tolist() == list(dict.fromkeys(numbers))
+    assert distinct(array(numbers)).tolist() == list(dict.fromkeys(numbers))
 
 
 @pytest.mark.parametrize("count", [1000, 16384, 40000, 300000])
 def test_distinct_of_many(count: int) -> None:
     numbers = np.random.default_rng(count).integers(0, 2**64, count, dtype=np.uint64)
     numbers[count // 2 :: 3] = numbers[: numbers[count // 2 :: 3].size]
-    assert core_sketch.distinct(numbers).tolist() == list(dict.fromkeys(numbers.tolist()))
+    assert distinct(numbers).tolist() == list(dict.fromkeys(numbers.tolist()))
 
 
-@given(st.lists(st.integers(0, 2**32 - 1), max_size=60), st.sampled_from(core_sketch.BITS))
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=60), st.sampled_from(BITS))
 def test_pack(signature: list[int], bits: int) -> None:
-    packed = core_sketch.pack(np.array(signature, dtype=np.uint32), bits)
+    packed = pack(np.array(signature, dtype=np.uint32), bits)
     assert packed == oracle_minwise.pack(signature, bits, 1)
 
 
 def test_other_numbers_of_bits_are_refused() -> None:
     with pytest.raises(UsageError, match="bits"):
-        core_sketch.pack(np.zeros(8, dtype=np.uint32), 3)
+        pack(np.zeros(8, dtype=np.uint32), 3)
 
 
 FORMS = (
@@ -128,30 +131,30 @@ FORMS = (
 @settings(max_examples=200, deadline=None)
 def test_one_pass_gives_what_several_give(text: str, form: MinhashForm) -> None:
     found = alone(text, form)
-    shingles = core.shingle_hashes(text, form.shingle, numbers=form.numbers)
+    shingles = shingle_hashes(text, form.shingle, numbers=form.numbers)
     plain = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     assert shingles.tolist() == oracle_minwise.shingle_hashes(plain, form.shingle, numbers=form.numbers)
-    assert fingerprint(found) == core.fingerprint(text) == oracle.fingerprint(plain)
-    signature = core_sketch.fast_minhash(shingles, form.values)
+    assert fingerprint(found) == core_fingerprint(text) == oracle.fingerprint(plain)
+    signature = fast_minhash(shingles, form.values)
     assert int(found.shingles[0]) == len(set(shingles.tolist()))
     if signature is None:
         assert not found.packed.any()
         assert not oracle.tokens(plain, numbers=form.numbers)
         return
-    assert found.packed[0].tobytes() == core_sketch.pack(signature, form.bits)
-    keys = core.band_keys(signature, form.bands, form.rows).tolist()
+    assert found.packed[0].tobytes() == pack(signature, form.bits)
+    keys = band_keys(signature, form.bands, form.rows).tolist()
     assert found.keys[0].tolist() == [band << 32 | key & 0xFFFFFFFF for band, key in enumerate(keys)]
 
 
 def test_a_long_text_with_numbers_over_many_batches(level: int) -> None:
     text = " ".join(f"{n} word{n % 701}" if n % 3 else f"w{n}" for n in range(5000))
     found = alone(text, MinhashForm())
-    core.set_simd_level(0)
+    set_simd_level(0)
     plain = alone(text, MinhashForm())
     assert found.packed.tolist() == plain.packed.tolist()
     assert found.keys.tolist() == plain.keys.tolist()
-    assert fingerprint(found) == fingerprint(plain) == core.fingerprint(text)
-    assert int(found.shingles[0]) == len(set(core.shingle_hashes(text, 5, numbers=True).tolist()))
+    assert fingerprint(found) == fingerprint(plain) == core_fingerprint(text)
+    assert int(found.shingles[0]) == len(set(shingle_hashes(text, 5, numbers=True).tolist()))
 
 
 def test_numbers_alone_have_a_sketch_and_no_fingerprint() -> None:
@@ -170,7 +173,7 @@ def test_forms_that_are_none_are_refused(form: MinhashForm) -> None:
         alone("a", form)
 
 
-@given(st.data(), st.sampled_from(core_sketch.BITS), st.integers(1, 20))
+@given(st.data(), st.sampled_from(BITS), st.integers(1, 20))
 @settings(max_examples=80)
 def test_equal_parts(data: st.DataObject, bits: int, size: int) -> None:
     size += size % 2
@@ -178,34 +181,32 @@ def test_equal_parts(data: st.DataObject, bits: int, size: int) -> None:
     packed = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(len(strings), size)
     split = [oracle_minwise.unpack(one, size * 8 // bits, bits) for one in strings]
     expected = [[sum(a == b for a, b in zip(one, other, strict=True)) for other in split] for one in split]
-    assert core_sketch.equal_parts(strings[0], packed, bits).tolist() == expected[0]
+    assert equal_parts(strings[0], packed, bits).tolist() == expected[0]
     left, right = (side.ravel() for side in np.indices((len(strings), len(strings))))
-    assert core_sketch.equal_parts_of_pairs(packed, left, right, bits).tolist() == [
-        count for row in expected for count in row
-    ]
+    assert equal_parts_of_pairs(packed, left, right, bits).tolist() == [count for row in expected for count in row]
 
 
 @pytest.mark.parametrize("size", [1, 8, 64, 128, 136, 200])
 def test_many_parts_are_compared_alike_by_all_instructions(level: int, size: int) -> None:
     packed = np.random.default_rng(size).integers(0, 256, (300, size), dtype=np.uint8)
     expected = 8 * size - np.unpackbits(packed ^ packed[0], axis=1).sum(axis=1)
-    assert core_sketch.equal_parts(packed[0].tobytes(), packed).tolist() == expected.tolist()
+    assert equal_parts(packed[0].tobytes(), packed).tolist() == expected.tolist()
     zeros, others = np.zeros(300, dtype=np.int64), np.arange(300)
-    assert core_sketch.equal_parts_of_pairs(packed, others, zeros).tolist() == expected.tolist()
+    assert equal_parts_of_pairs(packed, others, zeros).tolist() == expected.tolist()
     # Rows that do not lie behind one another are compared too.
-    assert core_sketch.equal_parts(packed[0].tobytes(), packed[::3]).tolist() == expected[::3].tolist()
+    assert equal_parts(packed[0].tobytes(), packed[::3]).tolist() == expected[::3].tolist()
 
 
 def test_parts_of_other_shapes_are_refused() -> None:
     packed = np.zeros((3, 4), dtype=np.uint8)
     for call in (
-        lambda: core_sketch.equal_parts(b"abc", packed),
-        lambda: core_sketch.equal_parts(b"abcd", packed, 3),
-        lambda: core_sketch.equal_parts(b"abcd", packed.ravel()),
-        lambda: core_sketch.equal_parts(b"abcd", packed.astype(np.int8)),
-        lambda: core_sketch.equal_parts_of_pairs(packed, [3], [0]),
-        lambda: core_sketch.equal_parts_of_pairs(packed, [0], [-1]),
-        lambda: core_sketch.equal_parts_of_pairs(packed, [0, 1], [0]),
+        lambda: equal_parts(b"abc", packed),
+        lambda: equal_parts(b"abcd", packed, 3),
+        lambda: equal_parts(b"abcd", packed.ravel()),
+        lambda: equal_parts(b"abcd", packed.astype(np.int8)),
+        lambda: equal_parts_of_pairs(packed, [3], [0]),
+        lambda: equal_parts_of_pairs(packed, [0], [-1]),
+        lambda: equal_parts_of_pairs(packed, [0, 1], [0]),
     ):
         with pytest.raises(UsageError):
             call()
@@ -222,12 +223,12 @@ spaced = st.lists(
 @settings(max_examples=300, deadline=None)
 def test_folded_texts_are_those_of_the_oracle(text: str) -> None:
     plain = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    assert core_sketch.folded_text(text).decode() == oracle.fold(plain)
+    assert folded_text(text).decode() == oracle.fold(plain)
 
 
 @given(spaced, spaced)
 def test_equal_digests_are_equal_folded_texts(left: str, right: str) -> None:
-    same = core_sketch.text_digest(left) == core_sketch.text_digest(right)
+    same = text_digest(left) == text_digest(right)
     assert same == (oracle.fold(left) == oracle.fold(right))
 
 
@@ -238,8 +239,8 @@ def test_digests_tell_what_fingerprints_do_not() -> None:
         ("see https://a.b/1", "see https://a.b/2"),
         ("a b", "ab"),
     ):
-        assert core_sketch.text_digest(one) != core_sketch.text_digest(other)
-    assert core_sketch.text_digest(" Stra\u00dfe\u00a01\r\n") == core_sketch.text_digest("STRASSE 1")
+        assert text_digest(one) != text_digest(other)
+    assert text_digest(" Stra\u00dfe\u00a01\r\n") == text_digest("STRASSE 1")
 
 
 def test_digests_are_as_documented() -> None:
@@ -247,4 +248,4 @@ def test_digests_are_as_documented() -> None:
     assert len(lines) > 40
     for line in lines:
         written, digest = line.split("\t")
-        assert core_sketch.text_digest(bytes.fromhex(written)).hex() == digest
+        assert text_digest(bytes.fromhex(written)).hex() == digest

@@ -28,12 +28,12 @@ def test_the_oracle_still_writes_the_same_file() -> None:
 
 @pytest.mark.parametrize("vector", DOCUMENT["vectors"], ids=lambda vector: vector["name"])
 def test_vector(vector: dict[str, Any]) -> None:
-    from indexer import core
+    from indexer.core.text import lookup8, normalise, tokenise
 
-    found = core.tokenise(vector["text"])
-    assert core.normalise(vector["text"]).decode() == vector["normalised"]
+    found = tokenise(vector["text"])
+    assert normalise(vector["text"]).decode() == vector["normalised"]
     assert [token.decode() for token in found.tokens] == vector["tokens"]
-    assert [f"{core.lookup8(token):016x}" for token in found.tokens] == vector["hashes"]
+    assert [f"{lookup8(token):016x}" for token in found.tokens] == vector["hashes"]
     fingerprint = simhash.fingerprint(vector["text"])
     if vector["value"] is None:
         assert fingerprint is None

@@ -1,14 +1,15 @@
 """Starts each engine that is at hand and measures it: `python -m tests.engines.bench [OPTION]...`.
 
 `--engine NAME` measures that one only (it can be repeated); other options are those of `tests.benchmarks.engines`, or
-of `large`, `at_once`, `price` and `long` there with `--large`, `--at-once`, `--price` and `--long`.
+of `large`, `at_once`, `price`, `long` and `commands` there with `--large`, `--at-once`, `--price`, `--long` and
+`--commands`.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from tests.benchmarks import at_once, engines, large, long, price
+from tests.benchmarks import at_once, commands, engines, large, long, price
 from tests.engines.downloads import MissingError
 from tests.engines.servers import Elasticsearch, KnnOpenSearch, Server
 
@@ -23,6 +24,7 @@ def main() -> None:
     parser.add_argument("--at-once", action="store_true")
     parser.add_argument("--price", action="store_true")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--commands", action="store_true")
     asked, options = parser.parse_known_args()
     for name in asked.engine or ENGINES:
         try:
@@ -42,6 +44,8 @@ def main() -> None:
                 price.main(["--cluster", server.url, *options])
             elif asked.long:
                 long.main(["--cluster", server.url, *options])
+            elif asked.commands:
+                commands.main(["--cluster", server.url, *options])
             else:
                 engines.main(["--cluster", server.url, *options])
         finally:

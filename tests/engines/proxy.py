@@ -27,6 +27,8 @@ class Proxy:
         self.always: Fault | None = None
         self.requests: list[tuple[str, str]] = []
         self.headers: list[dict[str, str]] = []
+        # The bytes of all answers' bodies, as they were sent.
+        self.answered = 0
         # Called with method and path before a request goes on.
         self.on_request: Callable[[str, str], None] | None = None
         self._scheme = "https" if tls else "http"
@@ -93,6 +95,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
         """Answer the client."""
+        self.server.proxy.answered += len(body)  # type: ignore[attr-defined]
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)

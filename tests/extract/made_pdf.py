@@ -6,12 +6,25 @@ import zlib
 from collections.abc import Sequence
 
 
-def make_pdf(pages: Sequence[Sequence[str]], *, header: str = "", numbered: bool = True) -> bytes:
-    """A PDF (ISO 32000-1) of pages of lines in ASCII, with a running header and page numbers if wanted."""
+def make_pdf(
+    pages: Sequence[Sequence[str]],
+    *,
+    header: str = "",
+    numbered: bool = True,
+    large: Sequence[str] = (),
+    outline: str = "",
+) -> bytes:
+    """A PDF (ISO 32000-1) of pages of lines in ASCII.
+
+    With a running header, page numbers, lines in large type before those of the first page, and an outline of one
+    entry, if wanted.
+    """
     objects = [b"<</Type/Catalog/Pages 2 0 R>>", b"", b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
     kids = []
     for number, lines in enumerate(pages, 1):
         drawn = [_drawn(header, 800)] if header else []
+        if number == 1:
+            drawn += [_drawn(line, 830 - 22 * row, 20) for row, line in enumerate(large)]
         drawn += [_drawn(line, 780 - 12 * row) for row, line in enumerate(lines)]
         drawn += [_drawn(str(number), 20)] if numbered else []
         stream = zlib.compress(b"\n".join(drawn))
@@ -21,6 +34,11 @@ def make_pdf(pages: Sequence[Sequence[str]], *, header: str = "", numbered: bool
             b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 R>>"
             % len(objects)
         )
+    if outline:
+        entries = len(objects) + 1
+        objects[0] = b"<</Type/Catalog/Pages 2 0 R/Outlines %d 0 R>>" % entries
+        objects.append(b"<</Type/Outlines/First %d 0 R/Last %d 0 R/Count 1>>" % (entries + 1, entries + 1))
+        objects.append(b"<</Title(%s)/Parent %d 0 R>>" % (outline.encode("ascii"), entries))
     objects[1] = b"<</Type/Pages/Count %d/Kids[%s]>>" % (len(kids), b" ".join(b"%d 0 R" % kid for kid in kids))
     out = bytearray(b"%PDF-1.4\n")
     places = []
@@ -38,6 +56,6 @@ def make_pdf(pages: Sequence[Sequence[str]], *, header: str = "", numbered: bool
     return bytes(out)
 
 
-def _drawn(line: str, height: int) -> bytes:
+def _drawn(line: str, height: int, size: int = 10) -> bytes:
     text = line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
-    return b"BT /F 10 Tf 50 %d Td (%s) Tj ET" % (height, text.encode("ascii"))
+    return b"BT /F %d Tf 50 %d Td (%s) Tj ET" % (size, height, text.encode("ascii"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import gzip
 import json
 import zlib
@@ -37,6 +38,7 @@ def huge_page() -> bytes:
     return f"%PDF-1.4\n{body}trailer<</Root 1 0 R/Size {len(objects) + 1}>>".encode()
 
 
+@functools.cache
 def bomb_in_pdf() -> bytes:
     stream = zlib.compress(b" " * 400_000_000, 9)
     head = (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.core_markup import scanned
+from indexer.core.markup import scanned
 from indexer.extract.base import Content, Extractor, Options
 from indexer.extract.document import Limits, read_document
 from indexer.extract.markup import boilerplate, html

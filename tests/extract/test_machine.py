@@ -15,7 +15,8 @@ from indexer.errors import MachineError, UsageError
 from indexer.extract.base import LEAST_MEMORY, Extracted, Failed, Item, Limits, Options
 from indexer.extract.pool import WorkerPool
 from indexer.ingest.indexing import Settings, index, store_info
-from indexer.ingest.sources import Sources, read_file
+from indexer.ingest.regular_files import read_file
+from indexer.ingest.sources import Sources
 from indexer.library.opening import open_store
 
 PAGE = b"<html><body><main><p>" + b"some words of a page " * 40 + b"</p></main></body></html>"

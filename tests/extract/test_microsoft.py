@@ -12,8 +12,9 @@ import pytest
 
 from indexer.errors import ExtractionError
 from indexer.extract import WorkerPool
-from indexer.extract.base import MICROSOFT, Item, Limits, Options
+from indexer.extract.base import Item, Limits, Options
 from indexer.extract.document import read_document
+from indexer.extract.formats import MICROSOFT
 from indexer.extract.microsoft import _importable
 from indexer.model import Document
 from tests.extract.real_office import names, real
@@ -64,6 +65,21 @@ def test_the_header_of_a_mail_is_no_text_and_its_subject_the_title() -> None:
     found = read(real("testMSG.msg"))
     assert found.title == "MIME registry use cases"
     assert found.text.startswith("Hi, As discussed")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("testWORD_boldHyperlink.doc", "This is a bold hyper link; bold, I say. hyper link"),
+        ("testWORD_various.doc", "This is a hyperlink"),
+        ("testControlCharacters.doc", "1. Introduzione 2"),
+    ],
+)
+def test_the_codes_of_fields_are_no_words(name: str, words: str) -> None:
+    text = read(real(name)).text
+    assert words in text
+    for code in ("HYPERLINK", "PAGEREF", "TOC", "_Toc"):
+        assert code not in text
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import contextlib
 import io
 import random
 import zipfile
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -34,7 +35,7 @@ OPF = """<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http:
 <itemref idref="one"/><itemref idref="none"/></spine></package>"""
 
 
-def zipped(files: dict[str, str | bytes]) -> bytes:
+def zipped(files: Mapping[str, str | bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -115,6 +116,82 @@ def open_document(kind: str, body: str) -> bytes:
 def test_what_is_read(data: bytes, kind: str, title: str, text: str, extractor: str) -> None:
     document = read_document(data, "", Options(extractor=extractor), Limits())  # type: ignore[arg-type]
     assert (document.format, document.title, document.text) == (kind, title, text)
+
+
+STYLES = f"""<w:styles {W}><w:style w:styleId="Titel"><w:name w:val="Title"/></w:style>
+<w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style></w:styles>"""
+
+
+def written(*paragraphs: tuple[str, str]) -> bytes:
+    """A DOCX file of paragraphs with styles, as Word in German writes it, without a title in its metadata."""
+    body = "".join(
+        f"<w:p><w:pPr><w:pStyle w:val='{style}'/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+        for style, text in paragraphs
+    )
+    text = f"<w:document {W}><w:body><w:p/>{body}</w:body></w:document>"
+    return docx(**{"word/document.xml": text, "word/styles.xml": STYLES, "docProps/core.xml": "<cp/>"})
+
+
+def set_in(*paragraphs: tuple[str, str]) -> bytes:
+    """An ODT file of paragraphs, which begin with what is h, T or P in the first of each pair."""
+    tags = {
+        "berschrift1": ("text:h text:outline-level='1'", "text:h"),
+        "Titel": ("text:p text:style-name='P1'", "text:p"),
+        "": ("text:p text:style-name='P2'", "text:p"),
+    }
+    body = "".join(f"<{tags[style][0]}>{text}</{tags[style][1]}>" for style, text in paragraphs)
+    styles = """<office:automatic-styles><style:style style:name="P1" style:parent-style-name="Title"/>
+        <style:style style:name="P2" style:parent-style-name="Standard"/></office:automatic-styles>"""
+    content = f"""<office:document-content {ODT} xmlns:style="urn:style">{styles}<office:body><office:text>{body}
+        </office:text></office:body></office:document-content>"""
+    return odt(**{"content.xml": content, "meta.xml": "<m/>"})
+
+
+@pytest.mark.parametrize("extractor", ["fast", "reference"])
+@pytest.mark.parametrize("made", [written, set_in])
+@pytest.mark.parametrize(
+    ("paragraphs", "title"),
+    [
+        ([("Titel", "On the tides"), ("", "Text.")], "On the tides"),
+        ([("Titel", "On the"), ("Titel", "tides"), ("", "Text."), ("Titel", "Other")], "On the tides"),
+        ([("", "March 2019"), ("Titel", "On the tides"), ("berschrift1", "Seas")], "On the tides"),
+        ([("berschrift1", "On the tides"), ("", "Text.")], "On the tides"),
+        # Names of sections, and what stands too late.
+        ([("berschrift1", "Seas"), ("", "Text."), ("berschrift1", "Rivers")], ""),
+        ([("", "On the tides"), ("berschrift1", "Seas")], ""),
+        ([("berschrift1", "1. Introduction"), ("", "Text.")], ""),
+        ([*[("", "Text.")] * 20, ("Titel", "On the tides")], ""),
+        ([("Titel", "x" * 201)], ""),
+        ([("", "On the tides")], ""),
+        ([], ""),
+    ],
+)
+def test_a_title_is_what_its_style_says(
+    made: Callable[..., bytes], paragraphs: list[tuple[str, str]], title: str, extractor: str
+) -> None:
+    document = read_document(made(*paragraphs), "", Options(extractor=extractor), Limits())  # type: ignore[arg-type]
+    assert document.title == title
+    assert document.text.removesuffix("a note").strip() == " ".join(text for _, text in paragraphs)
+
+
+def test_a_presentation_is_called_as_its_first_slide() -> None:
+    def slides(*titles: str) -> str:
+        frame = '<draw:page><draw:frame class="{}"><text:p>{}</text:p></draw:frame></draw:page>'
+        made = open_document(
+            "presentation", "".join(frame.format("title" if title else "subtitle", title or "x") for title in titles)
+        )
+        with zipfile.ZipFile(io.BytesIO(made)) as archive:
+            parts = {name: archive.read(name) for name in archive.namelist() if name != "meta.xml"}
+        return read_document(zipped(parts), "", Options(), Limits()).title
+
+    assert slides("On the tides", "Seas") == "On the tides"
+    assert slides("", "Seas") == ""
+
+
+def test_damaged_styles_cost_the_title_alone() -> None:
+    data = docx(**{"word/styles.xml": "<styles", "docProps/core.xml": "<cp/>"})
+    document = read_document(data, "", Options(extractor="fast"), Limits())
+    assert (document.title, document.text) == ("", "One word in line cell a note")
 
 
 def reason(data: bytes, limit: int = 200_000) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,3 +127,54 @@ def test_text_over_the_limit_is_refused() -> None:
     data = make_pdf([["word " * 15] * 50] * 40)
     with pytest.raises(ExtractionError, match="too-large"):
         read(data, limits=Limits(input_bytes=len(data) + 1000))
+
+
+BODY = ["The first line of the text", "The second line of the text"]
+
+
+@pytest.mark.parametrize(
+    ("large", "outline", "title"),
+    [
+        (["On the tides of", "the northern sea"], "", "On the tides of the northern sea"),
+        (["On the tides"], "Introduction", "On the tides"),
+        ([], "", ""),
+        ([], "The first line", ""),
+        ([], "The first line of the text", "The first line of the text"),
+        ([], "Introduction", ""),
+        # What may not be meant as a title, or isn't one.
+        (["T"], "", ""),
+        (["2019-04-25"], "", ""),
+        (["1. Introduction"], "", ""),
+        (["DRAFT"], "", ""),
+        (["www.example.org for all"], "", ""),
+        (["a line", "that is", "only some", "of a", "large text"], "", ""),
+    ],
+)
+def test_a_title_is_what_the_first_page_sets_apart(large: list[str], outline: str, title: str) -> None:
+    document = read(make_pdf([BODY, BODY], large=large, outline=outline))
+    assert document.title == title
+    # It says nothing of the text, which stays as the lines have it.
+    assert document.text == " ".join([*large, *BODY, "1", *BODY, "2"])
+
+
+def test_text_of_one_size_and_text_that_grows_have_no_title() -> None:
+    assert read(make_pdf([BODY], header="A running header")).title == ""
+    assert read(make_pdf([[]], large=["All that there is"], numbered=False)).title == ""
+
+
+def test_titles_of_real_papers_are_those_of_their_metadata(shared_data: Path) -> None:
+    """The titles as the first pages set them, of papers that also name them in metadata."""
+    import pypdfium2
+
+    from indexer.extract.pdf import title_on_page
+
+    papers = sorted((shared_data / "jose").glob("*/*.pdf"))
+    found = 0
+    for paper in papers:
+        document = pypdfium2.PdfDocument(paper)
+        named = document.get_metadata_value("Title")
+        title = title_on_page(document)
+        document.close()
+        assert title in ("", named.replace("'", "\u2019"), named)
+        found += title != ""
+    assert found > 0.9 * len(papers) > 20

@@ -18,6 +18,7 @@ import pytest
 
 from indexer.errors import ExtractionError, NeardupError, UsageError
 from indexer.extract import REASONS, Extracted, Failed, Item, Limits, Options, WorkerPool, extract, landlock
+from indexer.extract.document import read_document
 from indexer.model import Fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,6 +57,17 @@ def test_every_item_has_one_outcome_with_the_tasks_answer() -> None:
         text = f"text {outcome.key}"
         assert outcome.document.text == text
         assert outcome.made == (Fingerprint(7, len(text)), (1, b"\xff", [None, {"a": 0.5}]), text[:10])
+
+
+def test_a_worker_gives_all_that_is_found_in_a_document() -> None:
+    page = (
+        b'<html><head><title>A page</title><meta name="last-modified" content="2019-04-05"></head>'
+        b"<body><p>Guide, version 2.1 of all that is in it.</p></body></html>"
+    )
+    with WorkerPool(1, Options(), LIMITS, keep_text=True) as workers:
+        [found] = taken(workers.map([Item(0, page)]))
+    assert found.document == read_document(page, "", Options(), LIMITS)
+    assert found.document.declared == {"modified": "2019-04-05", "version": "2.1", "version_of": "guide"}
 
 
 def test_a_worker_knows_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from indexer.extract.base import Limits, Options
 from indexer.extract.document import read_document
 from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import decode
+from tests.cli.written import html, pdf, xml
 
 LIMITS = Limits(input_bytes=10_000)
 
@@ -45,7 +46,19 @@ def test_kinds(data: bytes, name: str, kind: str) -> None:
     assert sniff(data, name) == kind
 
 
-@pytest.mark.parametrize("data", [b"PK\x03\x04abc", b"\x89PNG\r\n", bytes(range(256)) * 4, b"\x7fELF\x02\x01"])
+@pytest.mark.parametrize(
+    ("data", "name", "number"),
+    [(html("some words"), "a.html", 2), (pdf("some words"), "a.pdf", 2), (xml("some words"), "a.xml", 2),
+     (b"some words", "a.txt", 1)],
+)  # fmt: skip
+def test_html_pdf_and_xml_have_two_extractors_each(data: bytes | str, name: str, number: int) -> None:
+    given = data.encode() if isinstance(data, str) else data
+    read = [read_document(given, name, Options(extractor=each), Limits()) for each in ("fast", "reference")]
+    assert all("some words" in each.text for each in read)
+    assert len({each.extractor for each in read}) == number
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04abc", b"GIF89a", bytes(range(256)) * 4, b"\x7fELF\x02\x01"])
 def test_unknown_kinds_are_named(data: bytes) -> None:
     with pytest.raises(ExtractionError) as caught:
         read_document(data, "a.dat", Options(), Limits())
@@ -152,4 +165,5 @@ def test_any_bytes_give_a_document_or_a_named_reason(data: bytes) -> None:
             document = read_document(form, "", Options(), LIMITS)
         except ExtractionError as error:
             reason = error.reason
-        assert document.size == len(form) if not reason else reason in ("unsupported", "malformed", "encrypted")
+        named = ("unsupported", "malformed", "encrypted", "needs-ocr")
+        assert document.size == len(form) if not reason else reason in named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indexer.core_sketch import text_digest
+from indexer.core.text import text_digest
 from indexer.ingest.sketching import fingerprint_of, sketch_document
 from indexer.matching.question import Question
 from indexer.model import Document, Sketch

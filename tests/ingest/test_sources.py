@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import random
 import resource
 import socket
 from collections.abc import Iterator
@@ -21,15 +22,10 @@ from indexer.ingest import naming, sources
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings as Indexing
 from indexer.ingest.indexing import index, store_info
+from indexer.ingest.naming import walk_order
 from indexer.ingest.readers import JSON_LINES, BadEntry, FileEntry, ReaderOptions
-from indexer.ingest.sources import (
-    Input,
-    Rejected,
-    Selection,
-    Sources,
-    UnreadableError,
-    read_file,
-)
+from indexer.ingest.regular_files import UnreadableError, read_file
+from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.library.opening import open_store
 from indexer.library.options import list_of_paths
 from indexer.model import REASON_KEY, own_files
@@ -106,11 +102,15 @@ def test_links_to_folders_are_followed_on_demand_and_never_in_circles(tmp_path: 
     assert walked(tmp_path / "root", follow_links=True) == ["a.txt", "file.txt", "out/b.txt"]
 
 
-def test_a_large_folder_is_listed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "FOLDER_PART", 10)
-    names = {f"{number:03}.txt" for number in range(30)} | {"sub/x.txt"}
-    touch(tmp_path, *names)
-    assert sorted(walked(tmp_path)) == sorted(names)
+@pytest.mark.parametrize("part", [1, 10, 31, 50_000])
+def test_folders_are_walked_in_one_order_however_large(
+    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "FOLDER_PART", part)
+    names = [f"{number:03}.txt" for number in range(30)]
+    names += ["sub/x.txt", "sub.txt", "sub!/a", "sub-1/a", "sub/a/b", "sub/a.b", "é", "Z"]
+    touch(tmp_path, *random.Random(5).sample(names, len(names)))
+    assert walked(tmp_path) == sorted(names, key=walk_order)
 
 
 def test_a_deep_tree_takes_no_file_descriptor_a_level(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from indexer.clustering.memory import in_progress
 from indexer.errors import NoStoreError, NotFoundError, StoreBusyError, StoreError, UsageError
 from indexer.ingest.indexing import store_info
 from indexer.library.opening import open_store
+from indexer.library.options import RemovalRequest
+from indexer.relations.alignment import MOST_WORDS
 from tests.cli.written import changed, prose
 
 
@@ -162,10 +164,10 @@ def test_pairs_clusters_and_prune(collection: indexer.Collection) -> None:
     # The texts came from a program, and can't be read again.
     with pytest.warns(UserWarning, match="nothing near is removed but what is identical"):
         assert collection.prune().marked == 0
-    assert collection.prune(verify="sketch").marked == 2
+    assert collection.prune(RemovalRequest(verify="sketch")).marked == 2
     assert collection[surplus[0].id].duplicate_of == cluster.canonical
     assert collection[cluster.canonical].duplicate_of == ""
-    assert collection.prune(delete=True, verify="sketch").deleted == 2
+    assert collection.prune(RemovalRequest(verify="sketch"), delete=True).deleted == 2
     assert {document.id for document in collection} == {cluster.canonical, "d"}
 
 
@@ -413,3 +415,13 @@ def test_a_text_is_erased_with_its_copies(collection: indexer.Collection) -> Non
     done = collection.delete_copies("a")
     assert (done.deleted, done.stripped, done.changed, done.not_compared, done.failures) == (2, 0, 0, 0, 0)
     assert [document.id for document in collection] == ["c", "d"]
+
+
+def test_a_text_too_long_to_be_aligned_is_not_left_out_for_one_that_differs(tmp_path: Path) -> None:
+    """As prune keeps it: nobody knows what it has that the other one lacks."""
+    text = " ".join(f"w{number}" for number in range(MOST_WORDS + 1))
+    for name, own in (("a", text), ("b", f"{text} more")):
+        (tmp_path / f"{name}.txt").write_text(own)
+    with indexer.open(tmp_path / "long.db") as long:
+        done = long.index([tmp_path / "a.txt", tmp_path / "b.txt"], skip_duplicates=True)
+    assert (done.indexed, done.duplicates) == (2, 0)

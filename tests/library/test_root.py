@@ -38,8 +38,8 @@ def test_a_module_of_the_root_has_no_name_of_a_function_there() -> None:
     assert answered(script) == "[]"
 
 
-def test_the_core_is_there_at_once() -> None:
-    assert answered("import indexer; print(indexer.core.lookup8(b'tea'))") == str(indexer.core.lookup8(b"tea"))
+def test_the_modules_of_the_pages_are_there_at_once() -> None:
+    assert answered("import indexer; print(indexer.errors.UsageError('tea'))") == "tea"
 
 
 def test_nothing_is_imported_before_it_is_asked_for() -> None:

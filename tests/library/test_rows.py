@@ -19,7 +19,7 @@ PAIRS = Rows(Pair, [Pair("a", "b", 0.75), Pair("a", "c", 1.0)])
 MATCH = Match(
     "a\x1b[31m", "", None, None, None, 0, False, "", "", "<script>alert(1)</script>", "text", "", 9, "", "", "", "",
     {"year": 2024}, 0.99999, True, False, None, "near", None, None,
-    None, None, (), "", "", (), "", "",
+    None, None, (), "", "", (), "", 0.0, "",
 )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def test_a_sequence() -> None:
 
 
 def test_arrays() -> None:
-    related = ("relation", "evidence", "facts", "order", "order_evidence")
+    related = ("relation", "evidence", "facts", "order", "order_confidence", "order_evidence")
     assert PAIRS.columns == ("left", "right", "similarity", "bits", *related)
     assert PAIRS.column("similarity").dtype == np.float64
     assert PAIRS.column("similarity").tolist() == [0.75, 1.0]
@@ -46,7 +46,14 @@ def test_arrays() -> None:
 
 
 def test_tables() -> None:
-    related = {"relation": "", "evidence": "", "facts": "[]", "order": "", "order_evidence": ""}
+    related = {
+        "relation": "",
+        "evidence": "",
+        "facts": "[]",
+        "order": "",
+        "order_confidence": 0.0,
+        "order_evidence": "",
+    }
     bare = {"left": "a", "right": "b", "similarity": 0.75, "bits": None}
     assert PAIRS.to_arrow().to_pylist()[0] == bare | related
     assert Rows(Pair).to_arrow().schema == PAIRS.to_arrow().schema
@@ -85,7 +92,9 @@ def test_what_a_document_says_is_shown_and_not_obeyed() -> None:
 
 
 def test_summaries_print_what_happened() -> None:
-    found = Indexed("s", 3, 0, 0, {"malformed": 2}, 0, 0, 0, 0, 0, None, None, 0, None, "", 0, 0, 0.5, stopped=False)
+    found = Indexed(
+        "s", 3, 0, 0, {"malformed": 2}, 0, 0, 0, 0, 0, 0, None, None, None, 0, None, "", 0, 0, 0.5, stopped=False
+    )
     assert repr(found) == 'Indexed\n  store    s\n  indexed  3\n  failed   {"malformed": 2}\n  seconds  0.5'
     assert found._repr_html_().count("<tr>") == 4
     assert found.done == 5

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indexer
-from indexer import core
+from indexer.core.sketches import simhash
+from indexer.core.text import lookup8
 from indexer.errors import UsageError
 from indexer.library.memory import MemoryIndex
 from indexer.schemes.registry import scheme
@@ -235,8 +236,8 @@ def test_features_take_the_place_of_texts() -> None:
 
 def test_tokens_are_hashed_as_the_core_hashes_them() -> None:
     words = ["tea", "with", "milk", "and", "tea"]
-    hashes = [core.lookup8(word.encode()) for word in words]
-    wanted = core.simhash(np.array(hashes, dtype=np.uint64))
+    hashes = [lookup8(word.encode()) for word in words]
+    wanted = simhash(np.array(hashes, dtype=np.uint64))
     counted = {"tea": 2, "with": 1, "milk": 1, "and": 1}
     for features in (words, [word.encode() for word in words], tuple(words), counted):
         assert indexer.fingerprints([features]).values.tolist() == [wanted]
@@ -247,7 +248,7 @@ def test_tokens_are_hashed_as_the_core_hashes_them() -> None:
 @settings(max_examples=50, deadline=None)
 def test_numbers_are_features_of_64_bits(numbers: list[int]) -> None:
     encoded = [(number % 2**64).to_bytes(8, "little") for number in numbers]
-    wanted = core.simhash(np.array([core.lookup8(each) for each in encoded], dtype=np.uint64))
+    wanted = simhash(np.array([lookup8(each) for each in encoded], dtype=np.uint64))
     assert indexer.fingerprints([numbers], threads=1).values.tolist() == [wanted]
 
 

@@ -71,11 +71,11 @@ def test_a_store_that_is_there_keeps_its_schemes(store: Store, tmp_path: Path) -
 @pytest.mark.parametrize("words", [0, 1, DEFAULT_MIN_TOKENS - 1, DEFAULT_MIN_TOKENS])
 def test_a_question_is_short_with_a_few_words(words: int) -> None:
     asked = Question("q", " ".join(f"word{number}" for number in range(words)))
-    assert asked.short == (0 < words < DEFAULT_MIN_TOKENS)
+    assert asked.is_short(DEFAULT_MIN_TOKENS) == (0 < words < DEFAULT_MIN_TOKENS)
 
 
 def test_a_hash_alone_is_not_called_short() -> None:
-    assert not Question("q", fingerprint=parse_fingerprint("0" * 15 + "1")).short
+    assert not Question("q", fingerprint=parse_fingerprint("0" * 15 + "1")).is_short(DEFAULT_MIN_TOKENS)
 
 
 def test_a_file_is_known_by_the_name_and_the_place_that_it_was_stored_under(

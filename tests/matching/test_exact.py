@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core
+from indexer.core.text import tokenise
 from indexer.errors import UsageError
 from indexer.matching.measures.exact import ShingleSets, containment, jaccard, jaccard_pairs, shingle_sets
 
@@ -61,7 +61,7 @@ def test_shingles_of_texts_are_those_of_their_tokens() -> None:
         "A quick brown fox jumps over the lazy cat, and the quick brown fox jumps again",
         "Etwas ganz anderes steht hier, mit ebenso vielen Wörtern wie in den anderen Texten",
     ]
-    tokens = [core.tokenise(text).tokens for text in texts]
+    tokens = [tokenise(text).tokens for text in texts]
     shingles = [{each[i : i + 5] for i in range(len(each) - 4)} for each in tokens]
     sets = shingle_sets(texts)
     assert sets.sizes.tolist() == [len(each) for each in shingles]

@@ -89,6 +89,7 @@ THRESHOLDS: Mapping[str, Sequence[str]] = {
     "passages": ("0.5", "1"),
     "passages:shingle=2,window=4": ("0.2", "0.6"),
     "passages:features=letters,window=9": ("0.4",),
+    "short-text": ("0.5", "0.8"),
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.core_sketch import align
+from indexer.core.text import align
 from indexer.relations.alignment import Block, blocks_between
 from indexer.relations.wording import Wording
 

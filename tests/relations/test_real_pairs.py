@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from indexer.clustering.relations import Permitted
-from indexer.relations.relation import relate
+from indexer.relations.comparing import relate
 from indexer.relations.wording import Wording
 
 API = """{name}
@@ -90,6 +90,10 @@ FORMS = {
     "manual pages that differ in the name alone": (
         MANUAL.format(name="strcopy", what="copy a string", count=""),
         MANUAL.format(name="strdupe", what="copy a string", count=""),
+    ),
+    "what is in one module and in a module of that": (
+        f"Struct Guard in gate::sync\n\n{VERSION.format(status='Base', more='')}",
+        f"Struct Guard in gate::sync::lenient\n\n{VERSION.format(status='Base', more='')}",
     ),
     "a status that changed": (
         VERSION.format(status="Experimental", more=""),

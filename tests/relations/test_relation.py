@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from indexer.relations.comparing import relate
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import relate
 from indexer.relations.wording import Wording
 
 FRAME = (
@@ -42,6 +42,27 @@ def of(left: str, right: str, lexicon: Lexicon | None = None) -> str:
     return str(relate(Wording(one), Wording(other), lexicon))
 
 
+@given(
+    st.sampled_from(["", "A", "v", "AB-", "€", "-"]),
+    st.integers(0, 99_999).map(str),
+    st.sampled_from(["", "m", ".50", "th", "%"]),
+    st.integers(0, 4),
+    st.sampled_from([*"0123456789OolISBZ"]),
+    st.booleans(),
+)
+def test_a_digit_that_differs_is_no_misread_one(
+    before: str, number: str, behind: str, place: int, other: str, misread: bool
+) -> None:
+    place %= len(number)
+    assume(number[place] != other)
+    changed = number[:place] + other + number[place + 1 :]
+    one = FRAME.format(f"It has {before}{number}{behind} there.")
+    two = FRAME.format(f"It has {before}{changed}{behind} there.")
+    if misread:
+        two = two.replace("notice", "noticc").replace("damage", "darnage").replace("account", "acconnt")
+    assert word(one, two) == word(two, one) == "form"
+
+
 @pytest.mark.parametrize(
     ("left", "right", "evidence"),
     [
@@ -52,6 +73,8 @@ def of(left: str, right: str, lexicon: Lexicon | None = None) -> str:
         ("It may be -5 degrees.", "It may be 5 degrees.", "number -5 / 5"),
         ("It costs 5 € more.", "It costs 5 $ more.", "amount 5 € / 5 $"),
         ("The flat has the key AB-17x.", "The flat has the key AB-18x.", "code 17x / 18x"),
+        ("The module is Foreign here.", "The module is Foreign.Safe here.", "name nothing / Safe"),
+        ("They call mongo alone.", "They call mongosh alone.", "word mongo / mongosh"),
         ("It belongs to Anna Meyer alone.", "It belongs to Anna Meier alone.", "name Meyer / Meier"),
         ("Animals are allowed.", "Animals are not allowed.", "negation nothing / not"),
         ("They may sublet it now.", "They may sublet it not.", "negation now / not"),
@@ -71,6 +94,19 @@ def test_a_fact_that_differs_makes_a_form(left: str, right: str, evidence: str) 
     said = of(left, right)
     assert said.startswith("form: ")
     assert evidence in said
+
+
+@pytest.mark.parametrize(
+    ("title", "longer"),
+    [
+        ("Fast parser of JSON", "Fast parser of JSON - documentation"),
+        ("Tool for cheese", "Tool for cheese (transitional dummy package)"),
+        ("Parser", "Parser library"),
+    ],
+)
+def test_a_word_more_in_a_title_makes_it_another_one(title: str, longer: str) -> None:
+    assert {word(title, longer), word(longer, title)} == {"form"}
+    assert word(FRAME.format(title + "."), FRAME.format(longer + ".")) == "edited"
 
 
 def test_a_fact_that_differs_makes_a_form_beside_other_edits() -> None:
@@ -142,6 +178,64 @@ def test_what_only_the_left_says_is_counted_with_its_facts() -> None:
     )
 
 
+def test_a_cut_clause_with_a_negation_says_something_that_the_other_text_does_not() -> None:
+    clause = "pay for all, but not for a lost key, of what they break"
+    said, short = FRAME.format(f"They {clause}."), FRAME.format("They pay for all, of what they break.")
+    found = relate(Wording(said), Wording(short))
+    assert (found.word, found.lost_facts) == ("edited", ("not for a",))
+    assert relate(Wording(short), Wording(said)).lost_facts == ()
+    assert relate(Wording(said), Wording(f"It is not for pets. {short}")).lost_facts == ()
+
+
+def test_a_letter_alone_is_no_article() -> None:
+    """Pages of a reference, one of an instruction with an operand more."""
+    assert of("Operands: v, a.", "Operands: v.") == "form: 1 fact differs: name a / nothing"
+    assert of("It has a garden, a yard.", "It has garden, a yard.").startswith("edited: ")
+    assert of("See the file(s).", "See the file.").startswith("edited: ")
+
+
+def test_pages_of_classes_of_which_one_lists_all_that_the_other_does() -> None:
+    members = "TNumericField Create TComponent " + " ".join(f"Method{name}" for name in FRAME.split()[:60])
+    assert word(f"TLongField\nTIntegerField\n{members}", f"TIntegerField\n{members}") == "form"
+    assert word(f"TField\n{members}", f"TLongField\nValue\nAlignment\nMaximum\nTField\n{members}") == "form"
+    assert word(f"Contents\n{FRAME}", FRAME) == "edited"
+    lost = relate(Wording(f"{FRAME}\nTLongField\n{FRAME}"), Wording(f"{FRAME}\n{FRAME}")).lost_facts
+    assert lost == ("TLongField",)
+
+
+def test_tables_of_which_one_has_all_entries_of_the_other_and_more() -> None:
+    rows = [f"REG_{name.upper()}_LO\n00{place} ; [.1C{place}] # {name}" for place, name in enumerate(FRAME.split())]
+    table = "\n".join(rows) + "\n"
+    entries = "0077 ; [.2247.0021] # LATIN SMALL LETTER W\n0057 ; [.2247.0008] # LATIN CAPITAL LETTER W\n"
+    for more in (entries, "0077 0030 1D10 0323 1D16 ", "REG_SHARED_HI Memory aperture\n"):
+        assert word(f"{FRAME}\n{more}{table}", f"{FRAME}\n{table}") == "form"
+        assert word(f"{FRAME}\n{table}", f"{FRAME}\n{more}{table}") == "form"
+    dated = "This page was last changed on 2022-01-20 21:38:08 by somebody of the house."
+    assert word(f"{FRAME}\n{dated}", FRAME) == "edited"
+
+
+def test_each_word_of_a_short_text_tells() -> None:
+    said = "Scalar offset. Size: 1 dword. An instruction uses it to address memory. Operands: s, vcc, ttmp, {}off"
+    assert word(said.format("null, "), said.format("")) == "form"
+    assert word(f"{FRAME} {said.format('null, ')}", f"{FRAME} {said.format('')}") == "edited"
+
+
+def test_two_words_with_a_letter_between_them_are_no_misread_ones() -> None:
+    assert of("It is for lodgers and guests alone.", "It is for lodgers vguests alone.").startswith("form: ")
+    assert of("It is a lodg ers house alone.", "It is a lodgcrs house alone.").startswith("noise: ")
+
+
+def test_a_word_is_misread_again_in_the_same_way_where_many_are() -> None:
+    """The words are of a language of which the collection has no other text."""
+    clean = " ".join(f"{kind}{end}ela" for kind in ("mor", "tid", "gun", "sav", "pol", "wik") for end in ("dar", "fos"))
+    text = f"{clean} bonehado ruvine. {clean} bonehado {FRAME}"
+    noisy = text.replace("ela", "cla", 8).replace("bonehado", "bonebado")
+    assert word(noisy, text) == word(text, noisy) == "noise"
+    # These look nothing like each other, and there are too few of these.
+    assert word(noisy.replace("bonebado", "bonenado"), text) == "form"
+    assert word(text.replace("bonehado", "bonebado"), text) == "form"
+
+
 def test_a_common_word_for_another_is_lost_where_the_other_text_never_says_it() -> None:
     """In a collection of court orders, granted and denied are common words."""
     lexicon = Lexicon()
@@ -168,12 +262,90 @@ def test_the_cleaner_of_two_texts_has_fewer_misread_words() -> None:
         ("the operator (<*>) applies", "the operator (<|>) applies", "<*> / <|>"),
         ("when ready && open", "when ready || open", "&& / ||"),
         ("f :: a -> b", "f :: a => b", "-> / =>"),
+        ("All: ^^- in Data and ^- in Data", "All: *> in Data and ** in Data", "^- ^^- / ** *>"),
+        ("promise< T& > has set(T &)", "promise< T > has set(T &)", "& / nothing"),
+        ("unique_ptr<T> and get()", "unique_ptr<T[]> and get()", "nothing / []"),
     ],
 )
 def test_pages_that_differ_in_an_operator_are_forms(left: str, right: str, signs: str) -> None:
     assert of(left, right) == f"form: 1 fact differs: sign {signs}"
 
 
+def test_a_word_that_only_one_has_again_and_again_is_what_it_is_about() -> None:
+    """The pages of two commands of which one has a word more in its name."""
+    said = "List them by: cloud {0}groups list. First {0}groups begin, then {0}groups end. It asks for {0}groups."
+    assert of(said.format("managed "), said.format("")) == "form: 1 fact differs: word managed / nothing"
+    once = said.replace("{0}", "managed ", 3)
+    assert of(once.format("managed "), once.format("")).startswith("edited: ")
+
+
+def test_a_word_that_is_all_that_differs_is_what_it_is_about_if_it_does_so_twice() -> None:
+    said = FRAME.format("It is of the {0}result.") + " These are all members of the {0}result."
+    assert of(said.format("volatile "), said.format("")) == "form: 1 fact differs: word volatile / nothing"
+    more = said.format("volatile ") + " It was made anew by somebody."
+    assert of(more, said.format("")).startswith("edited: ")
+
+
+def test_a_word_for_one_like_it_twice_is_no_misread_one_where_nothing_else_is() -> None:
+    """The pages of two commands, of which the collection knows one."""
+    lexicon = Lexicon()
+    for number in range(3):
+        lexicon.add([Wording(f"page {number}: dir, damage, notice, house").hashes])
+    said = f"NAME - list a folder. {FRAME} See also: NAME manual"
+    page, other = said.replace("NAME", "dir"), said.replace("NAME", "vdir")
+    assert of(other, page, lexicon) == "form: 1 fact differs: word vdir / dir"
+    misread = page.replace("damage", "darnage").replace("house", "bouse").replace("notice", "noticc")
+    assert of(misread, page, lexicon).startswith("noise: ")
+
+
+def test_a_word_of_grammar_in_a_name_is_part_of_it() -> None:
+    one, other = (FRAME.format(f"Call pages-{language} now.") for language in ("de", "es"))
+    assert of(one, other).startswith("form: ")
+
+
+def test_a_common_word_in_the_name_of_a_file_is_no_ordinary_word() -> None:
+    lexicon = Lexicon()
+    for number in range(20):
+        lexicon.add([Wording(f"page {number}: a default, by posix, of threads").hashes])
+    one, other = (FRAME.format(f"It includes the {kind} threads.") for kind in ("default", "posix"))
+    assert of(one, other, lexicon).startswith("edited: ")
+    one, other = (text.replace(" threads", ".h") for text in (one, other))
+    assert of(one, other, lexicon).startswith("form: ")
+
+
+def test_a_common_word_for_another_again_and_again_is_what_it_is_about() -> None:
+    """The pages of a command in two stages of its development, which both name the other one."""
+    lexicon = Lexicon()
+    for number in range(20):
+        lexicon.add([Wording(f"command {number}: it is there in alpha and in beta").hashes])
+    said = "({1}) It begins by: cloud {0} list. Then cloud {0} list ends. It is in {0}. See also alpha and beta."
+    one, other = (said.format(word, word.upper()) for word in ("alpha", "beta"))
+    assert of(one, other, lexicon) == "form: 1 fact differs: word alpha / beta"
+
+
+def test_emphasis_and_lines_under_headings_are_marks_of_a_format() -> None:
+    assert of("Do _not_ smoke.", "Do not smoke.") == "reflowed"
+    assert of("Do _not_ smoke.", "Do smoke.").startswith("form: ")
+    assert of("It has _two_ rooms.", "It has rooms.").startswith("form: ")
+    assert of("It is for _Meyer_ alone.", "It is for alone.").startswith("form: ")
+    assert of("Call _init now.", "Call init now.").startswith("form: ")
+    assert word(f"Contract\n========\n\n{FRAME}", f"Contract {FRAME}") == "reflowed"
+
+
 def test_marks_of_a_format_are_no_operators() -> None:
     one, other = FRAME.format("**(see below)** |a||b| now"), FRAME.format("(see below) a b now")
     assert word(f"# Title\n\n{one}", f"Title\n{other}") == "reflowed"
+
+
+SAID = st.lists(
+    st.sampled_from(["the", "owner", "ovvner", "not", "12", "95.50", "Meyer", "Meier", "rents", "a", "garden.", "\n"]),
+    max_size=25,
+).map(" ".join)
+
+
+@given(SAID, SAID)
+def test_the_word_is_the_same_where_only_the_first_fact_is_looked_for(left: str, right: str) -> None:
+    one, other = Wording(FRAME.format(left)), Wording(FRAME.format(right))
+    whole, brief = relate(one, other), relate(one, other, brief=True)
+    assert whole.word == brief.word
+    assert whole == brief if whole.word != "form" else {*brief.facts} <= {*whole.facts}

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+import indexer
 from indexer import open_store
 from indexer.clustering.clusters import cluster
 from indexer.ingest.indexing import store_info
@@ -20,6 +21,7 @@ from indexer.report.metrics import Metric, exposition, metrics_of
 from indexer.schemes import registry, simhash
 from indexer.stores import Store
 from tests.cli.command import Neardup
+from tests.cli.written import prose
 
 # Names that begin with two underscores are Prometheus's own.
 NAMES = st.from_regex(r"(?!__)[a-z_][a-z0-9_]{0,9}", fullmatch=True)
@@ -83,6 +85,16 @@ def test_they_are_what_the_store_holds(tmp_path: Path) -> None:
         [note] = store.clustering_notes().values()
         store.put_clustering_note(type(note)(note.rule, finished=False, at=note.at))
         assert values(store)["neardup_clustering_finished"] == 0
+
+
+def test_documents_that_repeat_others_are_counted_by_their_relation(tmp_path: Path) -> None:
+    one, other = prose(1, 120), prose(2, 120)
+    texts = {"a": one, "b": f"{one}\n", "c": other, "d": f"{other} And some words more."}
+    with indexer.open(tmp_path / "s.neardup") as collection:
+        collection.add_many(list(texts.items()))
+        collection.cluster()
+        counted = read(collection.metrics())["neardup_repeating_documents"]
+    assert [(labels["relation"], value) for labels, value in counted] == [("identical", 1), ("unverified", 1)]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])

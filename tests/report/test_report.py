@@ -7,9 +7,8 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -25,8 +24,7 @@ from indexer.clustering.copied import RepeatedPassage
 from indexer.clustering.resting import ClusterOnPassages
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
-from indexer.matching.rule import parse_rule
-from indexer.model import Failure, Fingerprint, Record, Ref
+from indexer.model import DECLARED, Failure, Record, Ref
 from indexer.report.contents import (
     ReportContents,
     ReportLimits,
@@ -38,56 +36,14 @@ from indexer.report.contents import (
 )
 from indexer.report.html import report_html
 from indexer.report.passages import OriginTable, ShownPassages, ShownResting
-from indexer.schemes import simhash
 from indexer.stores import Store
 from tests.cli.command import write
 from tests.cli.written import prose
+from tests.report.reported import HOSTILE, ONE_BIT, RULE, TWO_BITS, after_loading, known, record, store
 
-HOSTILE = (
-    '</title></script><script>document.title="taken"</script>'
-    '<img src=x onerror=\'document.title="taken"\'>\u202e\x1b[31m&"'
-)
-FIVE_MB = 5_000_000
-RULE = parse_rule("simhash-doc@3bits")
-# Similarities are stored to the fourth place.
-ONE_BIT, TWO_BITS = round(63 / 64, 4), round(62 / 64, 4)
+__all__ = ["store"]
 
-
-def record(number: int, value: int, **about: object) -> Record:
-    fingerprint = Fingerprint(value, 300)
-    made = Record(
-        Ref(f"d{number}"),
-        simhash.sketched(fingerprint),
-        source=f"/data/a/{number}.html",
-        title=f"Title {number}",
-        format="html",
-        size=100,
-        indexed_at=f"2026-0{number % 3 + 1}-05T00:00:00Z",
-    )
-    return replace(made, **about)  # type: ignore[arg-type]
-
-
-def known() -> list[Record]:
-    """Three near each other, two the same, one alone, one too short, one without a fingerprint."""
-    one, two, three = 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x00FF00FF55AA55AA
-    return [
-        record(1, one),
-        record(2, one ^ 1, source="https://user:secret@Host.example/a", format="pdf"),
-        record(3, one ^ 3, size=1000),
-        record(4, two, source="/data/b/4.html"),
-        record(5, two, source="/data/b/5.html"),
-        record(6, three, metadata={"published": "1999-12-31"}),
-        record(7, three, short=True),
-        replace(record(8, three), sketches={}),
-    ]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "known.neardup", create=store_info("landmarks")) as made:
-        list(made.put(known()))
-        cluster(made, RULE)
-        yield made
+TEN_MB = 10_000_000
 
 
 def test_figures_of_known_duplicates(store: Store) -> None:
@@ -117,6 +73,13 @@ def test_figures_of_known_duplicates(store: Store) -> None:
     for shares in (figures.by_format, figures.by_source, figures.by_time):
         assert sum(share.documents for share in shares.values()) == 8
         assert sum(share.redundant_bytes for share in shares.values()) == figures.total.redundant_bytes
+
+
+def test_clusters_that_are_not_shown_are_counted(store: Store) -> None:
+    report = build_report(store, "known", ReportLimits(clusters=0, pairs=0, sample=9))
+    assert (report.figures.clusters, report.figures.total.redundant, report.clusters) == (2, 3, ())
+    assert report.sample
+    assert report.sample.documents == 3
 
 
 def test_largest_clusters_come_first(store: Store) -> None:
@@ -152,6 +115,22 @@ def test_what_was_not_compared_comes_first(store: Store, tmp_path: Path) -> None
 def test_time_by_a_field_of_the_metadata(store: Store) -> None:
     by_time = build_report(store, "known", ReportLimits(time_field="published")).figures.by_time
     assert {name: share.documents for name, share in by_time.items()} == {"1999-12-31": 1, "unknown": 7}
+
+
+def test_time_by_the_dates_of_documents_mails_and_files(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    os.utime(tmp_path / "a.txt", (10**9, 10**9))
+    dated = [
+        record(1, 1, source=str(tmp_path / "a.txt")),
+        record(2, 2, source=str(tmp_path / "a.txt"), metadata={"date": "2011-05-06T07:08:09Z"}),
+        record(3, 3, metadata={DECLARED: {"published": "1987-06-05"}, "date": "2011-05-06"}),
+        record(4, 4, metadata={DECLARED: {"published": "soon"}}),
+    ]
+    list(store.put(dated))
+    times = build_report(store, "known").figures.by_time
+    found = {name: share.documents for name, share in times.items()}
+    assert {"1987-06-05", "2001-09-09", "2011-05-06", "unknown"} <= found.keys()
+    assert sum(found.values()) == 8
 
 
 def test_documents_that_came_since_are_counted(store: Store) -> None:
@@ -243,27 +222,6 @@ def test_every_table_has_a_caption_and_every_picture_words(hostile: ReportConten
     pictures = [attributes for tag, attributes in Page(page).found if tag == "svg"]
     assert pictures
     assert all(each["role"] == "img" and each["aria-label"] for each in pictures)
-
-
-def browser() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        pytest.skip("NEEDS CHROMIUM: no browser on the path; the page was not tried in one")
-    return found
-
-
-def after_loading(page: Path, profile: Path) -> tuple[str, str]:
-    """The page as the browser has it when its scripts have run, and what the browser said."""
-    done = subprocess.run(
-        [
-            *(browser(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
-            *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr"),
-            *(f"--user-data-dir={profile}", "--virtual-time-budget=2000", "--dump-dom", page.as_uri()),
-        ],
-        capture_output=True,
-        timeout=120,
-    )
-    return done.stdout.decode(), done.stderr.decode()
 
 
 def test_hostile_titles_in_a_browser(hostile: ReportContents, tmp_path: Path) -> None:
@@ -370,11 +328,12 @@ def test_sorting_searching_and_dark(store: Store, tmp_path: Path) -> None:
 def test_the_page_stays_small(hostile: ReportContents) -> None:
     """A hundred thousand clusters, ten thousand asked for, each text as long and as costly to escape as can be."""
     worst = replace(known()[0], title="\u202e&" * 250, source="/" + "\x1b<" * 2000)
-    many = tuple(ShownCluster(f"c{n}", 11, 61 / 64, ((worst, 1.0),) * 11) for n in range(10_000))
+    noted = {"repeats": (True,) * 11, "relations": ("edited",) * 11}
+    many = tuple(ShownCluster(f"c{n}", 11, 61 / 64, ((worst, 1.0),) * 11, **noted) for n in range(10_000))
     figures = replace(hostile.figures, clusters=100_000)
     pairs = hostile.pairs * 100
     page = report_html(replace(hostile, clusters=many, figures=figures, pairs=pairs), "1")
-    assert 500_000 < len(page.encode()) < FIVE_MB
+    assert 500_000 < len(page.encode()) < TEN_MB
     assert re.search(r"Shown are the [\d,]+ largest of 100,000 clusters", page)
     assert re.search(r"Left out, to keep this file small: [\d,]+ clusters", page)
 
@@ -451,7 +410,7 @@ def test_many_long_passages_leave_the_page_small(store: Store) -> None:
     common = RepeatedPassage('<&"' * 40_000, 9, 2, 1, 0, 9, 0, np.zeros(2, dtype=np.int64))
     many = ShownPassages(50, 9, 9, 9, 1, 10**6, ((common, "<" * 9000),) * 1000, OriginTable((), (), 0))
     page = report_html(replace(build_report(store, "known"), passages=many), "1")
-    assert len(page.encode()) < FIVE_MB
+    assert len(page.encode()) < TEN_MB
     assert "Left out, to keep this file small: " in page
     assert "1 could not be read again, and are not counted" in page
 
@@ -464,7 +423,7 @@ def test_relations_are_counted_and_forms_show_their_slots(tmp_path: Path) -> Non
     write(tmp_path, {**files, "in/copy.txt": files["in/0.txt"].replace(" ", "\n"), "other.txt": prose(8)})
     with indexer.open(tmp_path / "store.neardup") as collection:
         collection.index([tmp_path / "in", tmp_path / "other.txt"])
-        collection.cluster()
+        collection.cluster(relation=False)
         unknown = collection.report()
         assert {each.relation: each.documents for each in unknown.figures.relations} == {"": 13, "identical": 1}
         collection.cluster(relation=True)

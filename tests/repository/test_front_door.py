@@ -10,7 +10,21 @@ import click
 import pytest
 
 from indexer.cli import cli
-from indexer.library import annotating, batches, comparing, evaluating, examining, options, setting_up
+from indexer.library import (
+    annotating,
+    batch_options,
+    batches,
+    comparing,
+    engine_options,
+    evaluating,
+    examining,
+    followed,
+    followed_folders,
+    following,
+    options,
+    recognition,
+    setting_up,
+)
 from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.indexing import Indexing
@@ -18,7 +32,8 @@ from indexer.library.reports import Report
 from indexer.library.rules import RuleRequest
 from indexer.library.scheme_figures import list_schemes
 from indexer.library.statistics import gather
-from indexer.service import serving
+from indexer.service import serving, status
+from indexer.service.limits import ServiceLimits
 from tests.cli.command import leaves
 
 # The functions that a command calls, beside `indexer.open` where it opens a store.
@@ -31,20 +46,37 @@ CALLS: dict[str, tuple[Callable[..., object] | type, ...]] = {
     "pairs": (Collection.iter_pairs, RuleRequest),
     "passages": (Collection.passages,),
     "cluster": (Collection.cluster, RuleRequest),
-    "prune": (Collection.prune,),
+    "prune": (Collection.prune, Collection.relocate),
+    "undo": (Collection.undo,),
+    "decisions": (Collection.decide,),
     "report": (Collection.report, Report.save),
     "diff": (Collection.diff, comparing.diff),
-    "evaluate": (Collection.evaluate, evaluating.evaluate, evaluating.read_truth, evaluating.Evaluated.save_picture),
+    "evaluate": (
+        Collection.evaluate,
+        Collection.judge,
+        evaluating.evaluate,
+        evaluating.read_truth,
+        evaluating.Evaluated.save_picture,
+    ),
     "show": (Collection.get,),
     "history": (Collection.history,),
     "delete": (Collection.delete, Collection.delete_copies, RuleRequest),
     "stats": (Collection.stats, Collection.metrics),
     "doctor": (examining.examine,),
+    "ocr": (recognition.ocr_state,),
     "schemes": (list_schemes, Collection.schemes, Collection.remove_scheme),
     "corpus": (gather,),
     "setup": (setting_up.setup,),
     "annotate": (annotating.annotate,),
-    "serve": (serving.serve, serving.Listening),
+    "follow": (
+        following.Follower,
+        following.Follower.run,
+        followed.FollowedIndex,
+        followed_folders.FollowedFolders,
+        status.status_served,
+    ),
+    "serve": (serving.serve, serving.Listening, ServiceLimits),
+    "mcp": (serving.serve_tools, ServiceLimits),
     "batch sketch": (batches.sketch,),
     "batch cluster": (batches.cluster, batches.rule_for),
     "batch filter": (batches.filter,),
@@ -72,11 +104,15 @@ RENAMED = {
     ("evaluate", "schemes"): "rules",
     ("evaluate", "picture"): "path",
     ("schemes", "remove"): "name",
+    ("follow", "status_host"): "host",
+    ("follow", "status_port"): "port",
     ("serve", "allow_host"): "hosts",
     ("serve", "token_file"): "token",
     ("serve", "tls_certificate"): "certificate",
     ("serve", "tls_key"): "key",
 }
+
+OPTIONS = {**vars(options), **vars(batch_options), **vars(engine_options)}
 
 
 def names_of(called: Callable[..., object] | type) -> Iterator[str]:
@@ -87,7 +123,7 @@ def names_of(called: Callable[..., object] | type) -> Iterator[str]:
         named = {name: each.annotation for name, each in inspect.signature(called).parameters.items()}
     for name, annotation in named.items():
         yield name
-        kind = getattr(options, str(annotation).partition(" |")[0], None)
+        kind = OPTIONS.get(str(annotation).partition(" |")[0])
         if isinstance(kind, type) and dataclasses.is_dataclass(kind):
             yield from names_of(kind)
 

@@ -30,9 +30,9 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), str(ROOT), cwd=folder)
     (wheel,) = folder.glob("neardup-*.whl")
     assert "-abi3-" in wheel.name
-    run(sys.executable, "-m", "venv", str(folder / "venv"), cwd=folder)
+    run(sys.executable, "-m", "venv", "--without-pip", str(folder / "venv"), cwd=folder)
     own = str(folder / "venv" / "bin" / "python")
-    run(own, "-m", "pip", "install", "--quiet", str(wheel), cwd=folder)
+    run(sys.executable, "-m", "pip", "--python", own, "install", "--quiet", "--no-compile", str(wheel), cwd=folder)
     return own
 
 

@@ -7,17 +7,22 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+ALIAS = re.compile(r"[A-Z][A-Za-z]*[a-z][A-Za-z]*")
 PACKAGE = Path(__file__).resolve().parents[2] / "indexer"
 
 
-def test_no_two_classes_have_the_same_name() -> None:
-    places: dict[str, list[str]] = defaultdict(list)
+def test_no_two_classes_or_types_have_the_same_name() -> None:
+    """A type that is written the same in several places, as an array of int64, is one type."""
+    places: dict[str, dict[str, str]] = defaultdict(dict)
     for path in sorted(PACKAGE.rglob("*.py")):
+        shown = str(path.relative_to(PACKAGE))
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef):
-                places[node.name].append(str(path.relative_to(PACKAGE)))
+                places[node.name][shown] = shown
+            elif isinstance(node, ast.Assign) and ALIAS.fullmatch(name := ast.unparse(node.targets[0])):
+                places[name][shown] = ast.unparse(node.value).replace("npt.", "")
     assert len(places) > 500
-    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+    assert {name: list(of) for name, of in places.items() if len(set(of.values())) > 1} == {}
 
 
 QUESTION = re.compile(r"(What|Whether|How|Where|Which|Why|Who|When)\b")

@@ -10,7 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core, core_sketch
+from indexer.core.native import set_simd_level, simd_level
+from indexer.core.sketches import (
+    band_keys,
+    differing_values,
+    intersection_sizes,
+    logarithm,
+    minhash,
+    random_projection,
+    weighted_minhash,
+)
+from indexer.core.text import (
+    character_hashes,
+    hash_tokens,
+    lookup8,
+    shingle_hashes,
+    strip_digits,
+    token_hashes,
+    tokenise,
+)
 from indexer.errors import UsageError
 from indexer.model.tokens import Tokens
 from tests.schemes import oracle_minwise, oracle_projection, oracle_weighted
@@ -21,9 +39,9 @@ features = st.lists(unsigned, min_size=1, max_size=40)
 
 @pytest.fixture(params=[0, 1, 2], ids=["plain", "avx2", "avx512"])
 def level(request: pytest.FixtureRequest) -> Iterator[int]:
-    best = core.simd_level()
-    yield core.set_simd_level(request.param)
-    core.set_simd_level(best)
+    best = simd_level()
+    yield set_simd_level(request.param)
+    set_simd_level(best)
 
 
 def array(numbers: list[int]) -> np.ndarray:
@@ -33,29 +51,29 @@ def array(numbers: list[int]) -> np.ndarray:
 @given(st.text(st.sampled_from("abcdefg \n.'ßä中文1_-/:@"), max_size=120), st.integers(1, 12))
 @settings(max_examples=150)
 def test_hashes_of_tokens_and_shingles(text: str, size: int) -> None:
-    assert core.token_hashes(text).tolist() == oracle_minwise.token_hashes(text)
-    assert core.shingle_hashes(text, size).tolist() == oracle_minwise.shingle_hashes(text, size)
+    assert token_hashes(text).tolist() == oracle_minwise.token_hashes(text)
+    assert shingle_hashes(text, size).tolist() == oracle_minwise.shingle_hashes(text, size)
 
 
 def test_shingles_of_a_long_text_are_those_of_its_parts() -> None:
     words = [f"w{n % 97}x{n % 89}" for n in range(3000)]
-    whole = core.shingle_hashes(" ".join(words), 5)
+    whole = shingle_hashes(" ".join(words), 5)
     assert whole.size == 2996
     for at in (0, 251, 252, 255, 256, 257, 1000, 2995):
-        assert whole[at] == core.shingle_hashes(" ".join(words[at : at + 5]), 5)[0]
+        assert whole[at] == shingle_hashes(" ".join(words[at : at + 5]), 5)[0]
 
 
 def test_a_shingle_of_no_tokens_is_refused() -> None:
     with pytest.raises(UsageError, match="shingle"):
-        core.shingle_hashes("a b", 0)
+        shingle_hashes("a b", 0)
     with pytest.raises(UsageError, match="shingle"):
-        core.character_hashes(core.tokenise("a b"), 0)
+        character_hashes(tokenise("a b"), 0)
 
 
 def test_hashes_outlive_the_text_that_they_were_made_of() -> None:
-    kept = [core.token_hashes(f"word{n} " * 1000) for n in range(50)]
+    kept = [token_hashes(f"word{n} " * 1000) for n in range(50)]
     for n, hashes in enumerate(kept):
-        assert set(hashes.tolist()) == {core.lookup8(f"word{n}".encode())}
+        assert set(hashes.tolist()) == {lookup8(f"word{n}".encode())}
 
 
 @pytest.mark.parametrize("size", [*range(60), 500])
@@ -63,8 +81,8 @@ def test_tokens_are_hashed_where_they_lie(level: int, size: int) -> None:
     text = bytes(n % 251 for n in range(size))
     spans = [(start, end) for start in range(0, size + 1, 7) for end in range(start, size + 1, 5)]
     starts, ends = np.array(spans, dtype=np.uintp).T
-    found = core.hash_tokens(Tokens(text, starts, ends))
-    assert found.tolist() == [core.lookup8(text[start:end]) for start, end in spans]
+    found = hash_tokens(Tokens(text, starts, ends))
+    assert found.tolist() == [lookup8(text[start:end]) for start, end in spans]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +90,7 @@ def test_tokens_are_hashed_where_they_lie(level: int, size: int) -> None:
 )
 def test_tokens_outside_of_their_text_are_refused(starts: list[int], ends: list[int], kind: type) -> None:
     tokens = Tokens(b"abc", np.array(starts, dtype=kind), np.array(ends, dtype=kind))
-    for call in (core.hash_tokens, core.strip_digits, lambda each: core.character_hashes(each, 2)):
+    for call in (hash_tokens, strip_digits, lambda each: character_hashes(each, 2)):
         with pytest.raises(UsageError, match="tokens"):
             call(tokens)
 
@@ -80,7 +98,7 @@ def test_tokens_outside_of_their_text_are_refused(starts: list[int], ends: list[
 @given(features, st.sampled_from([1, 7, 64, 128, 257]))
 @settings(max_examples=40)
 def test_minhash(found: list[int], values: int) -> None:
-    signature = core.minhash(array(found), values)
+    signature = minhash(array(found), values)
     assert signature is not None
     assert signature.tolist() == oracle_minwise.minhash(found, values)
 
@@ -90,15 +108,15 @@ def test_signatures_are_the_same_with_all_instructions(level: int, count: int) -
     hashes = np.random.default_rng(count).integers(0, 2**64, count, dtype=np.uint64)
     weights = np.random.default_rng(count + 1).uniform(1e-3, 1e3, count)
     found = (
-        core.minhash(hashes, 300),
-        core_sketch.weighted_minhash(hashes, weights, 40),
-        core_sketch.random_projection(hashes, 3),
+        minhash(hashes, 300),
+        weighted_minhash(hashes, weights, 40),
+        random_projection(hashes, 3),
     )
-    core.set_simd_level(0)
+    set_simd_level(0)
     plain = (
-        core.minhash(hashes, 300),
-        core_sketch.weighted_minhash(hashes, weights, 40),
-        core_sketch.random_projection(hashes, 3),
+        minhash(hashes, 300),
+        weighted_minhash(hashes, weights, 40),
+        random_projection(hashes, 3),
     )
     for one, other in zip(found, plain, strict=True):
         assert one is not None
@@ -107,16 +125,16 @@ def test_signatures_are_the_same_with_all_instructions(level: int, count: int) -
 
 
 def test_no_features_have_no_signature() -> None:
-    assert core.minhash([], 5) is None
-    assert core_sketch.weighted_minhash([], [], 5) is None
-    assert core_sketch.random_projection([], 1) is None
+    assert minhash([], 5) is None
+    assert weighted_minhash([], [], 5) is None
+    assert random_projection([], 1) is None
 
 
 @given(st.dictionaries(unsigned, st.one_of(st.integers(1, 1000), st.floats(1e-6, 1e9)), min_size=1, max_size=20))
 @settings(max_examples=40)
 def test_weighted_minhash(weights: dict[int, float]) -> None:
     ordered = sorted(weights)
-    signature = core_sketch.weighted_minhash(array(ordered), [weights[feature] for feature in ordered], 20)
+    signature = weighted_minhash(array(ordered), [weights[feature] for feature in ordered], 20)
     assert signature is not None
     assert signature.tolist() == oracle_weighted.weighted_minhash(weights, 20)
 
@@ -124,13 +142,13 @@ def test_weighted_minhash(weights: dict[int, float]) -> None:
 @pytest.mark.parametrize("weights", [[0.0, 1.0], [-1.0, 1.0], [math.nan, 1.0], [math.inf, 1.0], [1e-310, 1.0], [1.0]])
 def test_weights_that_are_none_are_refused(weights: list[float]) -> None:
     with pytest.raises(UsageError, match="weights"):
-        core_sketch.weighted_minhash(array([1, 2]), weights, 5)
+        weighted_minhash(array([1, 2]), weights, 5)
 
 
 @given(st.floats(2.3e-308, 1.7e308))
 @settings(max_examples=300)
 def test_logarithm(x: float) -> None:
-    found = core.logarithm(x)
+    found = logarithm(x)
     assert found == oracle_weighted.logarithm(x)
     assert found == pytest.approx(math.log(x), rel=4e-15, abs=1e-15)
 
@@ -138,7 +156,7 @@ def test_logarithm(x: float) -> None:
 @given(features, st.integers(1, 5))
 @settings(max_examples=40)
 def test_random_projection(found: list[int], words: int) -> None:
-    projection = core_sketch.random_projection(array(found), words)
+    projection = random_projection(array(found), words)
     assert projection is not None
     bits = oracle_projection.projection(found, 64 * words)
     assert projection.astype(">u8").tobytes() == oracle_projection.payload(bits)
@@ -149,9 +167,9 @@ def test_band_keys(signature: list[int], bands: int, rows: int) -> None:
     found = np.array(signature, dtype=np.uint32)
     if bands * rows > len(signature):
         with pytest.raises(UsageError, match="do not fit"):
-            core.band_keys(found, bands, rows)
+            band_keys(found, bands, rows)
         return
-    keys = core.band_keys(found, bands, rows)
+    keys = band_keys(found, bands, rows)
     assert [key & 0xFFFFFFFF for key in keys.tolist()] == oracle_minwise.band_keys(signature, bands, rows)
 
 
@@ -163,22 +181,22 @@ def test_differing_values(data: st.DataObject, bits: int, size: int) -> None:
     padded = [one + bytes(size % 2 if bits == 16 else 0) for one in strings]
     split = [oracle_minwise.unpack(one, values + (bits == 16 and size % 2), bits) for one in padded]
     expected = [sum(a != b for a, b in zip(split[0], other, strict=True)) for other in split]
-    assert core.differing_values(strings[0], strings, bits).tolist() == expected
+    assert differing_values(strings[0], strings, bits).tolist() == expected
 
 
 @pytest.mark.parametrize("size", [1, 8, 84, 128, 129])
 def test_many_packed_values_are_compared_alike_by_all_instructions(level: int, size: int) -> None:
     draw = np.random.default_rng(size)
     packed = draw.integers(0, 4, (300, size), dtype=np.uint8)
-    found = core.differing_values(packed[0].tobytes(), [row.tobytes() for row in packed], 8)
+    found = differing_values(packed[0].tobytes(), [row.tobytes() for row in packed], 8)
     assert found.tolist() == (packed != packed[0]).sum(axis=1).tolist()
 
 
 def test_differing_values_of_other_lengths_or_bits_are_refused() -> None:
     with pytest.raises(UsageError, match="bytes"):
-        core.differing_values(b"ab", [b"ab", b"a"], 8)
+        differing_values(b"ab", [b"ab", b"a"], 8)
     with pytest.raises(UsageError, match="bits"):
-        core.differing_values(b"ab", [b"ab"], 3)
+        differing_values(b"ab", [b"ab"], 3)
 
 
 sets = st.lists(st.sets(st.integers(0, 60) | unsigned, max_size=50), min_size=1, max_size=6)
@@ -190,7 +208,7 @@ def test_intersection_sizes(found: list[set[int]]) -> None:
     values = array([number for one in found for number in sorted(one)])
     offsets = np.cumsum([0, *map(len, found)])
     left, right = (side.ravel() for side in np.meshgrid(np.arange(len(found)), np.arange(len(found))))
-    sizes = core.intersection_sizes(values, offsets, left, right)
+    sizes = intersection_sizes(values, offsets, left, right)
     assert sizes.tolist() == [len(found[a] & found[b]) for a, b in zip(left, right, strict=True)]
 
 
@@ -211,4 +229,4 @@ def test_sets_that_are_none_are_refused(
     values: list[int], offsets: list[int], left: list[int], right: list[int], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        core.intersection_sizes(values, offsets, left, right)
+        intersection_sizes(values, offsets, left, right)

@@ -13,7 +13,7 @@ import regex
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from indexer import core
+from indexer.core.text import UNICODE_VERSION, normalise, tokenise
 from indexer.errors import UsageError
 from indexer.schemes.testing import document
 from indexer.text import languages
@@ -31,7 +31,7 @@ def shown(found: object) -> list[str]:
 
 @given(ANY)
 def test_plain_tokens_are_those_of_the_core(text: str) -> None:
-    tokens = [token.decode() for token in core.tokenise(text).tokens]
+    tokens = [token.decode() for token in tokenise(text).tokens]
     assert shown(recipe().tokens(text)) == tokens
     assert [word.decode() for word in recipe().words(text)] == tokens
 
@@ -41,7 +41,7 @@ def test_plain_tokens_are_those_of_the_core(text: str) -> None:
 def test_kept_case_folds_to_the_same_tokens(text: str) -> None:
     plain, cased = list(recipe().tokens(text)), list(recipe(lower=False).tokens(text))
     assert [token.folded for token in cased] == shown(plain)
-    assert [core.normalise(token.text).decode() for token in cased] == shown(plain)
+    assert [normalise(token.text).decode() for token in cased] == shown(plain)
 
 
 @given(ANY)
@@ -113,7 +113,7 @@ def test_dictionaries_cut_what_is_written_without_spaces_and_leave_the_rest() ->
     assert cut[:3] == plain[:3] == ["the", "end", "of"]
     assert {"自由", "人間", "すべて", "มนุษย์", "อิสระ"} <= set(cut)
     assert len(cut) < len(plain)
-    assert core.normalise("น้ำ").decode() in cut, "the vowel sign that NFKC takes apart does not hide a word"
+    assert normalise("น้ำ").decode() in cut, "the vowel sign that NFKC takes apart does not hide a word"
 
 
 @given(ANY)
@@ -161,7 +161,7 @@ def test_stop_words_go_by_language_or_by_document() -> None:
 def test_versions_are_part_of_the_id() -> None:
     made = recipe("shingles", stop="auto", tokenizer="icu", lower=False)
     assert parse_recipe(made.id) == made
-    assert core.UNICODE_VERSION in recipe().id
+    assert UNICODE_VERSION in recipe().id
     for written in (
         "words",
         "words:lower=true",

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core_sketch
-from indexer.core_sketch import Forms, MinhashForm, PassagesForm
+from indexer.core.one_pass import Forms, MinhashForm, PassagesForm, features_of_texts
 from indexer.errors import UsageError
 from indexer.model.joined import Joined, joined_texts
 from indexer.schemes.base import sketch_texts
@@ -45,11 +44,11 @@ def test_a_buffer_of_texts_is_read_as_they_are(texts: list[str | bytes]) -> None
 
 def test_odd_texts_stand_beside_others() -> None:
     texts = [document(9), *ODD, document(9)]
-    found = core_sketch.features_of_texts(texts, FORMS)
+    found = features_of_texts(texts, FORMS)
     assert found.packed.shape == (len(texts), 128)
     assert found.keys.shape == (len(texts), 16)
     for place, text in enumerate(texts):
-        alone = core_sketch.features_of_texts([text], FORMS)
+        alone = features_of_texts([text], FORMS)
         assert found.packed[place].tolist() == alone.packed[0].tolist()
         assert found.keys[place].tolist() == alone.keys[0].tolist()
         assert found.shingles[place] == alone.shingles[0]
@@ -58,9 +57,9 @@ def test_odd_texts_stand_beside_others() -> None:
 
 def test_a_form_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match="not a form"):
-        core_sketch.features_of_texts(["a"], Forms(MinhashForm(shingle=0)))
+        features_of_texts(["a"], Forms(MinhashForm(shingle=0)))
     with pytest.raises(UsageError, match="not a form"):
-        core_sketch.features_of_texts(["a"], Forms(passages=PassagesForm(window=0)))
+        features_of_texts(["a"], Forms(passages=PassagesForm(window=0)))
 
 
 def test_other_threads_go_on_meanwhile() -> None:
@@ -70,7 +69,7 @@ def test_other_threads_go_on_meanwhile() -> None:
 
     def work() -> None:
         begun.set()
-        core_sketch.features_of_texts(texts, FORMS)
+        features_of_texts(texts, FORMS)
         ended.set()
 
     other = threading.Thread(target=work)

@@ -15,14 +15,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from indexer import core, core_sketch
+from indexer.core.sketches import BITS, band_keys, fast_minhash, pack
+from indexer.core.sketches import minhash as core_minhash
+from indexer.core.text import lookup8
 from indexer.errors import UsageError
 from indexer.extract.markup.html import extract_html
 from indexer.matching.measures import exact
 from indexer.model.ragged import Ragged
 from indexer.schemes.minwise.bands import banding_recall, bands_for
-from indexer.schemes.minwise.packed import containment_error, containments, estimates, pack, standard_error
-from indexer.schemes.minwise.scheme import BITS, MinwiseScheme
+from indexer.schemes.minwise.packed import containment_error, containments, estimates, packed_bits, standard_error
+from indexer.schemes.minwise.scheme import MinwiseScheme
 from indexer.schemes.registry import scheme
 from indexer.schemes.testing import VOCABULARY, SchemeContract, document
 
@@ -66,7 +68,7 @@ class Way:
         return found
 
 
-WAYS = (Way(core_sketch.fast_minhash, core_sketch.pack), Way(core.minhash, pack))
+WAYS = (Way(fast_minhash, pack), Way(core_minhash, packed_bits))
 ways = pytest.mark.parametrize("way", WAYS, ids=["rounds", "permutations"])
 
 
@@ -124,7 +126,7 @@ def test_bands_find_as_many_as_the_formula_says(way: Way, bands: int, rows: int,
     met = 0
     for _ in range(pairs):
         one, other = (way.signature(side, 1024) for side in pair(draw, shared, 200 - shared, 0))
-        met += bool(np.any(core.band_keys(one, bands, rows) == core.band_keys(other, bands, rows)))
+        met += bool(np.any(band_keys(one, bands, rows) == band_keys(other, bands, rows)))
     expected = banding_recall(jaccard, bands, rows)
     assert abs(met / pairs - expected) <= ERRORS * math.sqrt(max(expected * (1 - expected), 1 / pairs) / pairs)
 
@@ -179,7 +181,7 @@ def test_the_sketch_is_as_sharp_as_it_says_for_texts_of_any_length(size: int) ->
     errors = []
     for _ in range(pairs):
         sides = pair(draw, shared, one - shared, other - shared)
-        left, right = (core_sketch.pack(WAYS[0].signature(side, 1024), 1) for side in sides)
+        left, right = (pack(WAYS[0].signature(side, 1024), 1) for side in sides)
         errors.append(float(estimates(left, [right], 1024, 1)[0]) - jaccard)
     assert np.sqrt(np.mean(np.square(errors))) <= 0.022
     assert abs(np.mean(errors)) <= ERRORS * standard_error(jaccard, 1024, 1) / math.sqrt(pairs)
@@ -198,9 +200,9 @@ def test_a_text_of_fewer_words_than_a_shingle_is_one_shingle(text: str) -> None:
     sketch, words = made.sketch(text), text.split()
     assert sketch
     assert sketch.features == 1
-    joined = b"".join(core.lookup8(word.encode()).to_bytes(8, "little") for word in words)
-    signature = WAYS[0].signature(np.array([core.lookup8(joined)], dtype=np.uint64), 1024)
-    assert sketch.payload == core_sketch.pack(signature, 1)
+    joined = b"".join(lookup8(word.encode()).to_bytes(8, "little") for word in words)
+    signature = WAYS[0].signature(np.array([lookup8(joined)], dtype=np.uint64), 1024)
+    assert sketch.payload == pack(signature, 1)
     # Another text of as few words is wholly another, also with one word more.
     for other in (made.sketch(text + " x"), made.sketch(text.replace("dog", "cat"))):
         assert other
@@ -252,7 +254,7 @@ def test_the_error_of_a_containment_is_that_of_estimates() -> None:
     estimated = []
     for _ in range(pairs):
         sides = pair(draw, shared, sizes[0] - shared, sizes[1] - shared)
-        left, right = (core_sketch.pack(WAYS[0].signature(side, 1024), 1) for side in sides)
+        left, right = (pack(WAYS[0].signature(side, 1024), 1) for side in sides)
         estimated.append(float(containments(estimates(left, [right], 1024, 1)[0], *sizes, 1024, 1)))
     error = float(containment_error(exactly, *sizes, 1024, 1))
     assert error < 0.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from indexer import core
+from indexer.core.text import shingle_hashes, token_hashes
 from indexer.errors import UsageError
 from indexer.schemes.base import Hashes
 from indexer.schemes.registry import scheme
@@ -13,15 +13,15 @@ from indexer.schemes.testing import document
 
 
 def words(text: str) -> Hashes:
-    return core.token_hashes(text)
+    return token_hashes(text)
 
 
 def shingles(text: str) -> Hashes:
-    return core.shingle_hashes(text, 5)
+    return shingle_hashes(text, 5)
 
 
 def all_shingles(text: str) -> Hashes:
-    return core.shingle_hashes(text, 5, numbers=True)
+    return shingle_hashes(text, 5, numbers=True)
 
 
 MADE_OF = {

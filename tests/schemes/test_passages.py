@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core, core_sketch
+from indexer.core.sketches import winnowed
+from indexer.core.text import lookup8, shingle_hashes, tokenise
 from indexer.errors import PayloadError, UsageError
 from indexer.model.ragged import Ragged
 from indexer.schemes import registry
@@ -52,20 +53,20 @@ def test_winnowing_keeps_the_least_of_each_window(numbers: list[int], window: in
     least = [min(numbers[start : start + size]) for start in range(len(numbers) - size + 1)] if numbers else []
     wanted = [number for place, number in enumerate(least) if place == 0 or number != least[place - 1]]
     given = np.array(numbers, dtype=np.uint64)
-    assert core_sketch.winnowed(given, window).tolist() == wanted
+    assert winnowed(given, window).tolist() == wanted
     assert given.tolist() == numbers, "what was given stays as it was"
 
 
 def test_a_window_of_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="window"):
-        core_sketch.winnowed(np.zeros(3, dtype=np.uint64), 0)
+        winnowed(np.zeros(3, dtype=np.uint64), 0)
 
 
 def test_rising_and_falling_hashes_take_no_longer_than_others() -> None:
     # One at a time looked for anew, these would take 10,000,000 times 1,000,000 steps.
     many = np.arange(10_000_000, dtype=np.uint64)
-    assert core_sketch.winnowed(many, 1_000_000).size == 9_000_001
-    assert core_sketch.winnowed(many[::-1], 1_000_000).size == 9_000_001
+    assert winnowed(many, 1_000_000).size == 9_000_001
+    assert winnowed(many[::-1], 1_000_000).size == 9_000_001
 
 
 @pytest.mark.parametrize("parameters", ["", "features=letters", "window=4", "shingle=2,window=9"])
@@ -74,11 +75,11 @@ def test_keys_are_the_winnowed_shingles(parameters: str) -> None:
     assert isinstance(scheme, Passages)
     for text in (document(3, 200), "Tea for 2, or 22.", document(4, 40)):
         if scheme.features == "words":
-            hashes = core.shingle_hashes(text, scheme.shingle, numbers=True).tolist()
+            hashes = shingle_hashes(text, scheme.shingle, numbers=True).tolist()
         else:
-            line = b"".join(core.tokenise(text, numbers=True).tokens).decode()
+            line = b"".join(tokenise(text, numbers=True).tokens).decode()
             runs = [line[at : at + scheme.shingle] for at in range(max(len(line) - scheme.shingle + 1, 1))]
-            hashes = [core.lookup8(run.encode()) for run in runs]
+            hashes = [lookup8(run.encode()) for run in runs]
         size = min(scheme.window, len(hashes))
         wanted = sorted({min(hashes[start : start + size]) & MASK for start in range(len(hashes) - size + 1)})
         sketch = scheme.sketch(text)

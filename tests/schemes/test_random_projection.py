@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core, core_sketch
+from indexer.core.sketches import random_projection
+from indexer.core.text import token_hashes
 from indexer.schemes.random_projection import RandomProjection
 from indexer.schemes.testing import SchemeContract, document
 from tests.schemes import oracle_projection
@@ -51,7 +52,7 @@ def texts(draw: np.random.Generator, terms: int, share: float) -> tuple[Tokens, 
 
 
 def bits(tokens: Tokens, words: int) -> np.ndarray:
-    found = core_sketch.random_projection(np.array(tokens, dtype=np.uint64), words)
+    found = random_projection(np.array(tokens, dtype=np.uint64), words)
     assert found is not None
     return found
 
@@ -111,7 +112,7 @@ def test_repeats_of_a_whole_text_do_not_turn_its_vector() -> None:
 def test_the_cosine_of_counts_is_estimated() -> None:
     made = RandomProjection(bits=1024)
     sketches = [made.sketch(document(seed, 600)) for seed in range(6)]
-    counts = [Counter(core.token_hashes(document(seed, 600)).tolist()) for seed in range(6)]
+    counts = [Counter(token_hashes(document(seed, 600)).tolist()) for seed in range(6)]
     for one in range(6):
         for other in range(one):
             left, right = sketches[one], sketches[other]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indexer import core
+from indexer.core.sketches import fingerprint
 from indexer.errors import UsageError
 from indexer.model import Fingerprint
 from indexer.schemes import registry, simhash
@@ -45,7 +45,7 @@ def test_thresholds_count_bits(text: str, bits: int) -> None:
 
 def test_probes_are_those_of_the_fingerprint() -> None:
     scheme = registry.scheme("simhash-doc")
-    found = Fingerprint(*(core.fingerprint(document(3)) or (0, 0)))
+    found = Fingerprint(*(fingerprint(document(3)) or (0, 0)))
     sketch = scheme.sketch(document(3))
     assert sketch
     assert [len(scheme.probes(sketch, 1 - k / 64)) for k in range(8)] == [1, 2, 6, 16, 90, 278, 744, 1968]

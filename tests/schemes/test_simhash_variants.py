@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core
+from indexer.core.sketches import fingerprint
 from indexer.errors import UsageError
 from indexer.schemes import registry
 from indexer.schemes.keys import blocks
@@ -98,7 +98,7 @@ def test_the_defaults_are_simhash_doc() -> None:
 def test_the_slow_way_to_the_same_bits(text: str) -> None:
     """The fast route of the defaults, and that of all other parameters, give the same 64 bits."""
     scheme = SimhashVariant()
-    found = core.fingerprint(text)
+    found = fingerprint(text)
     made = scheme._payload(scheme.recipe.hashes(text), None)
     assert made == (None if found is None else found[0].to_bytes(8, "big"))
 

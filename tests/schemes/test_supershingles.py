@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from indexer import core
+from indexer.core.sketches import band_keys, minhash
 from indexer.schemes.registry import scheme
 from indexer.schemes.testing import SchemeContract
 
@@ -37,8 +37,8 @@ def test_as_many_pairs_agree_as_the_plan_says(jaccard: float, agreeing: int) -> 
     shared = round(200 * jaccard)
     for _ in range(pairs):
         hashes = draw.integers(0, 2**64, 200, dtype=np.uint64)
-        signatures = core.minhash(hashes, 84), core.minhash(hashes[:shared], 84)
-        one, other = (core.band_keys(signature, 6, 14) for signature in signatures if signature is not None)
+        signatures = minhash(hashes, 84), minhash(hashes[:shared], 84)
+        one, other = (band_keys(signature, 6, 14) for signature in signatures if signature is not None)
         met += int(np.count_nonzero(one == other)) >= agreeing
     expected = made.plan(jaccard).recall
     # Five standard errors: passed once in two million times.

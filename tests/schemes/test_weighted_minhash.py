@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core_sketch
+from indexer.core.sketches import weighted_minhash
 from indexer.schemes.registry import scheme
 from indexer.schemes.testing import SchemeContract, document
 from tests.schemes import oracle_weighted
@@ -36,7 +36,7 @@ class TestWeightedShingles(SchemeContract):
 
 def samples(weights: Counter[int], values: int) -> npt.NDArray[np.uint32]:
     ordered = sorted(weights)
-    found = core_sketch.weighted_minhash(np.array(ordered, dtype=np.uint64), [weights[one] for one in ordered], values)
+    found = weighted_minhash(np.array(ordered, dtype=np.uint64), [weights[one] for one in ordered], values)
     assert found is not None
     return found
 

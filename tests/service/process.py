@@ -13,9 +13,11 @@ from pathlib import Path
 
 
 @contextmanager
-def serving(folder: Path, *options: str, env: Mapping[str, str] | None = None) -> Iterator[str]:
+def serving(
+    folder: Path, *options: str, store: str = "texts.neardup", env: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """The URL of a service that is ended afterwards, by SIGTERM."""
-    command = [sys.executable, "-m", "indexer", "serve", "--store", "texts.neardup", "--port", "0", *options]
+    command = [sys.executable, "-m", "indexer", "serve", "--store", store, "--port", "0", *options]
     process = subprocess.Popen(
         command, cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref, Sketch
+from indexer.model.kinds import DOCUMENTS, KIND_NAMES
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, probes, simhash_keys
 from indexer.schemes.simhash import sketched
@@ -462,6 +464,7 @@ class StoreContract(WritingContract, ClusterContract, SchemeContract, ProbeContr
             ("content", "full", "content mode landmarks in the store, full asked for"),
             ("extractor", "2", "extraction rules"),
             ("unicode", "99.0.0", "Unicode version"),
+            ("kind", "short", "kind of texts documents in the store, short asked for"),
         ],
     )
     def test_stores_are_not_mixed(self, opened: Callable[..., Store], field: str, other: Any, words: str) -> None:
@@ -471,6 +474,16 @@ class StoreContract(WritingContract, ClusterContract, SchemeContract, ProbeContr
             with pytest.raises(IncompatibleStoreError, match=words):
                 opened(create=StoreInfo(**settings), read_only=read_only)
         opened(create=INFO).close()
+
+    @pytest.mark.parametrize("kind", [kind for kind in KIND_NAMES if kind != DOCUMENTS])
+    def test_the_kind_of_texts_is_kept(self, opened: Callable[..., Store], kind: str) -> None:
+        made = replace(INFO, kind=kind)
+        with opened(create=made) as store:
+            assert store.info == made
+        with opened(read_only=True) as store:
+            assert store.info.kind == kind
+        with pytest.raises(IncompatibleStoreError, match=f"kind of texts {kind} in the store, documents asked for"):
+            opened(create=INFO)
 
     def test_another_version_of_neardup_may_go_on(self, opened: Callable[..., Store]) -> None:
         opened(create=INFO).close()

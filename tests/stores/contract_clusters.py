@@ -10,18 +10,22 @@ from typing import Any
 
 import pytest
 
-from indexer import core_sketch
 from indexer.clustering import clusters
 from indexer.clustering.assign import repeated_by
+from indexer.clustering.deciding import DecidedPruning, keep_decisions
 from indexer.clustering.memory import remembered
 from indexer.clustering.parts import PartPruning
+from indexer.clustering.placing import miscounted
 from indexer.clustering.prune import Pruning
+from indexer.clustering.stored import stored_clusters
 from indexer.clustering.succession import version_of
+from indexer.core.text import text_digest
 from indexer.errors import StoreError
 from indexer.library.texts import dedupe
 from indexer.matching.pairing import pairs_of
 from indexer.matching.rule import parse_rule
 from indexer.model import ClusteringNote, Record, Ref
+from indexer.model.decisions import DecidedChoice, DecidedDocument, Decision
 from indexer.report.counting import figures
 from indexer.schemes.passages import Passages
 from indexer.schemes.testing import document
@@ -110,6 +114,35 @@ class ClusterContract:
         store.delete([Ref("d")])
         assert [ref.id for _, ref in store.cluster_members(["one", "two", "three"])] == ["a"]
 
+    def test_the_documents_of_each_cluster_are_counted(self, store: Store) -> None:
+        put(store, *[record(name, 1) for name in "abcdefg"])
+        said = [("a", "one"), ("b", "two"), ("c", "one"), ("d", "three"), ("e", "two")]
+        store.annotate([(Ref(name), {"cluster": {"id": each, "size_class": "2"}}) for name, each in said])
+        store.annotate([(Ref("f"), {"cluster": {"id": "alone"}}), (Ref("g"), {"x": 1})])
+        assert list(store.cluster_sizes()) == [("one", 2), ("three", 1), ("two", 2)]
+        store.delete([Ref("a"), Ref("d")])
+        put(store, record("b", 2))
+        assert list(store.cluster_sizes()) == [("one", 1), ("two", 1)]
+
+    def test_clusters_that_lost_documents_are_told(self, store: Store) -> None:
+        put(
+            store,
+            record("a", 1),
+            record("b", 1),
+            record("c", 1),
+            record("d", FAR),
+            record("e", FAR),
+            record("f", 0x0F0F),
+        )
+        cluster_store(store)
+        assert miscounted(store) == []
+        before = {each.id: each.size for each in store.clusters()}
+        store.delete([Ref("a"), Ref("d"), Ref("e")])
+        assert sorted(miscounted(store)) == sorted(before)
+        assert len(before) == 2
+        cluster_store(store)
+        assert miscounted(store) == []
+
     def test_clusters_stay_as_they_are_while_texts_do(self, store: Store) -> None:
         chance = random.Random(7)
         values = {f"{number:02d}": chance.choice([0, 1, 0x00FF_0000_0000_FF00, 2**63 - 1]) for number in range(16)}
@@ -192,7 +225,7 @@ class ClusterContract:
         }
         store.add_scheme(minhash.info)
         records = [
-            planted.record(name, text, [minhash], text_digest=core_sketch.text_digest(text).hex(), indexed_at="2026")
+            planted.record(name, text, [minhash], text_digest=text_digest(text).hex(), indexed_at="2026")
             for name, text in texts.items()
         ]
         put(store, *records)
@@ -271,6 +304,49 @@ class ClusterContract:
             assert store.clustering_notes() == {}
             assert list(store.clusters()) == [cluster("c")]
 
+    def test_decisions_are_remembered_by_what_they_say(self, opened: Callable[..., Store]) -> None:
+        one, other = (
+            Decision(tuple(DecidedDocument(f"{name}é\udc80", f"{n:032x}", "keep") for n, name in enumerate(names)))
+            for names in ("ab", ["x" * 9000, *map(str, range(3000))])
+        )
+        apart = Decision((DecidedDocument("a", "0" * 32, "apart"), DecidedDocument("b", "1" * 32, "apart")))
+        with opened(create=INFO) as store:
+            assert list(store.decisions()) == []
+            assert store.delete_decisions([one.id]) == 0
+            store.put_decisions(iter([one, other, apart, one]))
+            assert list(store.decisions()) == sorted((one, other, apart), key=lambda each: each.id)
+            assert store.stats().documents == store.count() == 0
+            assert list(store.clusters()) == []
+        with opened(read_only=True) as store:
+            assert len(list(store.decisions())) == 3
+            with pytest.raises(StoreError, match="read-only"):
+                store.put_decisions([one])
+            with pytest.raises(StoreError, match="read-only"):
+                store.delete_decisions([one.id])
+        with opened(create=INFO) as store:
+            assert store.delete_decisions([one.id, "none", other.id]) == 2
+            assert list(store.decisions()) == [apart]
+
+    def test_clusters_obey_decisions(self, store: Store) -> None:
+        values = {"a": 0xF0F0, "b": 0xF0F1, "c": 0xF0F0, "x": FAR, "y": FAR ^ 1}
+        put(store, *[record(name, value, text_digest=f"{value:032x}") for name, value in values.items()])
+
+        def decided(**choices: DecidedChoice) -> Decision:
+            return Decision(tuple(DecidedDocument(n, f"{values[n]:032x}", choice) for n, choice in choices.items()))
+
+        kept = keep_decisions(store, [decided(a="keep", b="drop", c="apart"), decided(a="keep", x="keep")])
+        assert (kept.kept, kept.refused) == (2, [])
+        cluster_store(store)
+        together = sorted("".join(sorted(ref.id for ref in one.members)) for one in stored_clusters(store))
+        assert together == ["abxy", "c"]
+        assert cluster_store(store).changes.documents == 0
+        drops = DecidedPruning(store, [decided(a="keep", b="drop"), decided(c="apart", y="drop")])
+        said = {one.record.ref.id: one.kept for one in drops.surplus()}
+        assert said["b"] == ""
+        assert said["y"].startswith("the file names no document")
+        assert drops.delete() == 1
+        assert [found is not None for found in store.get([Ref(name) for name in "abcxy"])] == [True, False, *[True] * 3]
+
     def test_what_stands_whole_in_another_goes_for_one_that_stays(self, store: Store, tmp_path: Path) -> None:
         scheme = Passages()
         store.add_scheme(scheme.info)
@@ -285,9 +361,7 @@ class ClusterContract:
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
         made = [
-            planted.record(
-                name, text, [scheme], source=str(tmp_path / name), text_digest=core_sketch.text_digest(text).hex()
-            )
+            planted.record(name, text, [scheme], source=str(tmp_path / name), text_digest=text_digest(text).hex())
             for name, text in texts.items()
         ]
         put(store, *made)

@@ -10,7 +10,7 @@ import pytest
 
 from indexer.clustering.arrivals import Arrivals, Neighbour, rule_for
 from indexer.clustering.copies import Copies
-from indexer.core_sketch import text_digest
+from indexer.core.text import text_digest
 from indexer.errors import UsageError
 from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
 from indexer.ingest.sources import Input

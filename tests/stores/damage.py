@@ -11,6 +11,7 @@ from typing import Any
 
 from indexer.library.opening import open_store
 from indexer.model import ClusteringNote, Failure, Ref, Sketch
+from indexer.model.decisions import DecidedDocument, Decision
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import Store
@@ -55,6 +56,13 @@ def build(path: Path) -> None:
         store.put_resource("resource", b"r" * 5000)
         store.put_resource("second", b"s")
         store.put_clustering_note(ClusteringNote("simhash-doc@3bits", at="2024"))
+        store.put_decisions(decision(number) for number in range(50))
+
+
+def decision(number: int) -> Decision:
+    """A decision about two documents."""
+    names = (f"document-{number}", f"document-{number + 1}")
+    return Decision(tuple(DecidedDocument(name, f"{number:032x}", "keep") for name in names))
 
 
 # What happens to a file
@@ -260,6 +268,7 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: list(store.scan_sketches(["small", "simhash-doc"], include_short=True)),
     lambda store: store.lacking(["small", "wide", "simhash-doc"])["wide"] + 1,
     lambda store: [each.rule + each.at for each in store.clustering_notes().values()],
+    lambda store: [one.digest for each in store.decisions() for one in each.documents],
     lambda store: store.sketch_counts(),
     lambda store: [store.get_resource(name) for name in ("resource", *store.resources())],
 )
@@ -275,4 +284,6 @@ WRITES: tuple[Callable[[Store], Any], ...] = (
     lambda store: store.add_scheme(SchemeInfo("third", "third:x=1", KeyLayout(tables=1, bits=8))),
     lambda store: store.remove_scheme("small"),
     lambda store: store.put_clustering_note(ClusteringNote("simhash-doc@3bits")),
+    lambda store: store.put_decisions(decision(number) for number in range(40, 60)),
+    lambda store: store.delete_decisions([decision(number).id for number in range(10)]),
 )

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from indexer import open_store
+from indexer.core.hamming_index import HammingIndex
 from indexer.errors import ExtractionError, StoreError
 from indexer.extract import extract
-from indexer.hamming import HammingIndex
 from indexer.ingest.dead_letters import DeadLetters
 from indexer.model import own_files
 from indexer.model.own_files import OwnFileError

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from indexer.extract import extract
-from indexer.text.passages import Alignable, CommonPassage, CommonPassages, Features, common_passages
+from indexer.text.passages import Alignable, CommonPassage, CommonPassages, FeatureKind, common_passages
 
-FEATURES: tuple[Features, ...] = ("words", "letters")
+FEATURES: tuple[FeatureKind, ...] = ("words", "letters")
 
 
-def passages_of(left: str, right: str, features: Features = "words", least: int = 15) -> CommonPassages:
+def passages_of(left: str, right: str, features: FeatureKind = "words", least: int = 15) -> CommonPassages:
     return common_passages(Alignable(left, features), Alignable(right, features), least=least)
 
 
@@ -125,7 +125,7 @@ def misread(text: str, share: float, chance: random.Random) -> str:
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize(("share", "least"), [(0.0, 1.0), (0.01, 0.97), (0.02, 0.95), (0.05, 0.9)])
 def test_a_part_with_misread_letters_is_found_at_its_place(
-    shared_data: Path, features: Features, share: float, least: float
+    shared_data: Path, features: FeatureKind, share: float, least: float
 ) -> None:
     chance = random.Random(7)
     found_words = all_words = 0
@@ -167,7 +167,7 @@ def test_words_between_and_words_that_differ() -> None:
 
 
 @pytest.mark.parametrize("features", FEATURES)
-def test_texts_that_repeat_themselves(features: Features) -> None:
+def test_texts_that_repeat_themselves(features: FeatureKind) -> None:
     """Nothing here may take time or memory by the product of the lengths, which would be days."""
     line = "all of these many lines are equal to one another and longer than the least passage that there can be\n"
     for left, right in (
@@ -179,6 +179,18 @@ def test_texts_that_repeat_themselves(features: Features) -> None:
         found = passages_of(left, right, features)
         assert min(found.shares) > 0.6
         assert passages_of(right, left, features).shares == pytest.approx(found.shares[::-1], abs=0.35)
+
+
+def test_only_what_is_not_inside_longer_ones_is_a_passage() -> None:
+    chance = random.Random(8)
+    verse, *rest = [" ".join("".join(chance.choices("abcdefghij", k=6)) for _ in range(n)) for n in (60, 20, 16, 60)]
+    left, right = " ".join([rest[0], verse, rest[1], verse, verse]), " ".join([rest[2], verse, verse])
+    found = passages_of(left, right).passages
+    # The second verse also stands in the place of the last one, where the two in a row are a passage already; the one
+    # that stands alone is in no other passage of the left text.
+    assert [(each.left.word, each.right.word, each.words) for each in found] == [(20, 60, 60), (96, 60, 120)]
+    # Of equal ones none is inside another.
+    assert len(passages_of(f"{verse} {rest[0]} {verse}", f"{rest[1]} {verse}").passages) == 2
 
 
 def test_letters_see_through_hyphens_and_other_words() -> None:

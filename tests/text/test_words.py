@@ -9,7 +9,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core
+from indexer.core.text import shingle_hashes, token_hashes
 from indexer.text.words import words_of
 from tests import oracle
 
@@ -83,8 +83,8 @@ def test_places_are_those_of_the_oracle(text: str, numbers: bool, identifiers: b
 @given(texts)
 @settings(max_examples=300, deadline=None)
 def test_hashes_are_those_of_the_schemes(text: str) -> None:
-    assert words_of(text, numbers=False, identifiers=False).hashes.tolist() == core.token_hashes(text).tolist()
-    as_shingles = core.shingle_hashes(text, 1, numbers=True).tolist()
+    assert words_of(text, numbers=False, identifiers=False).hashes.tolist() == token_hashes(text).tolist()
+    as_shingles = shingle_hashes(text, 1, numbers=True).tolist()
     assert [oracle.lookup8(h.to_bytes(8, "little")) for h in words_of(text, identifiers=False).hashes.tolist()] == (
         as_shingles
     )
@@ -107,5 +107,5 @@ def test_words_as_a_reader_sees_them() -> None:
     assert [text[start:end] for start, end in zip(words.starts, words.ends, strict=True)] == [
         "GRÜẞE", "an", "http", "a", "example", "c", "die", "ﬁne", "½", "½", "soft\u00adhyphen", "3", "5",
     ]  # fmt: skip
-    assert words.hashes[0] == core.token_hashes("grüsse")[0]
+    assert words.hashes[0] == token_hashes("grüsse")[0]
     assert len(words_of("")) == len(words_of(" - ")) == 0

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from indexer.batch.clusters.grouping import key_blocks, scanned
 from indexer.clustering.grouping import meets_by_keys
-from indexer.hamming import iter_pairs
-from indexer.hamming.components import Components
+from indexer.core.components import Components
+from indexer.core.pairs import iter_pairs
 from indexer.matching.rule import Finder
 from indexer.model import SIMHASH_DOC
 from indexer.model.ragged import Ragged

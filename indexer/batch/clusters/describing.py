@@ -16,9 +16,11 @@ import numpy.typing as npt
 from indexer.batch.arrow import arrow, column_of, compute, joined_of, numbers_of, present_in, scalar
 from indexer.clustering.assign import Gathered, GroupMember
 from indexer.clustering.canonical import CanonicalRule
-from indexer.core_sketch import cluster_ids
+from indexer.clustering.succession import Succession, by_version
+from indexer.core.sketches import cluster_ids
 from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
 from indexer.model.origins import origin_of
+from indexer.model.times import now
 from indexer.schemes.base import Positions
 
 # Which arrival or the id decides between.
@@ -59,6 +61,31 @@ def _preference(rows: Any, canonical: CanonicalRule) -> Positions:
         )
     places = {key: place for place, key in enumerate(sorted(set(keys)))}
     return np.array([places[key] for key in keys], dtype=np.int64)
+
+
+def ranks_by_version(rows: Any, clusters: Positions, ranks: Positions, *, newest: bool) -> tuple[Positions, int]:
+    """Places (int64) as those of `ranks_in`, by which the newest or oldest version comes in place of the first of all.
+
+    Also the number of clusters whose first document is none of a version. `clusters` numbers that of each document.
+    """
+    succession = Succession()
+    columns = (clusters.tolist(), *(rows[name].to_pylist() for name in ("source", "title", "metadata")))
+    for place, (cluster, source, title, metadata) in enumerate(zip(*columns, strict=True)):
+        about = Record(
+            _ANY, source=source or "", title=title or "", metadata=json.loads(metadata) if metadata else {},
+            indexed_at=now(),
+        )  # fmt: skip
+        succession.add(cluster, place, about)
+    placed = succession.placed()
+    keys = by_version(range(ranks.size), [(rank,) for rank in ranks.tolist()], placed, newest=newest)
+    order = sorted(range(ranks.size), key=keys.__getitem__)
+    found = np.empty(ranks.size, dtype=np.int64)
+    found[order] = np.arange(ranks.size)
+    _, firsts, sizes = np.unique(clusters[order], return_index=True, return_counts=True)
+    unordered = sum(
+        size > 1 and order[first] not in placed for first, size in zip(firsts.tolist(), sizes.tolist(), strict=True)
+    )
+    return found, unordered
 
 
 @dataclass(frozen=True, slots=True)

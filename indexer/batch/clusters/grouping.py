@@ -24,7 +24,7 @@ from indexer.batch.arrow import (
     present_in,
     scalar,
 )
-from indexer.batch.clusters.describing import ids_of, origins_of, ranks_in
+from indexer.batch.clusters.describing import ids_of, origins_of, ranks_by_version, ranks_in
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, column_name
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import choose
@@ -45,10 +45,9 @@ _TOGETHER = 1 << 16
 
 
 def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
-    """The columns of sketches that clusters by a rule are made from. Raises UsageError."""
-    canonical.require_rows()
+    """The columns of sketches that clusters by a rule are made from."""
     names = ["id", "source", "tokens", "short", "time", "text_digest"] + [OLDER_CLUSTER, OLDER_KEEP] * against
-    names += ["metadata"] * canonical.reads_metadata
+    names += ["metadata"] * (canonical.reads_metadata or canonical.by_version) + ["title"] * canonical.by_version
     wanted = keyed(rule)
     for family in rule.schemes:
         name = column_name(family)
@@ -107,7 +106,8 @@ class GroupedClusters:
     `stand_in[i]` is the position of that one, -1 for none, and `identical[i]` says whether their texts are known to be
     equal. What is near directly or by others has one number as its `component`, and `ranks` its order there.
 
-    `split` components were cut, `comparisons` pairs compared. The largest `buckets` and `components` are
+    `split` components were cut, of `unordered` clusters the canonical rule asks for an order of versions that is
+    unknown, `comparisons` pairs compared. The largest `buckets` and `components` are
     as those of `indexer.clustering.grouping.Groups`, each with the id of an example.
     """
 
@@ -129,6 +129,7 @@ class GroupedClusters:
     component: Positions
     ranks: Positions
     split: int
+    unordered: int
     comparisons: int
     buckets: list[dict[str, Any]]
     components: list[dict[str, Any]]
@@ -157,6 +158,9 @@ def clusters_of(
     rows = table.select(_described_by(table)).take(column_of(members)).combine_chunks()
     ranks = ranks_in(rows, canonical, None if arrivals is None else arrivals[members])
     labels = grouped.labels[nodes.node_of[members]]
+    unordered = 0
+    if canonical.by_version:
+        ranks, unordered = ranks_by_version(rows, labels, ranks, newest=canonical.kind == "newest")
     order = np.lexsort((ranks, labels))
     members, ranks, labels, rows = members[order], ranks[order], labels[order], _batch(rows.take(column_of(order)))
     fresh = np.ones(members.size, dtype=np.bool_)
@@ -165,16 +169,7 @@ def clusters_of(
     similarity = _similarity(nodes, comparison, members[starts][numbers], members)
     similarity[starts] = 1.0
     older = rows[OLDER_CLUSTER] if OLDER_CLUSTER in rows.schema.names else None
-    # The first of the older documents of each cluster that has any.
-    known = np.flatnonzero(present_in(older)) if older is not None else order[:0]
-    clusters, at = np.unique(numbers[known], return_index=True)
-    stands = np.full(starts.size, -1, dtype=np.int64)
-    stands[clusters] = members[known[at]]
-    to_before, near_older = np.full(members.size, np.nan), np.flatnonzero(stands[numbers] >= 0)
-    to_before[near_older] = _similarity(nodes, comparison, stands[numbers[near_older]], members[near_older])
-    before: list[str | None] = [None] * starts.size
-    for number, name in zip(clusters.tolist(), rows["id"].take(column_of(known[at])).to_pylist(), strict=True):
-        before[number] = name
+    before, to_before = _first_older(nodes, comparison, rows, members, numbers)
     there, stayed = np.arange(members.size), np.zeros(members.size, dtype=np.bool_)
     if older is not None:
         # Of new documents, whose value is null, it is anything.
@@ -207,15 +202,34 @@ def clusters_of(
         heads[component],
         ranks,
         grouped.split,
+        unordered,
         comparison.compared,
         with_example(nodes, grouped.buckets),
         with_example(nodes, grouped.components),
     )
 
 
+def _first_older(
+    nodes: Nodes, comparison: Comparer, rows: Any, members: Positions, numbers: Positions
+) -> tuple[list[str | None], npt.NDArray[np.float64]]:
+    """The first of the older documents of each cluster, None for none, and how near each member is to it, else NaN."""
+    count = int(numbers.max(initial=-1)) + 1
+    older = rows[OLDER_CLUSTER] if OLDER_CLUSTER in rows.schema.names else None
+    known = np.flatnonzero(present_in(older)) if older is not None else members[:0]
+    clusters, at = np.unique(numbers[known], return_index=True)
+    first = np.full(count, -1, dtype=np.int64)
+    first[clusters] = members[known[at]]
+    similarity, near_older = np.full(members.size, np.nan), np.flatnonzero(first[numbers] >= 0)
+    similarity[near_older] = _similarity(nodes, comparison, first[numbers[near_older]], members[near_older])
+    names: list[str | None] = [None] * count
+    for number, name in zip(clusters.tolist(), rows["id"].take(column_of(known[at])).to_pylist(), strict=True):
+        names[number] = name
+    return names, similarity
+
+
 def _described_by(table: Any) -> list[str]:
     """The columns of sketches that clusters are described by."""
-    wanted = ("id", "source", "tokens", "time", "metadata", OLDER_CLUSTER, OLDER_KEEP)
+    wanted = ("id", "source", "title", "tokens", "time", "metadata", OLDER_CLUSTER, OLDER_KEEP)
     return [name for name in wanted if name in table.schema.names]
 
 

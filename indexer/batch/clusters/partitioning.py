@@ -16,8 +16,8 @@ from indexer.batch.clusters.spilling import SpillFiles, numbers_in, table_of
 from indexer.batch.clusters.verifying import shared, verified, verified_by
 from indexer.batch.clusters.writing import ClusteringFigures
 from indexer.batch.reading import Sketched
+from indexer.core.components import Components
 from indexer.errors import UsageError
-from indexer.hamming.components import Components
 from indexer.matching.rule import MatchRule
 from indexer.schemes.base import Positions
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from indexer.batch.arrow import column_of, numbers_of
 from indexer.batch.clusters.grouping import SPREAD_BITS, found_by, nodes_in, spread, with_example
 from indexer.clustering.grouping import Bucket, connect
-from indexer.hamming.components import Components
+from indexer.core.components import Components
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.rule import MatchRule
 from indexer.schemes.base import Positions

@@ -27,7 +27,7 @@ from indexer.batch.clusters.judging import VERDICTS
 from indexer.batch.form import Form, cluster_schema, read_footer, writer, written_footer
 from indexer.batch.reading import CLUSTERS, batches_of, older_clusters
 from indexer.batch.sketches.inputs import SKETCHES
-from indexer.core_sketch import cluster_ids
+from indexer.core.sketches import cluster_ids
 from indexer.model import CLUSTER_ID_LENGTH, own_files
 from indexer.schemes.base import Positions
 
@@ -49,6 +49,7 @@ class ClusteringFigures:
     clustered: int = 0
     largest: int = 0
     split: int = 0
+    unordered: int = 0
     comparisons: int = 0
     buckets: list[dict[str, Any]] = field(default_factory=list)
     components: list[dict[str, Any]] = field(default_factory=list)
@@ -58,8 +59,8 @@ class ClusteringFigures:
         """Those of one partition."""
         sizes = [size for size in found.sizes if size > 1]
         return cls(
-            len(sizes), sum(sizes), max(sizes, default=0), found.split, found.comparisons, found.buckets,
-            found.components,
+            len(sizes), sum(sizes), max(sizes, default=0), found.split, found.unordered, found.comparisons,
+            found.buckets, found.components,
         )  # fmt: skip
 
     def add(self, other: ClusteringFigures) -> None:
@@ -68,6 +69,7 @@ class ClusteringFigures:
         self.clustered += other.clustered
         self.largest = max(self.largest, other.largest)
         self.split += other.split
+        self.unordered += other.unordered
         self.comparisons += other.comparisons
         buckets, components = _whole([*self.buckets, *other.buckets]), [*self.components, *other.components]
         self.buckets = sorted(buckets, key=lambda one: (-one["nodes"], one["digest"], one["scheme"]))[:_SHOWN]

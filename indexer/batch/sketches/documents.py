@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from indexer.batch.arrow import NO_TEXT, arrow, column_of, column_of_strings, compute, flags_of, repeated, scalar
 from indexer.ingest.readers.base import BadEntry, ColumnNames, ReaderOptions, json_text
 from indexer.ingest.readers.tables import plain_value, row_entry
-from indexer.model import REASON_KEY
+from indexer.model import REASON_KEY, with_declared
 
 DOCUMENTS: Any = arrow.schema(
     [
@@ -119,6 +120,18 @@ def _metadata(batch: Any, names: Sequence[str], time_field: str) -> tuple[Any, A
         for item in batch.select(names).to_pylist()
     ]
     return metadata_columns(items, time_field)
+
+
+def with_declarations(metadata: Any, found: Sequence[Mapping[str, Any]]) -> Any:
+    """A column of metadata with what each document declares of its version; of one that says nothing as it came."""
+    places = [place for place, declared in enumerate(found) if declared]
+    if not places:
+        return metadata
+    texts = metadata.to_pylist()
+    for place in places:
+        known = json.loads(texts[place]) if texts[place] else {}
+        texts[place] = json_text(with_declared(known, found[place]))
+    return column_of_strings(texts)
 
 
 def metadata_columns(items: Sequence[Any], time_field: str) -> tuple[Any, Any]:

@@ -74,7 +74,7 @@ def standing(path: Path, footer: dict[str, Any]) -> Standing:
     place = input_of(footer)
     if is_remote(place):
         return "unseen"
-    places = parquet.read_table(path, columns=["source"])["source"].to_pylist() if footer["together"] else [place]
+    places = _files_of(path) if footer["together"] else [place]
     if state_of(places) == footer["state"]:
         return "same"
     if footer["seen"].partition(":")[0] != own_files.machine():
@@ -86,6 +86,11 @@ def standing(path: Path, footer: dict[str, Any]) -> Standing:
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     return "gone" if seen_from(folder) == footer["seen"] else "unseen"
+
+
+def _files_of(path: Path) -> list[str]:
+    """The files that go together in one of sketches, in their order."""
+    return list(dict.fromkeys(parquet.read_table(path, columns=["container"])["container"].to_pylist()))
 
 
 def _is_there(path: str) -> bool | None:

@@ -26,9 +26,10 @@ from indexer.batch.arrow import (
     scalar,
 )
 from indexer.batch.form import Form, Making, sketch_schema
-from indexer.batch.sketches.documents import metadata_columns
-from indexer.core_sketch import DIGEST_BYTES, is_clean, text_digests
+from indexer.batch.sketches.documents import metadata_columns, with_declarations
+from indexer.core.text import DIGEST_BYTES, is_clean, text_digests
 from indexer.extract.base import Extracted, Failed, Item
+from indexer.extract.declared import declared_in_text
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line
 from indexer.ingest.digests import digest_rules, source_digest
@@ -36,7 +37,7 @@ from indexer.ingest.outcomes import InlineSketching, record_of
 from indexer.ingest.short_texts import ENGINE, LONGEST, ShortTexts, is_blank
 from indexer.ingest.sketching import sketch_columns
 from indexer.ingest.sources import Input
-from indexer.model import Record, Ref
+from indexer.model import DECLARED, Record, Ref, with_declared
 from indexer.model.joined import Joined
 from indexer.schemes.simhash import values_of
 
@@ -52,6 +53,8 @@ class SketchedRow(NamedTuple):
     row: int
     record: Record
     failed: str | None = None
+    # Of files that go together the one that it was read from.
+    container: str | None = None
 
 
 def serves(form: Form) -> bool:
@@ -70,9 +73,14 @@ def sketched(documents: Any, making: Making) -> Any:
     if not alone.any():
         return _of_texts(documents, making)
     others = documents.filter(column_of(alone))
-    made = batch_of(_alone(others, making), making.form)
+    rows = _alone(others, making)
+    made = batch_of(rows, making.form)
     # What a document brings is kept as it came, as of the others.
-    columns = [others[name] if name in ("time", "metadata") else made[name] for name in made.schema.names]
+    own = {
+        "time": others["time"],
+        "metadata": with_declarations(others["metadata"], [row.record.metadata.get(DECLARED, {}) for row in rows]),
+    }
+    columns = [own[name] if name in own else made[name] for name in made.schema.names]
     each = arrow.RecordBatch.from_arrays(columns, schema=made.schema)
     if alone.all():
         return each
@@ -107,6 +115,7 @@ def _of_texts(documents: Any, making: Making) -> Any:
         documents["id"],
         documents["row"],
         documents["source"],
+        arrow.nulls(count, arrow.string()),
         titles,
         repeated("text", count),
         compute.if_else(column_of(blank), NO_TEXT, scalar(ENGINE)),
@@ -114,7 +123,7 @@ def _of_texts(documents: Any, making: Making) -> Any:
         column_of(counts),
         column_of((counts > 0) & (counts < form.min_tokens)),
         documents["time"],
-        documents["metadata"],
+        with_declarations(documents["metadata"], list(map(declared_in_text, documents["text"].to_pylist()))),
         arrow.nulls(count, arrow.string()),
         column_of_digests(_source_digests(documents, texts, form)),
         column_of_digests(text_digests(texts)),
@@ -203,7 +212,7 @@ def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, dat
     digest = source_digest(data, form.info, options, name=item.path or item.name, title=item.title)
     record = record_of(
         outcome, Ref(item.id), digest, min_tokens=form.min_tokens, source=item.source, title=item.title,
-        metadata=item.metadata,
+        metadata=with_declared(item.metadata, outcome.document.declared),
     )  # fmt: skip
     return SketchedRow(item.number, record)
 
@@ -217,6 +226,7 @@ def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
         arrow.array([_text(record.ref.id) for record in records], arrow.string()),
         arrow.array([row.row for row in rows], arrow.int64()),
         arrow.array([_text(record.source) for record in records], arrow.string()),
+        arrow.array([row.container and _text(row.container) for row in rows], arrow.string()),
         arrow.array([_text(record.title) for record in records], arrow.string()),
         arrow.array([record.format for record in records], arrow.string()),
         arrow.array([record.extractor for record in records], arrow.string()),

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
+from itertools import groupby
 from typing import Any
 
 from indexer.batch.sketches.inputs import seen_from, state_of
-from indexer.ingest.naming import absolute, id_of_path
+from indexer.ingest.naming import absolute, id_of_path, walk_order
 from indexer.ingest.readers import ColumnNames, FileReader, reader_by_head, reader_of
 from indexer.ingest.readers.compression import BROKEN, decompressed
+from indexer.ingest.readers.mails import Mail
+from indexer.ingest.regular_files import UnreadableError, open_regular
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import Rejected, Selection, Sources, UnreadableError, open_regular
+from indexer.ingest.sources import Rejected, Selection, Sources
+from indexer.model.chunking import chunks
 from indexer.model.paths import path_of_printable, printable_path
 
 _FILES_TOGETHER = 5000
@@ -28,7 +33,8 @@ _UNFIT = re.compile(r"[^\w.-]+")
 class Part:
     """Documents that go into one file of sketches, which is called `name`.
 
-    They are those of the one of `files` that a `reader` takes apart, or the files themselves, which lie in one folder.
+    They are those of the one of `files` that a `reader` takes apart, or `together` of files that lie in one folder: the
+    files themselves, or mails, each of which a `reader` takes apart.
     `seen` says where that was: see `indexer.batch.sketches.inputs.seen_from`.
     """
 
@@ -36,17 +42,18 @@ class Part:
     files: tuple[Any, ...]
     reader: FileReader | None = None
     seen: str = ""
+    together: bool = False
 
     @property
     def path(self) -> str:
         """The path or URL of the only file, or of the folder."""
-        return str(self.files[0].path) if self.reader else os.path.dirname(str(self.files[0].path))
+        return os.path.dirname(str(self.files[0].path)) if self.together else str(self.files[0].path)
 
     @property
     def place(self) -> str:
         """The same as an absolute path, with the number of the part where a folder has several."""
         absolute = self.path if is_remote(self.path) else printable_path(os.path.abspath(self.path))
-        return absolute if self.reader else f"{absolute}#{self.name.rpartition('.')[2]}"
+        return f"{absolute}#{self.name.rpartition('.')[2]}" if self.together else absolute
 
     def opened(self) -> Any:
         """The stream of the only file. Raises UnreadableError."""
@@ -58,9 +65,10 @@ class Part:
 
     def noted(self, selection: Selection) -> dict[str, Any]:
         """The entries in a footer of its sketches about the part and the way it was read."""
-        together = 0 if self.reader else len(self.files)
+        together = len(self.files) if self.together else 0
         how = {name: getattr(selection, name) for name in _READ_BY} | {"columns": asdict(selection.columns)}
-        return {"input": self.place, "state": self.state(), "seen": self.seen, "together": together, "read": how}
+        where = {"input": self.place, "first": self.files[0].place, "seen": self.seen}
+        return {**where, "state": self.state(), "together": together, "read": how}
 
 
 def selection_of(footer: Mapping[str, Any]) -> Selection:
@@ -84,41 +92,55 @@ def part_again(footer: Mapping[str, Any], sources: Sequence[str]) -> Part:
         # What was found in a folder is not looked into for documents inside.
         files.append(replace(file, named=False) if is_folder else file)
     reader = None if is_folder else reader_of(files[0].path) or _reader_inside(files[0])
-    return Part(os.path.basename(place), tuple(files), reader)
+    return Part(os.path.basename(place), tuple(files), reader, together=is_folder)
 
 
 def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[Part]:
-    """The parts of all files that are named, by name; what can't be a document is given to `rejected`."""
+    """The parts of all files that are named, in the order in which a walk comes to them, whatever order they come in.
+
+    Single files of a folder are a part where they follow one another, and so are mails, so that those of a part follow
+    all of the part before it. What can't be a document is given to `rejected`.
+    """
     base = sources.selection.base
-    single: dict[str, list[Any]] = {}
-    parts: dict[str, Part] = {}
+    files: dict[str, Any] = {}
     for file in sources.files():
         if isinstance(file, Rejected):
             rejected(file)
-        elif reader := reader_of(file.path) or _reader_inside(file):
-            name = _name(file.path, base)
-            parts[name] = Part(name, (file,), reader, seen_from(os.path.dirname(os.path.realpath(file.path))))
         else:
-            # By the name, so that a folder is one, however its files' paths are written.
-            single.setdefault(_name(os.path.dirname(file.path) or ".", base), []).append(file)
-    for folder, files in single.items():
-        seen = seen_from(os.path.dirname(files[0].path))
-        for number, together in enumerate(_cut(files)):
-            name = f"{folder}.{number:04}"
-            parts[name] = Part(name, tuple(together), seen=seen)
-    return [parts[name] for name in sorted(parts)]
+            files[absolute(file.path)] = file
+    parts: list[Part] = []
+    numbers: Counter[str] = Counter()
+    ordered = sorted(files, key=walk_order)
+    readers = {place: reader_of(file.path) or _reader_inside(file) for place, file in files.items()}
+
+    def kind(place: str) -> tuple[str, bool]:
+        """The folder and the kind of files that go together; of others it is the file itself."""
+        reader = readers[place]
+        return (os.path.dirname(place) if reader is None or isinstance(reader, Mail) else place, reader is None)
+
+    for (folder, _), places in groupby(ordered, kind):
+        for some in chunks(places, _FILES_TOGETHER):
+            reader, together = readers[some[0]], folder != some[0]
+            name = _name(folder, base)
+            first = files[some[0]].path
+            seen = seen_from(os.path.dirname(first if together else os.path.realpath(first)))
+            if together:
+                numbers[folder] += 1
+                name += f".{numbers[folder] - 1:04}"
+            parts.append(Part(name, tuple(files[place] for place in some), reader, seen, together))
+    return parts
+
+
+def input_order(footer: Mapping[str, Any]) -> Any:
+    """The key by which the files of sketches are in the order of their parts; see `parts_of`."""
+    place = footer["first"]
+    return walk_order(place if is_remote(place) else path_of_printable(place))
 
 
 def task_of(parts: Sequence[Part], task: tuple[int, int]) -> list[Part]:
     """The parts of task I of N, counted from 1: every part belongs to one task, whatever order they were named in."""
     number, count = task
     return [part for place, part in enumerate(parts) if place % count == number - 1]
-
-
-def _cut(files: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    ordered = sorted({absolute(file.path): file for file in files}.items())
-    for start in range(0, len(ordered), _FILES_TOGETHER):
-        yield [file for _, file in ordered[start : start + _FILES_TOGETHER]]
 
 
 def _name(path: str, base: str) -> str:

@@ -20,12 +20,14 @@ from indexer.batch.sketches.kernels import SketchedRow, batch_of, serves, sketch
 from indexer.batch.sketches.parts import Part, task_of
 from indexer.errors import StoreError
 from indexer.extract.base import Item
+from indexer.ingest.digests import content_id
 from indexer.ingest.naming import id_of_path
 from indexer.ingest.outcomes import ExtractionWorkers, RunCounts, read, sketching
 from indexer.ingest.readers.base import BadEntry, ReaderOptions
 from indexer.ingest.readers.tables import Parquet, parquet_file
+from indexer.ingest.regular_files import UnreadableError
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import Sources, UnreadableError
+from indexer.ingest.sources import Sources
 from indexer.model import Record, Ref, own_files
 from indexer.model.paths import printable_path
 
@@ -87,7 +89,7 @@ def forget(sources: Sources, parts: Sequence[Part], folder: str) -> list[str]:
     """
     target = Path(folder, SKETCHES)
     names = {part.name for part in parts}
-    for place in {part.name.rpartition(".")[0] for part in parts if part.reader is None}:
+    for place in {part.name.rpartition(".")[0] for part in parts if part.together}:
         for path in target.glob(f"{glob.escape(place)}.[0-9][0-9][0-9][0-9].parquet"):
             if path.name.removesuffix(".parquet") not in names:
                 path.unlink(missing_ok=True)
@@ -271,10 +273,10 @@ def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
     """The sketches of documents that workers extract, in the order of the input."""
     rows: list[SketchedRow] = []
     form = workers.making.form
-    for number, outcome, data in OrderedOutcomes(
-        sources, part, workers.making.limits.input_bytes, workers.outcomes, _MOST_AHEAD
-    ).outcomes():
-        rows.append(_row(number, outcome, data, form))
+    read_from = OrderedOutcomes(sources, part, workers.making.limits.input_bytes, workers.outcomes, _MOST_AHEAD)
+    for number, outcome, data in read_from.outcomes():
+        row = _row(number, outcome, data, form)
+        rows.append(row._replace(container=read_from.file) if part.together else row)
         if len(rows) >= _ROWS_TOGETHER:
             yield batch_of(rows, form)
             rows = []
@@ -286,6 +288,8 @@ def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> SketchedR
     if data is None:
         item, failed = outcome.key, f"{outcome.reason}: {outcome.detail}"
         return SketchedRow(item.number, Record(Ref(item.id or item.source), source=item.source), failed)
+    if not outcome.key.id:
+        outcome = replace(outcome, key=replace(outcome.key, id=content_id(data)))
     one = sketched_one(outcome, form, data)
     # A file is no line: it is counted among those of its part.
     return one if one.row else one._replace(row=number)
@@ -306,8 +310,11 @@ class OrderedOutcomes:
         ahead: int,
     ) -> None:
         self._outcomes, self._ahead = outcomes, ahead
-        given: Iterator[Any] = (each for file in part.files for each in read(sources.inputs_of(file), limit))
-        self._inputs = enumerate(given, 1)
+        self.file = ""
+        """The file of the document that was given last."""
+        given = ((file.place, each) for file in part.files for each in read(sources.inputs_of(file), limit))
+        self._inputs: Iterator[Any] = enumerate(given, 1)
+        self._files: dict[int, str] = {}
         self._data: dict[int, bytes] = {}
         self._done: dict[int, Any] = {}
         self._begun, self._given = 0, 0
@@ -322,12 +329,13 @@ class OrderedOutcomes:
                 self._done[number] = replace(outcome, key=item)
                 while self._given + 1 in self._done:
                     self._given += 1
+                    self.file = self._files.pop(self._given)
                     yield self._given, self._done.pop(self._given), self._data.pop(self._given, None)
 
     def _items(self) -> Iterator[Any]:
         """The documents that are not begun yet; numbers tell one from another, also where it is a file of its own."""
         while self._begun - self._given < self._ahead and (following := next(self._inputs, None)):
-            self._begun, outcome = following
+            self._begun, (self._files[following[0]], outcome) = following
             if isinstance(outcome, Item):
                 self._data[self._begun] = outcome.data
             yield replace(outcome, key=(self._begun, outcome.key))

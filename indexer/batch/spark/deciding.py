@@ -30,7 +30,7 @@ from indexer.batch.spark.components import Kept
 from indexer.batch.spark.session import functions, mapped
 from indexer.batch.texts import BatchTexts
 from indexer.clustering.relations import Permitted
-from indexer.core_sketch import text_digest
+from indexer.core.text import text_digest
 from indexer.matching.rule import MatchRule
 from indexer.model.ragged import Ragged
 from indexer.relations.lexicon import Hashes, Lexicon, known_words

@@ -42,11 +42,13 @@ _NOTE = "neardup"
 _REPLACED = "neardup_replaced"
 
 
-def sketches(
+def sketches(  # noqa: PLR0913 - they are columns, and options of the command
     documents: Any,
     *,
     id: str = "id",  # noqa: A002 - as the column is called
     text: str = "text",
+    title: str | None = None,
+    source: str | None = None,
     time: str | None = None,
     metadata: Sequence[str] = (),
     schemes: str | None = None,
@@ -54,9 +56,11 @@ def sketches(
 ) -> Any:
     """The sketches of plain texts: a DataFrame with a row for each of `documents`, in the columns of files of sketches.
 
-    `id`, `text` and `time` (when a document was there first, for canonical="earliest") name columns; those of
-    `metadata` are kept as a JSON object. `schemes` as --schemes of `neardup batch sketch`. A column `form` says, with
-    its metadata, what the sketches are made with. A null text has no words; a null id raises UsageError in its task.
+    `id`, `text`, `title`, `source` (its URL or path) and `time` (when a document was there first, for
+    canonical="earliest") name columns; those of `metadata` are kept as a JSON object. With canonical="newest" or
+    "oldest" versions are told by source, title, metadata, and what texts declare. `schemes` as --schemes of
+    `neardup batch sketch`. A column `form` says, with its metadata, what the sketches are made with. A null text has no
+    words; a null id raises UsageError in its task.
     """
     form = Form(tuple(scheme.id for scheme in schemes_of_new(schemes)), min_tokens, kind="text", time_field=time or "")
     column, literal = functions.col, functions.lit
@@ -65,8 +69,10 @@ def sketches(
         column(id).cast("string").alias("id"),
         literal(0).cast("bigint").alias("row"),
         functions.coalesce(column(text).cast("string"), literal("")).alias("text"),
-        literal("").alias("title"),
-        literal("").alias("source"),
+        *(
+            functions.coalesce(column(name).cast("string") if name else literal(""), literal("")).alias(of)
+            for of, name in (("title", title), ("source", source))
+        ),
         (column(time).cast("string") if time else nothing).alias("time"),
         (functions.to_json(functions.struct(*metadata)) if metadata else nothing).alias("metadata"),
     )

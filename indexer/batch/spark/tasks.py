@@ -36,7 +36,7 @@ from indexer.batch.form import OLDER_KEEP, Making
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched
 from indexer.clustering.canonical import CanonicalRule
-from indexer.core_sketch import cluster_ids
+from indexer.core.sketches import cluster_ids
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.matching.rule import MatchRule
 from indexer.model.chunking import chunks_by_size

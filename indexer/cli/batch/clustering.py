@@ -16,7 +16,8 @@ from indexer.cli.options.matching import match_option, show_rule
 from indexer.cli.options.paths import A_FOLDER, A_PATH
 from indexer.cli.options.shared import Size, json_option
 from indexer.cli.terminal.output import answer_json, fields
-from indexer.library.options import BatchComparison, BatchSpread, ClusterOptions
+from indexer.library.batch_options import BatchComparison, BatchSpread
+from indexer.library.options import ClusterOptions
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -144,6 +145,10 @@ def show_clusters(done: BatchClustered) -> None:
             ("kept", f"{done.kept:,}, and {done.removed:,} that repeat one of them"),
             *judged_fields(done),
             ("split", f"{counted(done.split, 'chain was', 'chains were')} too wide" if done.split else ""),
+            (
+                "unordered",
+                f"{counted(done.unordered, 'cluster')} without an order of versions" if done.unordered else "",
+            ),
             ("compared", f"{counted(done.comparisons, 'pair')}"),
             ("not seen", f"{inputs_named(done.unseen)}; counted on" if done.unseen else ""),
             ("took", "" if done.seconds is None else f"{done.seconds:.1f} s"),

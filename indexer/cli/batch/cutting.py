@@ -12,7 +12,7 @@ from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option, words_option
 from indexer.cli.terminal.output import answer_json, fields
-from indexer.library.options import BatchPassages, BatchRun
+from indexer.library.batch_options import BatchPassages, BatchRun
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:

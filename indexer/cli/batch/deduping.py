@@ -12,23 +12,14 @@ from indexer.cli.batch.running import spread_options
 from indexer.cli.indexing import walk_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
-from indexer.cli.options.groups import Group, Related, typed
+from indexer.cli.options.groups import Group, Related, refuse_typed
 from indexer.cli.options.matching import match_option
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import extraction_options, json_option
 from indexer.cli.terminal.output import answer_json, fields, size
-from indexer.errors import UsageError
-from indexer.library.options import (
-    LEFT_OUT,
-    BatchJudging,
-    BatchOutput,
-    BatchSpread,
-    ClusterOptions,
-    Extraction,
-    Fingerprinting,
-    Walk,
-)
+from indexer.library.batch_options import BatchJudging, BatchOutput, BatchSpread
+from indexer.library.options import LEFT_OUT, ClusterOptions, Extraction, Fingerprinting, Walk
 from indexer.text.counts import counted
 
 
@@ -94,15 +85,15 @@ Examples:
 
 This is neardup batch sketch, cluster and filter in one. Each document that is removed is near one that is kept, and
 says what that says, by their texts: OUT.removed.parquet lists it with that one. Forms, in which facts differ, are kept,
-and so is what could not be read. Parquet and JSON lines are written in
-their own format, single files are copied, and the texts of everything else (WARC, archives, CSV, feeds) go to Parquet:
-id, source, row, title, text, metadata (JSON), and failed, the reason where a document gave no text. With --tag nothing
-is removed. The input stays as it is.
+and so is what could not be read. Parquet and JSON lines are written in their own format, single files are copied, and
+the texts of everything else (WARC, archives, mails, CSV, feeds) go to Parquet: id, source, row, title, text, metadata
+(JSON), and failed, the reason where a document gave no text. With --tag nothing is removed. The input stays as it is.
 
 Files of --paths-from are written below OUT by their whole paths. With --run-on spark each file that holds many
-documents, and the single files of each folder, are read and written by a task.
+documents, and single files that follow one another in a folder, are read and written by a task.
 
-Sketches and clusters are in OUT.batch: an interrupted run goes on from there, and --against takes it for the next one.
+Sketches and clusters are in OUT.batch: an interrupted run goes on from there, once OUT is empty, and --against takes it
+for the next one.
 
 """,
 )
@@ -124,11 +115,11 @@ def dedupe(
     extraction: Extraction,
     json: bool,
 ) -> None:
-    """Write of files and folders the documents without their near-duplicates."""
+    """Write the documents of files and folders without their near-duplicates."""
     from indexer.library import batches
 
-    if typed("time_field") and clustering.canonical not in (None, "earliest"):
-        raise UsageError("--time-field is for --canonical earliest")
+    if clustering.canonical not in (None, "earliest"):
+        refuse_typed(["time_field"], "is for --canonical earliest")
     writing = judging.writing
     done = batches.dedupe(
         paths,

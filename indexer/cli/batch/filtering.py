@@ -14,7 +14,7 @@ from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
-from indexer.library.options import BatchOutput, BatchPassages, BatchRun
+from indexer.library.batch_options import BatchOutput, BatchPassages, BatchRun
 from indexer.model import MOST_ORIGINS
 from indexer.text.counts import counted
 
@@ -86,6 +86,7 @@ keeping_options = Group(
     click.option(
         "--unverified",
         is_flag=True,
+        allow_from_autoenv=False,
         help="Filter also by clusters that were made by a simhash alone, and not verified by texts.",
     ),
     click.option(
@@ -116,9 +117,10 @@ Examples:
 What the clusters say is kept: see neardup batch cluster, where --verify and --forms are. OUT has the files of
 the input: Parquet and JSON lines in their own format, compressed or not, and single files. Of everything else (WARC,
 archives, CSV, feeds) the texts are written as Parquet: id, source, row, title, text, metadata (JSON), and failed, the
-reason where a document gave no text. What was removed is listed beside OUT, in OUT.removed.parquet: source, row, id,
-duplicate_of (the kept document that it repeats), similarity to that one (null where a later document has the same id),
-cluster, reason, relation and evidence. With --tag nothing is removed. The input stays as it is.
+reason where a document gave no text. What was removed is listed beside OUT, in OUT.removed.parquet: source (its file;
+of mails their folder), row, id, duplicate_of (the kept document that it repeats), similarity to that one (null where a
+later document has the same id), cluster, reason, relation and evidence. With --tag nothing is removed. The input
+stays as it is.
 
 With --min-origins what few have is left out: the documents of a cluster count as one text, and its origins are the
 distinct hosts of their URLs, or folders of their paths, counted up to 100. What stands for a removed document of a

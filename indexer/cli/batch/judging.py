@@ -10,7 +10,7 @@ from indexer.cli.options.groups import Group
 from indexer.cli.options.permitted import permitted_options
 from indexer.cli.terminal.output import say
 from indexer.cli.terminal.relations import relations_shown
-from indexer.library.options import BatchJudging
+from indexer.library.batch_options import BatchJudging
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ verify_options = Group(
     click.option(
         "--verify",
         type=click.Choice(["text", "sketch"]),
+        allow_from_autoenv=False,
         help="Decide on what is not kept by the texts, which are read again from the files and aligned (the default), "
         "or by the sketches alone: that also removes forms.",
     ),

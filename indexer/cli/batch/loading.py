@@ -11,7 +11,7 @@ from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import RunOutput, refresh_option, store_option, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say
-from indexer.library.options import BatchLoading
+from indexer.library.batch_options import BatchLoading
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:

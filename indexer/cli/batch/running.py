@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from indexer.cli.options.groups import Group, Related
-from indexer.library.options import BatchRun, BatchSpread
+from indexer.library.batch_options import BatchRun, BatchSpread
 
 running_options = Group(
     BatchRun,

@@ -18,7 +18,8 @@ from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import RunOutput, extraction_options, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say, size
 from indexer.errors import ExtractionError
-from indexer.library.options import LEFT_OUT, BatchRun, Extraction, Fingerprinting, Walk
+from indexer.library.batch_options import BatchRun
+from indexer.library.options import LEFT_OUT, Extraction, Fingerprinting, Walk
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ Examples:
   neardup batch sketch crawl/ --out batch --run-on spark --master spark://host:7077
 
 Documents are read as by neardup index. Each file that holds many becomes one file of Parquet in DIR/sketches, with a
-row for each document; single files of a folder go together. A file that is there already, and whose input has not
-changed, is left alone, so that the same command again goes on where it ended, or sketches what is new. Sketches made
-otherwise (schemes, --min-tokens, --content, another version of the extraction) don't go into one folder.
+row for each document; single files of a folder go together, and so do mails. A file that is there already, and whose
+input has not changed, is left alone, so that the same command again goes on where it ended, or sketches what is new.
+Sketches made otherwise (schemes, --min-tokens, --content, another version of the extraction) don't go into one folder.
 
 What lay in a folder or pattern that is named, and is there no more, is forgotten: its sketches are removed. What this
 machine can't see (another machine's disk, an unmounted one, an object store) is not taken for gone.

@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
+from indexer.cli.options.groups import Titled
 from indexer.model import declared
 
 
-class Answering(click.Command):
+class Answering(Titled):
     """A command that answers with the result `answers`: a class of `indexer.library.records`, or MODULE:CLASS.
 
     With `--json` it prints one object, or one a line if `many`; `others` are the classes of its other answers by their
@@ -29,16 +30,6 @@ class Answering(click.Command):
     def results(self) -> list[tuple[str, type]]:
         """The classes of its answers, each with its heading."""
         return [(heading, _class(name)) for heading, name in self._forms.items()]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options: those of no title first, then those of each group below its title."""
-        titled: dict[str, list[tuple[str, str]]] = {"Options": []}
-        for parameter in self.get_params(ctx):
-            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
-                titled.setdefault(vars(parameter).get("title", "Options"), []).append(record)
-        for title, records in titled.items():
-            with formatter.section(title):
-                formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the epilog, and the members of the answers."""

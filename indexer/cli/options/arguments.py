@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from indexer.cli.options.columns import column_options
-from indexer.cli.options.groups import typed
+from indexer.cli.options.groups import refuse_typed, typed
 from indexer.cli.options.shared import extraction_options
 from indexer.cli.terminal.output import shown_store
 from indexer.errors import NotFoundError, UsageError
@@ -18,17 +18,19 @@ from indexer.model.paths import printable_path, store_file
 def require_some_stored(names: Sequence[str]) -> None:
     """UsageError where a store is named on the command line, and no document of it."""
     if typed("store") and not any(map(is_id, names)):
-        named = " and ".join(map(printable_path, names))
-        raise UsageError(f"--store does nothing with files alone; {named} are none of its documents (id:ID is one)")
+        shown = [printable_path(name) for name in names]
+        raise UsageError(
+            f"--store does nothing with files alone, as {' and '.join(shown)} are taken for; id:{shown[0]} is the "
+            "stored document of that id"
+        )
 
 
 def require_some_file(names: Sequence[str], is_none: Callable[[str], bool] = is_id) -> None:
     """UsageError where the command line says how files are read, and all that it names is stored documents."""
     if names and all(map(is_none, names)):
-        for parameter in (*extraction_options.parameters, *column_options.parameters):
-            if typed(str(parameter.name)):
-                flag, shown = max(parameter.opts, key=len), ", ".join(map(printable_path, names))
-                raise UsageError(f"{flag} says how files are read, and there is no file of this name: {shown}")
+        asked = [str(each.name) for each in (*extraction_options.parameters, *column_options.parameters)]
+        shown = ", ".join(map(printable_path, names))
+        refuse_typed(asked, f"says how files are read, and there is no file of this name: {shown}")
 
 
 def any_stored(names: Sequence[str], store: str) -> bool:

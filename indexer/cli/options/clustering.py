@@ -17,7 +17,7 @@ cluster_options = Group(
         goes_with=["cluster"],
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="How far apart two documents of a cluster may be, as 1 - similarity; longer chains are split.  "
+        help="How far apart two documents of a cluster may be, as 1 minus their similarity; longer chains are split.  "
         "[default: twice what the rule allows]",
     ),
     click.option(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from indexer.cli.terminal.output import shown_store
+from indexer.errors import UsageError
 from indexer.model.paths import store_file
 
-Result = TypeVar("Result")
+Returned = TypeVar("Returned")
 Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 
 
@@ -46,13 +47,13 @@ class Group:
         """The object of these values, by the names of the parameters."""
         return self._made(**values)
 
-    def __call__(self, command: Callable[..., Result]) -> Callable[..., Result]:
+    def __call__(self, command: Callable[..., Returned]) -> Callable[..., Returned]:
         """Add the options to a command."""
         place = self._place(command)
         names = [str(parameter.name) for parameter in self.parameters]
 
         @functools.wraps(command)
-        def wrapped(*arguments: object, **given: object) -> Result:
+        def wrapped(*arguments: object, **given: object) -> Returned:
             own = {name: given.pop(name) for name in names}
             return command(*arguments, **{place: self.made(own)}, **given)
 
@@ -75,6 +76,20 @@ class Group:
         except TypeError as error:
             named = ", ".join(fields)
             raise TypeError(f"the options of {self.kind.__name__} are not its fields, {named}: {error}") from None
+
+
+class Titled(click.Command):
+    """A command whose help lists the options of each group below its title."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options: those of no title first, then those of each group."""
+        titled: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
+                titled.setdefault(vars(parameter).get("title", "Options"), []).append(record)
+        for title, records in titled.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 class Related(click.Option):
@@ -143,6 +158,18 @@ def typed(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
+def refuse_typed(names: Iterable[str], why: str) -> None:
+    """UsageError for the first of some parameters that stands on the command line, where `why` follows its name.
+
+    For what no `Related` can tell: that an option does nothing beside what only the command knows.
+    """
+    command = click.get_current_context().command
+    known = {str(each.name): each for each in command.params}
+    for name in names:
+        if name in known and typed(name):
+            raise UsageError(f"{_flag(known[name])} {why}")
+
+
 # A source of values, and those that are farther away than it.
 _FARTHER = {
     ParameterSource.ENVIRONMENT: (ParameterSource.DEFAULT_MAP, ParameterSource.DEFAULT),
@@ -169,4 +196,6 @@ def _given(parameter: click.Parameter, wanted: str, ctx: click.Context, opts: Ma
 def _flag(parameter: click.Parameter, value: str = "") -> str:
     if isinstance(parameter, click.Argument):
         return "a file" if parameter.name == "files" else str(parameter.name).upper()
-    return max(parameter.opts, key=len) + f" {value}" * bool(value)
+    # Of several names the first that is a word.
+    name = next((each for each in parameter.opts if each.startswith("--")), parameter.opts[0])
+    return name + f" {value}" * bool(value)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 
-from indexer.cli.options.groups import Related
-
-Decorator = Callable[[Callable[..., object]], Callable[..., object]]
+from indexer.cli.options.groups import Decorator, Related
 
 
 def permitted_options(also: str, lost: str, **related: Any) -> tuple[Decorator, Decorator]:
@@ -26,6 +23,7 @@ def permitted_options(also: str, lost: str, **related: Any) -> tuple[Decorator, 
         flag("--forms", "forms: documents in which a number, a date, a name or another fact differs."),
         flag(
             "--edited",
-            f"edited documents of which more than 2% of the words, or a number, a name or a replaced word, {lost}.",
+            "edited documents of which more than 2% of the words, or a number, a name, a negation or a replaced word, "
+            f"{lost}.",
         ),
     )

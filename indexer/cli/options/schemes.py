@@ -9,6 +9,7 @@ import click
 from indexer.cli.options.groups import Decorator, Group, Related
 from indexer.cli.options.shared import jobs_option
 from indexer.library.options import Fingerprinting
+from indexer.model.kinds import KIND_NAMES, KINDS
 
 
 def schemes_of_new_option(**related: Any) -> Decorator:
@@ -18,10 +19,26 @@ def schemes_of_new_option(**related: Any) -> Decorator:
         cls=Related,
         metavar="NAME,...",
         help="Create a new store with exactly these schemes; simhash-doc alone is the lean form.  [default: "
-        "simhash-doc,minhash]",
+        "simhash-doc and those of --kind]",
         **related,
     )
 
+
+def kind_option(**related: Any) -> Decorator:
+    """The option that says what kind of texts a new store is made for."""
+    kinds = "; ".join(f"{kind.name}: {kind.about}" for kind in KINDS.values())
+    return click.option(
+        "--kind",
+        cls=Related,
+        type=click.Choice(KIND_NAMES),
+        help=f"Create a new store for texts of this kind ({kinds}), which decides on the schemes, the rule, and the "
+        "number of words that are too few.  [default: documents]",
+        **related,
+    )
+
+
+_USUAL, *_OTHERS = KINDS.values()
+_FEWER = [f"{kind.min_tokens} for --kind {kind.name}" for kind in _OTHERS if kind.min_tokens != _USUAL.min_tokens]
 
 fingerprint_options = Group(
     Fingerprinting,
@@ -30,9 +47,8 @@ fingerprint_options = Group(
         "--min-tokens",
         type=click.IntRange(0),
         metavar="N",
-        default=Fingerprinting().min_tokens,
-        show_default=True,
-        help="Mark documents with fewer words as short, and leave them out of answers by default.",
+        help="Mark documents with fewer words as short, and leave them out of answers by default.  [default: "
+        f"{_USUAL.min_tokens}; {', '.join(_FEWER)}]",
     ),
     click.option(
         "--scheme",
@@ -42,5 +58,6 @@ fingerprint_options = Group(
         "schemes for later runs. neardup schemes lists all schemes.",
     ),
     schemes_of_new_option(),
+    kind_option(),
     title="Fingerprints",
 )

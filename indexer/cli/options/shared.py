@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import click
 
@@ -17,7 +17,7 @@ from indexer.cli.options.paths import A_PATH
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import say, shown_store
 from indexer.errors import UsageError
-from indexer.library.options import Content, Extraction, Extractor, Format, WorkerLimits
+from indexer.library.options import Content, Extraction, Extractor, Format, WorkerLimits, require_format
 from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
     _BytesType = click.ParamType[int]
     _SecondsType = click.ParamType[float]
+    _FormatType = click.Choice[str]
 else:
     _BytesType = _SecondsType = click.ParamType
+    _FormatType = click.Choice
 
 _DAY = 86_400
-Found = TypeVar("Found")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -46,6 +47,20 @@ class Size(_BytesType):
         if not matched:
             self.fail(f"{value!r} is no size; write for example 500000, 200MB or 2GiB", param, ctx)
         return int(float(matched[1]) * _UNITS[matched[2] or ""])
+
+
+class FormatChoice(_FormatType):
+    """One of the formats, or one that another package brings."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name of the format."""
+        if value in self.choices:
+            return str(value)
+        try:
+            require_format(value)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
 
 
 class Seconds(_SecondsType):
@@ -73,7 +88,7 @@ limit_options = Group(
         goes_with=["files"],
         type=Seconds(),
         metavar="SECONDS",
-        default=WorkerLimits().timeout,
+        default=f"{WorkerLimits().timeout:g}",
         show_default=True,
         help="Time limit for each document.",
     ),
@@ -117,8 +132,18 @@ extraction_options = Group(
         "--format",
         cls=Related,
         goes_with=["files"],
-        type=click.Choice(get_args(Format)),
-        help="The format of the documents.  [default: detected from the content, then from the name]",
+        type=FormatChoice(get_args(Format)),
+        help="The format of the documents, also one that a plug-in brings.  [default: detected from the content, "
+        "then from the name]",
+    ),
+    click.option(
+        "--ocr",
+        cls=Related,
+        goes_with=["files"],
+        metavar="LANGUAGES",
+        help="Read scanned pages of PDFs, and images (PNG, TIFF, JPEG), in these languages, as eng or eng+deu, by "
+        "tesseract, which has to be installed. What was read is kept (see neardup ocr), and --timeout holds for each "
+        "page.",
     ),
     limit_options,
     click.option(

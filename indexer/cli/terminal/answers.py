@@ -12,9 +12,8 @@ import click
 
 from indexer.cli.terminal.excerpts import show_excerpts
 from indexer.cli.terminal.output import about, answer, answer_json, say, table
-from indexer.cli.terminal.relations import relation_shown
+from indexer.cli.terminal.relations import LIKELY, relation_shown
 from indexer.errors import ExtractionError
-from indexer.library.options import DEFAULT_MIN_TOKENS
 from indexer.text.counts import counted, share_shown
 from indexer.text.remarks import in_json
 
@@ -95,7 +94,7 @@ class Answers:
         self._lacking = max(self._lacking, similar.not_comparable)
         if query.hash is None:
             self._code = max(self._code, ExtractionError.exit_code)
-        if warning := _warning(query):
+        if warning := _warning(query, self._rule):
             with self._aside():
                 say(warning)
         if query.hash:
@@ -132,15 +131,20 @@ class Answers:
             say(f"{shown}; --limit shows more")
 
 
-def _warning(query: Query) -> str:
+def _warning(query: Query, rule: MatchRule) -> str:
     if query.hash is None:
         return f"{query.name} has no words, so it has no fingerprint and matches nothing"
-    if not 0 < query.tokens < DEFAULT_MIN_TOKENS:
-        return ""
-    return (
-        f"{query.name} has only {counted(query.tokens, 'word')}: too few for a meaningful fingerprint, so it "
-        "may match by chance, and may miss its near-duplicates"
-    )
+    few = f"{query.name} has only {counted(query.tokens, 'word')}"
+    if 0 < query.tokens < rule.least_words:
+        return (
+            f"{few}: too few for a meaningful fingerprint, so it may match by chance, and may miss its near-duplicates"
+        )
+    if 0 < query.tokens < rule.sure_words:
+        return (
+            f"{few}: found for sure is only what has {rule.sure_words} in a row in common; index with a smaller window "
+            "to find less"
+        )
+    return ""
 
 
 def _part(similar: Similar, rule: MatchRule) -> str:
@@ -173,8 +177,8 @@ def _nothing(rule: MatchRule, at_least: float | None) -> str:
 
 def _show_matches(matches: Sequence[Match], rule: MatchRule) -> None:
     columns, rows = ["id", "shares", "bits", "label", "title", "path"], [_row(match, rule) for match in matches]
-    # Mostly an id is the path as seen from here.
-    if all(row[0] == row[-1] for row in rows):
+    # Mostly an id is the path, as seen from here or in full.
+    if all(row[-1] in (row[0], "") or match.id == match.source for row, match in zip(rows, matches, strict=True)):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     if rule.unit == "bits":
         columns, rows = [columns[0], *columns[2:]], [(row[0], *row[2:]) for row in rows]
@@ -196,7 +200,8 @@ def _show_relations(matches: Sequence[Match]) -> None:
 
 
 def _related(match: Match) -> str:
-    order = f"the query is {match.order}: {match.order_evidence}" if match.order_evidence else ""
+    verb = "is" if match.order_confidence >= LIKELY else "may be"
+    order = f"the query {verb} {match.order}: {match.order_evidence}" if match.order_evidence else ""
     # Of documents that share a part the table says more.
     relation = "" if match.label in ("identical", "contains", "contained in", "shares") else relation_shown(match)
     return "; ".join(filter(None, (relation, order)))

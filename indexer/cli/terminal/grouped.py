@@ -1,23 +1,14 @@
-"""The help: its list of commands, in groups by what one wants to do, and its lines, which break no word."""
+"""The commands of a command, each imported on demand, and its help: in groups, and in lines that break no word."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import UserDict
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Any
 
 import click
-
-GROUPS = {
-    "Start here": ("index", "similar", "cluster", "report"),
-    "Ask": ("compare", "diff", "history", "pairs", "passages", "show", "hash", "stats", "failures", "doctor"),
-    "Act": ("prune", "delete"),
-    "Without a store": ("batch",),
-    "Engines": ("setup", "annotate"),
-    "For programs": ("serve",),
-    "Measure": ("evaluate", "schemes", "corpus"),
-    "Shell": ("completion",),
-}
-
 
 # A hyphen at which no line is broken, for as long as lines are broken.
 _JOINING = "\N{NON-BREAKING HYPHEN}"
@@ -56,16 +47,34 @@ def let_help_break_no_word(command: click.Command) -> None:
         let_help_break_no_word(inner)
 
 
-class Grouped(click.Group):
-    """A command of commands whose help lists them by GROUPS; one that is in no group is listed last."""
+class CommandsOnDemand(UserDict[str, Any]):
+    """Commands by their names, given as the names of modules that have them in COMMANDS.
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    A module is imported when a command of it is asked for: a run needs one of them, and all of them take a while.
+    """
+
+    def __getitem__(self, name: str) -> click.Command:
+        if isinstance(self.data[name], str):
+            for command in import_module(self.data[name]).COMMANDS:
+                let_help_break_no_word(command)
+                self.data[command.name] = command
+        found: click.Command = self.data[name]
+        return found
+
+
+class Grouped(click.Group):
+    """A command of commands whose help lists them in `groups`, of which each has its commands with their modules."""
+
+    context_class = HelpContext
+
+    def __init__(self, *args: Any, groups: Mapping[str, Mapping[str, str]], **given: Any) -> None:
+        super().__init__(*args, **given)
+        self.groups = groups
+        self.commands = CommandsOnDemand({name: module for group in groups.values() for name, module in group.items()})
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the commands of each group with their short help."""
-        grouped = {name for names in GROUPS.values() for name in names}
-        others = {"Others": tuple(name for name in self.list_commands(ctx) if name not in grouped)}
-        for title, names in {**GROUPS, **others}.items():
-            limit = formatter.width - 6 - max(map(len, self.commands))
-            rows = [(name, self.commands[name].get_short_help_str(limit)) for name in names if name in self.commands]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+        limit = formatter.width - 6 - max(map(len, self.commands))
+        for title, names in self.groups.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(limit)) for name in names])

@@ -6,8 +6,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from types import FrameType
 
 
@@ -44,6 +46,68 @@ def second_ends() -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.set_wakeup_fd(before)
             os.close(writer)
+
+
+@dataclass
+class EndingSignal:
+    """The signal that ended the run, once one did."""
+
+    number: int = 0
+
+
+@contextmanager
+def stoppable(
+    *, within: float | None = None, last: Callable[[], None] | None = None
+) -> Iterator[tuple[threading.Event, EndingSignal]]:
+    """Make the first Ctrl-C or SIGTERM end the run in order, and the second one at once.
+
+    With `within` the process ends after so many seconds whatever it is doing, with code 0; then `last` is called where
+    the run had not ended. That is for runs that lose nothing by a kill.
+    """
+    stop, stopped = threading.Event(), EndingSignal()
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            end_at_once(number)
+        stopped.number = number
+        # The exception may be lost in some library's clean-up; the event is not.
+        stop.set()
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with nullcontext() if within is None or sys.platform == "win32" else _ending(within, last):
+            yield stop, stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _ending(within: float, last: Callable[[], None] | None) -> Iterator[None]:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    ended = threading.Event()
+
+    def watch() -> None:
+        with open(reader, "rb", buffering=0) as numbers:
+            if not numbers.read(1):
+                return
+        time.sleep(within)
+        if last and not ended.is_set():
+            last()
+        sys.stderr.flush()
+        os._exit(0)
+
+    # As above: a handler would wait for a call into C, and threads of libraries for requests that hang.
+    threading.Thread(target=watch, name="ending", daemon=True).start()
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        ended.set()
+        signal.set_wakeup_fd(before)
+        os.close(writer)
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:

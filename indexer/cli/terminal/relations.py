@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     Related = Comparison | TextDifference | Match
 
+# Below this confidence it is said that one may be newer.
+LIKELY = 0.6
 _TIMES = {"newer": "A is newer than B", "older": "A is older than B"}
 
 
@@ -22,6 +24,8 @@ def relation_shown(made: Related) -> str:
 def order_shown(made: Related) -> str:
     """The order in time of two documents, A and B, with its evidence; empty where it was not looked for."""
     said = _TIMES.get(made.order, "unknown which is newer" if made.order else "")
+    if made.order_evidence and made.order_confidence < LIKELY:
+        said = said.replace(" is ", " may be ")
     return f"{said}: {made.order_evidence}" if made.order_evidence else said
 
 

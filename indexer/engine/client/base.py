@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -37,10 +38,15 @@ class Client(ABC):
 
     engine: str
     product: str
+    # The order of the hits of a point in time, in which no two are equal.
+    hit_order: tuple[Mapping[str, Any], ...] = ({"_shard_doc": "asc"},)
 
     def __init__(self, target: Target, access: Access, retry: RetryPolicy) -> None:
         self.target, self.access, self.retry = target, access, retry
         self._answered = False
+        # The changes that this client made, by the index that it made them in.
+        self.written: Counter[str] = Counter()
+        self._counting = threading.Lock()
         self._closed = threading.Event()
 
     @abstractmethod
@@ -52,9 +58,14 @@ class Client(ABC):
         Raises AnswerError, UnreachableError and CertificateError.
         """
 
+    def note_written(self, indices: Iterable[str]) -> None:
+        """Count changes by the indices that they were made in."""
+        with self._counting:
+            self.written.update(indices)
+
     @abstractmethod
-    def open_snapshot(self, name: str, keep_alive: str) -> str:
-        """Open a point in time over an index, alias or pattern; its id."""
+    def open_snapshot(self, name: str, keep_alive: str, preference: str = "") -> str:
+        """Open a point in time over an index, alias or pattern, or the shards that are preferred; its id."""
 
     @abstractmethod
     def _closing(self, snapshot: str) -> tuple[str, object]:

@@ -128,7 +128,9 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[BulkO
                 # No document's fault either; to wait as long for each batch that comes would take days.
                 raise given_up(client.target.shown, attempt, trouble)
             waiting(seconds, trouble)
-    return [outcome for outcome in outcomes if outcome]
+    done = [outcome for outcome in outcomes if outcome]
+    client.note_written(one.index for one in done if one.ok and one.result != "noop")
+    return done
 
 
 def rounds() -> Iterator[int]:

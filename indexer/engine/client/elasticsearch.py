@@ -87,9 +87,11 @@ class ElasticsearchClient(Client):
             )
         return answer
 
-    def open_snapshot(self, name: str, keep_alive: str) -> str:
+    def open_snapshot(self, name: str, keep_alive: str, preference: str = "") -> str:
         """See Client.open_snapshot."""
-        return str(self.request("POST", f"/{name}/_pit", keep_alive=keep_alive, ignore_unavailable="true")["id"])
+        asked: Any = {"preference": preference} if preference else {}
+        answer = self.request("POST", f"/{name}/_pit", keep_alive=keep_alive, ignore_unavailable="true", **asked)
+        return str(answer["id"])
 
     def _closing(self, snapshot: str) -> tuple[str, object]:
         return "/_pit", {"id": snapshot}

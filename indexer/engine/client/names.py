@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal, get_args
 from urllib.parse import quote
 
 from indexer.engine.client.base import Client
 
-_OWN = ",-*-neardup-failures,-*-neardup-clusters,-*-neardup-resources"
+SideKind = Literal["failures", "clusters", "decisions", "resources", "keys", "passages"]
+"""The indices that lie beside a store's own."""
+
+
+def side_name(store: str, kind: SideKind | Literal["*"]) -> str:
+    """The name of an index beside a store's own; of a list and of patterns, those of all parts."""
+    return ",".join(f"{part}-neardup-{kind}" for part in store.split(",") if part)
+
+
+_OWN = "".join(f",-{side_name('*', kind)}" for kind in get_args(SideKind))
 
 
 def path_of(name: str) -> str:

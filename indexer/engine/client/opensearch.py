@@ -65,6 +65,9 @@ class OpenSearchClient(Client):
 
     engine = "opensearch"
     product = "OpenSearch"
+    # Documents of several indices have equal numbers there, and of two equal ones the second is lost between two pages.
+    # An index without a mapping has none for `_index` either.
+    hit_order = ({"_shard_doc": "asc"}, {"_index": {"order": "asc", "unmapped_type": "keyword"}})
 
     def __init__(self, target: Target, access: Access, retry: RetryPolicy) -> None:
         super().__init__(target, access, retry)
@@ -118,11 +121,12 @@ class OpenSearchClient(Client):
         except opensearchpy.exceptions.SerializationError:
             raise UnreachableError("the answer is not whole, or not JSON") from None
 
-    def open_snapshot(self, name: str, keep_alive: str) -> str:
+    def open_snapshot(self, name: str, keep_alive: str, preference: str = "") -> str:
         """See Client.open_snapshot."""
         path = f"/{name}/_search/point_in_time"
+        asked: Any = {"preference": preference} if preference else {}
         answer = self.request(
-            "POST", path, keep_alive=keep_alive, ignore_unavailable="true", allow_partial_pit_creation="false"
+            "POST", path, keep_alive=keep_alive, ignore_unavailable="true", allow_partial_pit_creation="false", **asked
         )
         return str(answer["pit_id"])
 

@@ -24,15 +24,17 @@ Page = list[dict[str, Any]]
 class Slices:
     """An iterator of pages of hits, and a context manager; each slice is read by a thread of its own.
 
-    `body` is the search without paging; no more than two pages for each slice are ever held. A page has at most `page`
-    hits, and about PAGE_BYTES as far as the page before it tells. StoreError where the engine does not answer, or the
-    point in time is gone.
+    `body` is the search without paging, `preference` says which shards it is sent to; no more than two pages for each
+    slice are ever held. A page has at most `page` hits, and about PAGE_BYTES as far as the page before it tells.
+    StoreError where the engine does not answer, or the point in time is gone.
     """
 
-    def __init__(self, client: Client, path: str, body: Mapping[str, Any], slices: int, page: int) -> None:
+    def __init__(
+        self, client: Client, path: str, body: Mapping[str, Any], slices: int, page: int, *, preference: str = ""
+    ) -> None:
         self._body, self._page = body, page
-        self._slices = slices
-        self._snapshot = Snapshot(client, path)
+        self._slices, self._order = slices, client.hit_order
+        self._snapshot = Snapshot(client, path, preference)
         self._pages: queue.Queue[Page | BaseException | None] = queue.Queue(slices)
         self._stop = threading.Event()
         self._threads = [
@@ -89,7 +91,7 @@ class Slices:
         asked = {
             **self._body,
             "size": size,
-            "sort": [{"_shard_doc": "asc"}],
+            "sort": self._order,
             "track_total_hits": False,
         }
         if self._slices > 1:

@@ -27,15 +27,18 @@ class Snapshot:
     where it can't be opened.
     """
 
-    def __init__(self, client: Client, path: str) -> None:
+    def __init__(self, client: Client, path: str, preference: str = "") -> None:
         self._client = client
-        self._id = client.open_snapshot(path, f"{KEEP_ALIVE}s")
+        self._id = client.open_snapshot(path, f"{KEEP_ALIVE}s", preference)
         self._asked = time.monotonic()
         self._closed = threading.Event()
         self._keeper: threading.Thread | None = None
 
     def search(self, body: Mapping[str, Any]) -> Any:
         """The answer to a search at this point in time; StoreError where it is not whole, or the point is gone."""
+        if "query" in body:
+            # OpenSearch 3 ends a range alone after one page of hits, and so loses those of the next pages.
+            body = {**body, "query": {"constant_score": {"filter": body["query"]}}}
         try:
             answer = self._client.search("", {**body, "pit": self._pit()})
         except AnswerError as error:

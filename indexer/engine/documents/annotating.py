@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, in_flight, pause, started, unchanged
 from indexer.engine.client.gets import item_at, multi_get, place_of
 from indexer.engine.client.names import reading_path
-from indexer.engine.client.slices import Slices
-from indexer.engine.documents.fields import AnnotateOptions, described, fields_of_run, remember_fields
+from indexer.engine.documents.fields import AnnotateOptions, fields_of_run, remember_fields
 from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
+from indexer.engine.documents.marks import Marks, PartReader, Shard, parts_to_read, read_shards, settings_of
 from indexer.engine.documents.sinks import Change, ChangeResult, Known, Sidecar, Sink, in_place
 from indexer.engine.index.bodies import OWNERS_FIELD
-from indexer.engine.index.mapping import Mappings, named
-from indexer.engine.index.source_fields import BOM, text_at
+from indexer.engine.index.mapping import Mappings, named, read_mappings
+from indexer.engine.index.source_fields import BOM, described, text_at
+from indexer.engine.store.store import SearchStore
 from indexer.errors import StoreError
 from indexer.extract.base import Extracted, Failed, Item, Options
 from indexer.ingest.digests import source_digest
 from indexer.ingest.indexing import store_info
-from indexer.ingest.outcomes import RunCounts, record_of
+from indexer.ingest.outcomes import DuplicateFilter, RunCounts, record_of
 from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
-from indexer.ingest.sketching import Sketched
-from indexer.model import Failure, Record, Ref
+from indexer.ingest.sketching import DigestedSketches
+from indexer.model import Failure, Record, Ref, with_declared
 from indexer.model.chunking import chunks
+from indexer.model.kinds import DOCUMENTS, kind_named
 from indexer.model.times import now
-from indexer.stores import StoreInfo
+from indexer.stores import Store, StoreInfo
 from indexer.stores.schemes import require_exactly
-from indexer.versions.declared import with_declared
 
 _PAGE = 250
 
@@ -43,12 +46,20 @@ class AnnotationSummary(RunCounts):
     of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had none before
     and `stale` another text's, `empty` have no text and `short` too few tokens. `changed` were changed by others at the
     same moment and done again. `removed` are documents of a sidecar whose originals are gone. `total` is how many
-    documents there were at the start, `too_long` how many of the annotated had no room for a sketch that grows with the
-    text (`indexer.engine.index.bodies.OWNERS_ROOM`). `forgotten` tells that the index's owner forbids noting the fields
-    in it.
+    documents there were at the start. `trusted` are those of the unchanged that were not read, since nobody has written
+    them after they were looked at. `lost` says that documents may have been deleted, or written as a whole over their
+    fingerprints; `held` that so many are gone that nothing is removed for it. `marks` are those of what was looked at.
+    `beside` tells how many of the annotated had no room for a sketch that grows with the text
+    (`indexer.engine.index.bodies.OWNERS_ROOM`), so that it lies in an index beside. `forgotten` tells that the index's
+    owner forbids noting the fields in it. `reading_seconds` is how long it took to read texts again and to align them
+    where documents were put into clusters, None where none had to be.
     """
 
     total: int = 0
+    trusted: int = 0
+    lost: bool = False
+    held: bool = False
+    marks: Marks = field(default_factory=lambda: Marks("", {}))
     annotated: int = 0
     without: int = 0
     gone: int = 0
@@ -56,8 +67,9 @@ class AnnotationSummary(RunCounts):
     stale: int = 0
     changed: int = 0
     removed: int = 0
-    too_long: int = 0
+    beside: int = 0
     forgotten: bool = False
+    reading_seconds: float | None = None
 
     @property
     def done(self) -> int:
@@ -65,17 +77,29 @@ class AnnotationSummary(RunCounts):
         return self.annotated + self.unchanged + self.without + self.gone + self.failures
 
 
+OpenFilter = Callable[[Store], AbstractContextManager[DuplicateFilter[Any] | None]]
+
+
 def annotate(
-    client: Client, options: AnnotateOptions, *, aside: Client | None = None, summary: AnnotationSummary | None = None
+    client: Client,
+    options: AnnotateOptions,
+    *,
+    aside: Client | None = None,
+    summary: AnnotationSummary | None = None,
+    arriving: OpenFilter | None = None,
+    stop: threading.Event | None = None,
 ) -> AnnotationSummary:
     """Give the documents of an index, alias or data stream their fingerprints; doing it again does what is left.
 
     In place, by partial updates that only happen where the document is as it was read; with `aside`, in the index that
-    this client names, which is made where it is not there. Both clients stay open. `summary` is kept up to date
-    meanwhile. Raises StoreError where that would harm the owner's documents, UsageError for a field that is not there.
+    this client names, which is made where it is not there. Only what was written since the last whole run is read (see
+    `indexer.engine.documents.marks`), unless the options say otherwise. Both clients stay open. `summary` is kept up to
+    date meanwhile; what `arriving` gives for the store is entered, and looks at documents before and after they get
+    their fingerprint. Raises StoreError where that would harm the owner's documents, UsageError for a field that is not
+    there.
     """
-    run = _AnnotateRun(client, options, aside, summary if summary is not None else AnnotationSummary())
-    run.run()
+    run = _AnnotateRun(client, options, aside, summary if summary is not None else AnnotationSummary(), stop)
+    run.run(arriving or (lambda _: nullcontext()))
     return run.summary
 
 
@@ -105,7 +129,12 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
     ends_at_once = True
 
     def __init__(
-        self, client: Client, options: AnnotateOptions, aside: Client | None, summary: AnnotationSummary
+        self,
+        client: Client,
+        options: AnnotateOptions,
+        aside: Client | None,
+        summary: AnnotationSummary,
+        stop: threading.Event | None,
     ) -> None:
         self.client, self.options, self.summary = client, options, summary
         self.shown = client.target.shown
@@ -114,7 +143,9 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         self._fields = fields_of_run(client, aside, mappings, options)
         self._aside = aside is not None
         self._indices = frozenset(mappings)
-        self.info = self._info(Mappings() if aside else mappings)
+        there = read_mappings(aside, reading_path(aside.target.name)) if aside else mappings
+        kind = options.kind or there.kind(self.shown)
+        self.info = self._info(Mappings() if aside else mappings, kind or DOCUMENTS)
         self._extraction = Options(
             content=self.info.content,  # type: ignore[arg-type] # a store's mode
             format="html" if self._fields.html else "text",
@@ -127,16 +158,23 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         self._sink.use(options.schemes)
         if not options.dry_run:
             self.summary.forgotten = not remember_fields(client, aside, mappings, self._fields)
+        usual = kind_named(self.info.kind).min_tokens
+        self._least_words = usual if options.min_tokens is None else options.min_tokens
+        self._marks = Marks("", {})
+        self._arrivals: DuplicateFilter[Any] | None = None
         self._changed: list[Ref] = []
+        # Of those read, all and with a record.
+        self._read = self._recorded = 0
         self._retrying = False
         self._due = 0.0
-        self._run = IngestRun(self, self._extraction, options.limits, options.jobs, self._sink.schemes)
+        self._run = IngestRun(self, self._extraction, options.limits, options.jobs, self._sink.schemes, stop)
 
-    def _info(self, mappings: Mappings) -> StoreInfo:
+    def _info(self, mappings: Mappings, kind: str) -> StoreInfo:
         first = next(iter(mappings.infos(self.shown).values()), None)
         made = store_info(
             self.options.content or (first.content if first else "landmarks"),  # type: ignore[arg-type]
             self.options.new_schemes,
+            kind,
         )
         if first is None:
             return made
@@ -154,25 +192,63 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
             return Sidecar(aside, self.client, self.info, dry_run=dry_run, refresh=refresh)
         return in_place(self.client, self.info, self.options.schemes, single=single, dry_run=dry_run, refresh=refresh)
 
-    def run(self) -> None:
-        """Read all documents, those again that others change meanwhile, and write what they lack."""
-        begin = time.monotonic()
+    def run(self, arriving: OpenFilter) -> None:
+        """Read the documents that nobody has looked at, those again that others change, and write what they lack."""
+        begin, at = time.monotonic(), now()
+        before, wrote = read_shards(self.client, self._path), self.client.written.copy()
+        self._marks = self._looked_at()
         try:
             show(self.client, self._path, required=not (self._aside or self.options.dry_run))
             self.summary.total = int(self.client.request("GET", f"/{self._path}/_count")["count"])
             about = filter(None, (self._fields.source, self._fields.title))
             fields = [*self._fields.names, *about, *self._sink.fields]
-            body = {"query": {"match_all": {}}, "_source": fields, "version": True, "seq_no_primary_term": True}
+            body = {"_source": fields, "version": True, "seq_no_primary_term": True}
             rate = self.options.docs_per_second
             # A page waits for its turn while its point in time is open.
             page = _PAGE if rate is None else max(1, min(_PAGE, int(rate * 10)))
-            with Slices(self.client, self._path, body, self.options.slices, page) as pages:
-                again = (self._again(number, fields) for number in range(ROUNDS))
-                self._run.bring(self._items(pages), *again, self._given_up())
-            self._sink.finish()
+            self.summary.held = self.summary.total < (1 - self.options.most_lost) * self._marks.documents
+            parts = parts_to_read(self._path, self._marks, before)
+            store = self._sink.store
+            recorded = store.count() if store and self._marks.seen else 0
+            with arriving(store) if store else nullcontext() as self._arrivals:
+                with PartReader(self.client, parts, body, self.options.slices, page) as pages:
+                    again = (self._again(number, fields) for number in range(ROUNDS))
+                    self._run.bring(self._items(pages), *again, self._given_up())
+                there = {shard.key for shard in before or ()}
+                self.summary.lost |= self._marks.behind(before or ()) > self._read
+                self.summary.lost |= not self._marks.seen.keys() <= there
+                may_remove = self.summary.lost or not self._marks.seen
+                self._sink.finish(whole=may_remove and not self.summary.held)
+            if store and store.refresh != "none":
+                # Also what was put into clusters at the end.
+                store.context.settle()
             self.summary.removed = self._sink.removed
+            self.summary.trusted = max(0, recorded - self._recorded - self._sink.removed)
+            self.summary.unchanged += self.summary.trusted
+            if store and not self.options.dry_run:
+                self._keep_marks(store, before or (), self.client.written - wrote, at)
         finally:
             self.summary.seconds = time.monotonic() - begin
+
+    # The marks of what was looked at
+
+    def _looked_at(self) -> Marks:
+        """The marks of the runs before; none where all of it is to be looked at."""
+        schemes = sorted(scheme.id for scheme in self._sink.schemes)
+        settings = settings_of(self._fields, replace(self.info, schemes=(), version=""), schemes, self._sink.identity)
+        store = self._sink.store
+        if store is None or self.options.everything or self.options.again:
+            return Marks(settings, {})
+        return Marks.read(store, settings)
+
+    def _keep_marks(self, store: SearchStore, before: Sequence[Shard], wrote: Mapping[str, int], at: str) -> None:
+        after = read_shards(self.client, self._path) if before else None
+        seen = self._marks.moved(before, after or (), wrote)
+        # What is held back is measured by what there was before.
+        documents = self._marks.documents if self.summary.held else self.summary.total
+        self.summary.marks = replace(self._marks, seen=seen, at=at, documents=documents)
+        if seen != self._marks.seen:
+            self.summary.marks.keep(store)
 
     # From the documents to the items that workers get
 
@@ -198,7 +274,11 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
     def _items(self, pages: Iterable[list[dict[str, Any]]]) -> Iterator[Item[PendingDocument] | _Unread]:
         for hits in pages:
             self._require_checked(hits)
-            for hit, known in zip(hits, self._sink.known(hits), strict=True):
+            known_of = self._sink.known(hits)
+            if not self._retrying:
+                self._read += len(hits)
+                self._recorded += sum(known.there for known in known_of)
+            for hit, known in zip(hits, known_of, strict=True):
                 if not self._aside and not self.options.allow_version_change and not self._retrying:
                     require_own_version(hit, self.shown)
                 item = self._item(hit, known)
@@ -233,12 +313,16 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         source = source or usual
         same = known.source == source and (not title or known.title == title)
         current = known.digest == digest and known.complete and same
-        if current and (self._retrying or not self.options.everything):
+        if current and (self._retrying or not self.options.again):
             # An update whose answer was lost is found done when it is tried again.
             self.summary.annotated += self._retrying
             self.summary.unchanged += not self._retrying
+            if self._arrivals:
+                self._arrivals.found(self._sink.ref(place), is_settled=known.is_clustered)
             return None
         if not self._retrying:
+            # What was written as a whole may have been a member of a cluster.
+            self.summary.lost |= not known.there and hit["_version"] > 1
             self.summary.missing += not known.digest
             self.summary.stale += bool(known.digest) and not current
         if self.options.dry_run:
@@ -258,14 +342,16 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
 
     # What becomes of them
 
-    def sketched(self, outcome: Extracted[PendingDocument, Sketched]) -> Iterable[tuple[PendingDocument, Record]]:
+    def sketched(
+        self, outcome: Extracted[PendingDocument, DigestedSketches]
+    ) -> Iterable[tuple[PendingDocument, Record]]:
         """See RunDestination.sketched."""
         pending = outcome.key
         record = record_of(
             outcome,
             self._sink.ref(pending.place),
             pending.digest,
-            min_tokens=self.options.min_tokens,
+            min_tokens=self._least_words,
             source=pending.source,
             title=pending.title,
             size=pending.size,
@@ -295,6 +381,8 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         self, batch: Sequence[tuple[PendingDocument, Record]]
     ) -> WriteInProgress[PendingDocument, ChangeResult]:
         """See RunDestination.begin_write; documents are read and sketched meanwhile."""
+        if self._arrivals:
+            self._arrivals.examine([record for _, record in batch])
         changes = [Change(pending.place, record, pending.conditions, pending.known) for pending, record in batch]
 
         def write(changes: list[Change]) -> list[ChangeResult]:
@@ -304,10 +392,13 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
 
     def written(self, records: Sequence[tuple[PendingDocument, Record]], results: Sequence[ChangeResult]) -> None:
         """See RunDestination.written."""
+        stored = [record for (_, record), result in zip(records, results, strict=True) if result.is_done]
+        if self._arrivals:
+            self._arrivals.stored(stored)
         for (pending, record), result in zip(records, results, strict=True):
             if result.is_done:
                 self.summary.annotated += 1
-                self.summary.too_long += result.is_too_long
+                self.summary.beside += result.is_beside
                 self.summary.taken(record)
             elif result.is_changed:
                 self.summary.changed += 1

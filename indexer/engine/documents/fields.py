@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.names import path_of
 from indexer.engine.index.mapping import Mappings, read_mappings
-from indexer.engine.index.source_fields import require_readable, source_paths, values_of
+from indexer.engine.index.source_fields import require_readable, source_paths
 from indexer.engine.index.texts import OWN, remember
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Limits
-from indexer.model import DEFAULT_MIN_TOKENS
 from indexer.model.times import Refresh
 from indexer.schemes.base import Scheme
 from indexer.stores.texts import TextFields
-
-# The longest title that is kept, in characters.
-_LONGEST_TITLE = 500
-_LONGEST_SOURCE = 8000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +24,9 @@ class AnnotateOptions:
     `fields_changed`. `source_field` says where a document came from, `title_field` what it is called; they are
     remembered too.
 
-    Only documents without a fingerprint, or with one of another text, unless `everything`. `docs_per_second` limits how
+    Only documents that were written since the last run are read, unless `everything`; only those without a fingerprint,
+    or with one of another text, get one, unless `again`, which reads all of them too. Where more than the share
+    `most_lost` of the documents is gone since the last run, no record is removed for it. `docs_per_second` limits how
     many are done; `slices` is how many parts of the index are read at once. `content` is None for the index's own mode,
     or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
     documents whose version comes from outside. `schemes` are specifications of those that documents get a sketch of
@@ -44,6 +40,8 @@ class AnnotateOptions:
     source_field: str = ""
     title_field: str = ""
     everything: bool = False
+    again: bool = False
+    most_lost: float = 1.0
     dry_run: bool = False
     schemes: tuple[str, ...] = ()
     new_schemes: tuple[Scheme, ...] = ()
@@ -52,7 +50,8 @@ class AnnotateOptions:
     docs_per_second: float | None = None
     slices: int = 4
     jobs: int = 1
-    min_tokens: int = DEFAULT_MIN_TOKENS
+    min_tokens: int | None = None
+    kind: str | None = None
     content: Content | None = None
     limits: Limits = field(default_factory=Limits)
     refresh: Refresh = "wait"
@@ -94,14 +93,6 @@ def remember_fields(client: Client, aside: Client | None, mappings: Mappings, fi
     of, name = (client, OWN) if aside is None else (aside, client.target.name)
     results = [remember(of, index, name, fields) for index in (mappings if aside is None else _mappings_of(aside))]
     return all(results)
-
-
-def described(fields: TextFields, document: Any) -> tuple[str, str]:
-    """The source and the title that a document names, each empty if it names none."""
-    source, title = (
-        next(iter(values_of(document, path)), "") if path else "" for path in (fields.source, fields.title)
-    )
-    return source.strip()[:_LONGEST_SOURCE], " ".join(title.split())[:_LONGEST_TITLE]
 
 
 def _remembered(client: Client, aside: Client | None, mappings: Mappings) -> dict[str, TextFields]:

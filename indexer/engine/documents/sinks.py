@@ -13,11 +13,12 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, Action, send, update
 from indexer.engine.client.gets import item_at, place_of
 from indexer.engine.client.lines import InexactRecordError
-from indexer.engine.client.names import indices_of, matches
+from indexer.engine.client.names import indices_of, matches, reading_path
 from indexer.engine.index.bodies import ROOT, Bodies, is_owners, own_part, unpacked_digest
+from indexer.engine.index.keys_beside import KeysRecord, records_beside
 from indexer.engine.index.mapping import named
 from indexer.engine.index.side_index import forget_failures
-from indexer.engine.index.sketches import FEATURES, TOO_LONG
+from indexer.engine.index.sketches import BESIDE, FEATURES
 from indexer.engine.index.source_fields import ASIDE
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.store import SearchStore
@@ -44,7 +45,7 @@ class Known:
 
     `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is the digest of
     the text and a sketch of every scheme that is wanted, `owners` that the document has a field `neardup` of its
-    owner's. `own` is what stands there.
+    owner's, `is_clustered` that it is known to be in a cluster with others. `own` is what stands there.
     """
 
     there: bool = False
@@ -54,6 +55,7 @@ class Known:
     complete: bool = True
     pending: bool = False
     owners: bool = False
+    is_clustered: bool = False
     own: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -69,11 +71,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """The result of writing a record, as an HTTP status and a reason; `is_too_long` if a sketch had no room there."""
+    """The result of writing a record, as an HTTP status and a reason; `is_beside` if not all of it had room there."""
 
     status: int
     reason: str = ""
-    is_too_long: bool = False
+    is_beside: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -105,6 +107,16 @@ class Sink(ABC):
     had: Sequence[str] | None = None
     removed = 0
 
+    @property
+    def identity(self) -> str:
+        """The identity of an index beside, which another one that is made under its name later does not have."""
+        return ""
+
+    @property
+    @abstractmethod
+    def store(self) -> SearchStore | None:
+        """The index with the fingerprints as a store; None in a dry run that would make it."""
+
     @abstractmethod
     def use(self, specifications: Sequence[str]) -> None:
         """Keep sketches by these schemes, and by those that are there; in a dry run they are only asked for."""
@@ -130,8 +142,8 @@ class Sink(ABC):
         """Record what could not be read or written."""
 
     @abstractmethod
-    def finish(self) -> None:
-        """Make what was written visible, and clear up."""
+    def finish(self, *, whole: bool = True) -> None:
+        """Make what was written visible, and clear up; not `whole` where no document can be gone."""
 
 
 def in_place(
@@ -211,8 +223,9 @@ class InPlace(Sink):
             source=own.get("source") or "",
             title=own.get("title") or "",
             pending="pending" in own,
+            is_clustered=bool((own.get("cluster") or {}).get("size_class")),
             complete=bool(own.get("text_digest"))
-            and all(not {FEATURES, TOO_LONG}.isdisjoint(_given(own.get(name))) for name in self._wanted),
+            and all(not {FEATURES, BESIDE}.isdisjoint(_given(own.get(name))) for name in self._wanted),
             own=own,
         )
 
@@ -220,43 +233,53 @@ class InPlace(Sink):
         """See Sink.write."""
         actions: list[Action] = []
         refused: dict[int, ChangeResult] = {}
-        too_long: list[bool] = []
+        beside: list[KeysRecord] = []
+        longs: list[bool] = []
         for number, change in enumerate(batch):
             try:
-                fields = self._fields(change)
+                fields, long = self._fields(change)
                 actions.append(update(change.place, {"doc": {ROOT: fields}}, change.conditions))
-                too_long.append(any(TOO_LONG in _given(fields.get(name)) for name in self._bodies.schemes))
+                beside += records_beside(change.place, fields, long)
+                longs.append(bool(long))
             except InexactRecordError as error:
                 refused[number] = ChangeResult(_REFUSED, str(error))
         if self._store and not {action.index for action in actions} <= self._store.context.mappings.keys():
             self._store.context.require_mapped(anew=True)
+        if self._store:
+            self._store.context.beside.put(beside)
         outcomes = send(self._client, actions) if actions else []
-        sent = (ChangeResult(one.status, one.reason, long) for one, long in zip(outcomes, too_long, strict=True))
+        sent = (ChangeResult(one.status, one.reason, long) for one, long in zip(outcomes, longs, strict=True))
         results = [refused.get(number) or next(sent) for number in range(len(batch))]
         if self._store:
+            self._store.context.unseen = True
             stored = [change.record.ref for change, result in zip(batch, results, strict=True) if result.is_done]
             forget_failures(self._store.context.failures, stored)
+            done = [change for change, result in zip(batch, results, strict=True) if result.is_done]
+            self._store.context.beside.forget((change.place for change in done), beside)
             if self._store.refresh == "true":
                 self._store.context.show()
         return results
 
-    def _fields(self, change: Change) -> dict[str, Any]:
-        fields = self._bodies.within(self._bodies.fields(change.record))
+    def _fields(self, change: Change) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
+        fields, beside = self._bodies.within(self._bodies.fields(change.record))
         if change.known.pending:
             fields |= dict.fromkeys(("pending", "pending_detail"))
         if not change.known.there:
-            return fields
-        return self._bodies.replacing(fields, change.known.own)
+            return fields, beside
+        return self._bodies.replacing(fields, change.known.own), beside
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
         """See Sink.put_failures."""
         if self._store:
             self._store.put_failures(failures)
 
-    def finish(self) -> None:
-        """See Sink.finish."""
-        if self._store and self._store.refresh != "none":
-            self._store.context.show()
+    def finish(self, *, whole: bool = True) -> None:
+        """See Sink.finish. What lies beside documents that are gone goes too."""
+        if not self._store:
+            return
+        if whole:
+            self._store.context.beside.forget_gone(self._store.lookup.pages)
+        if self._store.refresh != "none":
             self._store.context.settle()
 
 
@@ -281,6 +304,17 @@ class Sidecar(Sink):
                 self.had = [scheme.name for scheme in self._store.info.schemes]
         # A template may have given the new index an alias.
         self._require_apart()
+
+    @property
+    def store(self) -> SearchStore | None:
+        """See Sink.store."""
+        return self._store
+
+    @property
+    def identity(self) -> str:
+        """See Sink.identity."""
+        found = self._client.found(f"/{reading_path(self._client.target.name)}/_settings/index.uuid") or {}
+        return ",".join(sorted(one["settings"]["index"]["uuid"] for one in found.values()))
 
     def _require_apart(self) -> bool:
         """Raise UsageError where the indices of both sides overlap, as they are now; whether there is one to write."""
@@ -340,13 +374,13 @@ class Sidecar(Sink):
         if self._store:
             self._store.put_failures(failures)
 
-    def finish(self) -> None:
+    def finish(self, *, whole: bool = True) -> None:
         """See Sink.finish. Records of documents that are gone are deleted."""
         if not self._store or self._store.context.read_only:
             return
         self._store.context.settle()
         self._require_apart()
-        for places in self._origins(self._store):
+        for places in self._origins(self._store) if whole else ():
             if gone := self._gone(places):
                 # A run beside this one may bring a document and its record back: then the record is another one.
                 refs = [ref for ref, _ in gone]

@@ -11,9 +11,9 @@ from typing import Any
 
 from indexer.engine.client.lines import InexactRecordError, encoded
 from indexer.engine.index.sketches import (
+    BESIDE,
     FEATURES,
     PAYLOAD,
-    TOO_LONG,
     KeyFields,
     has_doc_values,
     replacing_fields,
@@ -34,11 +34,13 @@ SHORT = f"{ROOT}.short"
 # Every record has it, also one without a fingerprint: what distinguishes a record from an owner's other documents.
 TOKENS = f"{ROOT}.tokens"
 DIGEST = f"{ROOT}.source_digest"
+TEXT_DIGEST = f"{ROOT}.text_digest"
 FORMAT = f"{ROOT}.format"
 CLUSTER_ID = f"{ROOT}.cluster.id"
 REPEATS, RELATION = f"{ROOT}.cluster.repeats", f"{ROOT}.cluster.relation"
 # A document that is in no cluster has a cluster id of its own, so that collapsing on the field swallows none.
 SINGLE = f"{ROOT}.cluster.single"
+SIZE_CLASS = f"{ROOT}.cluster.size_class"
 # With the types that an annotation may have there.
 CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "id": (str,),
@@ -132,16 +134,17 @@ class Bodies:
         body |= {"cluster": alone(), "version": {"is_latest": True}}
         return body
 
-    def within(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The same fields in at most OWNERS_ROOM bytes of `_source`, as far as leaving out sketches can do it.
+    def within(self, body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Mapping[str, Any]]]:
+        """The same fields in at most OWNERS_ROOM bytes of `_source`, and by scheme those that have to lie beside.
 
-        Those that grow with the text go; `too_long` stands in their place.
+        These are of the sketches that grow with the text; BESIDE stands in their place.
         """
-        fields = dict(body)
+        fields, beside = dict(body), {}
         for name, keys in self.key_fields.items():
             if keys.holder and name in fields and len(encoded(fields)) > OWNERS_ROOM:
-                fields[name] = {TOO_LONG: fields[name][FEATURES]}
-        return fields
+                beside[name] = fields[name]
+                fields[name] = {BESIDE: fields[name][FEATURES]}
+        return fields, beside
 
     def replacing(self, body: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
         """The same for a partial update of what stands there: what it lacks becomes null, and everything else goes.
@@ -218,12 +221,16 @@ class Bodies:
     def in_source(self, schemes: Iterable[str]) -> list[str]:
         """The fields of payloads that a search gets from `_source`; placed() puts them beside the others."""
         sourced = [name for name in schemes if name in self._sourced]
-        return [self.payload(name) for name in sourced] + [
-            f"{ROOT}.{name}.{field}"
-            for name in sourced
-            if (keys := self.key_fields[name]).holder
-            for field in keys.names()
-        ]
+        return (
+            [self.payload(name) for name in sourced]
+            + [
+                f"{ROOT}.{name}.{field}"
+                for name in sourced
+                if (keys := self.key_fields[name]).holder
+                for field in (*keys.names(), BESIDE)
+            ]
+            + [TEXT_DIGEST] * bool(self.holders(sourced))
+        )
 
     def placed(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
         """These hits with what `_source` has of payloads, as bytes, among the values of their fields."""
@@ -238,8 +245,17 @@ class Bodies:
 
     def sketched(self, scheme: str) -> dict[str, Any]:
         """Documents that have a sketch of a scheme; where `_source` has the payload also those without one."""
-        field = f"{ROOT}.{scheme}.{FEATURES}" if scheme in self._sourced else self.payload(scheme)
-        return {"exists": {"field": field}}
+        if scheme in self._sourced:
+            return self.has(scheme)
+        return {"exists": {"field": self.payload(scheme)}}
+
+    def has(self, scheme: str) -> dict[str, Any]:
+        """Documents that have a sketch of a secondary scheme, also one without features, there or beside."""
+        return either([{"exists": {"field": f"{ROOT}.{scheme}.{field}"}} for field in (FEATURES, BESIDE)])
+
+    def holders(self, schemes: Iterable[str]) -> list[str]:
+        """Those of these schemes whose sketches grow with the text, so that they may lie beside."""
+        return [name for name in schemes if name in self.key_fields and self.key_fields[name].holder]
 
     def record_fields(self, payloads: Collection[str] = (), *, sketches: bool = False) -> dict[str, Any]:
         """The fields that a search asks for, so that record() can read its hits, and placed() schemes' payloads."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT
 from indexer.errors import NotFoundError
+from indexer.model.kinds import DOCUMENTS
 from indexer.stores.base import StoreInfo
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -47,6 +48,7 @@ def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
         "extractor": info.extractor,
         "unicode": info.unicode,
         "version": info.version,
+        **({"kind": info.kind} if info.kind != DOCUMENTS else {}),
         **more,
     }
 

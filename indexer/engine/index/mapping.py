@@ -12,6 +12,7 @@ from indexer.engine.index.bodies import MAPPING_VERSION, ROOT
 from indexer.engine.index.files import properties
 from indexer.engine.index.sketches import is_scheme, scheme_in
 from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.model.kinds import DOCUMENTS, kind_named
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.base import StoreInfo
 from indexer.stores.texts import TextFields
@@ -107,8 +108,9 @@ class IndexMapping:
                 unicode=entry["unicode"],
                 version=entry["version"],
                 schemes=self.schemes(),
+                kind=kind_named(entry.get("kind", DOCUMENTS)).name,
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, UsageError) as error:
             raise IncompatibleStoreError(f"{where}: _meta.neardup of its mapping is damaged: {error!r}") from error
         if version > MAPPING_VERSION:
             raise IncompatibleStoreError(
@@ -175,6 +177,10 @@ class Mappings(dict[str, IndexMapping]):
     def schemes(self) -> dict[str, SchemeInfo]:
         """The secondary schemes of any of the indices, by name."""
         return {scheme.name: scheme for one in self.values() for scheme in one.schemes()}
+
+    def kind(self, shown: str) -> str | None:
+        """The kind of texts that the indices are for; None where none of them is a store."""
+        return next((info.kind for info in self.infos(shown).values()), None)
 
     def lacking(self, shown: str, schemes: Iterable[SchemeInfo] = ()) -> list[str]:
         """The indices that lack neardup's fields, or those of one of these schemes: a write would make up types."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from indexer.engine.index.bodies import ROOT, Bodies
@@ -38,9 +38,13 @@ class ProbeBatch:
             return self._bodies.layout.terms(keys).items()
         return self._bodies.key_fields[scheme].asked(keys)
 
-    def query(self) -> list[dict[str, Any]]:
-        """The clauses of the search, of which a document satisfies one at least."""
-        return [{"terms": {field: sorted(terms)}} for field, terms in self.terms.items()]
+    def query(self, schemes: Collection[str] | None = None) -> list[dict[str, Any]]:
+        """The clauses of the search, of which a document satisfies one at least; those of these schemes alone."""
+        return [
+            {"terms": {field: sorted(terms)}}
+            for field, terms in self.terms.items()
+            if schemes is None or field.split(".")[1] in schemes
+        ]
 
     def asking(self, payloads: Sequence[str]) -> dict[str, Any]:
         """The fields that the search asks for, so that answered() can read its hits, and placed() these payloads."""

@@ -1,42 +1,44 @@
-"""The indices beside a store's own: failures, clusters and resources, one small document each."""
+"""The indices beside a store's own: failures, clusters, decisions, resources, and the keys of long documents."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.bulk import BATCH_RECORDS, Action, send
+from indexer.engine.client.bulk import BATCH_RECORDS, Action, batches, send, unchanged
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import multi_get
 from indexer.engine.client.lines import encoded
+from indexer.engine.client.names import SideKind, side_name
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import read_mappings
 from indexer.errors import StoreError
 from indexer.model import ClusterRecord, Failure, Ref, size_class
 from indexer.model.chunking import chunks
+from indexer.model.decisions import Decision, decision_json, decision_of
 
 T = TypeVar("T")
 
 # The engines' own default for the most hits of one answer.
 _MOST_HITS = 10_000
-_TERM = {"type": "keyword", "ignore_above": 8191}
+TERM = {"type": "keyword", "ignore_above": 8191}
 # JSON with escapes alone: a lone half of a surrogate pair, as file names can have, comes back as it was.
 _EXACT = {"exact": {"type": "keyword", "index": False, "doc_values": False}}
 _DATE = {"type": "date", "ignore_malformed": True}
 _LONG = {"type": "long"}
 FAILURE_PROPERTIES: Mapping[str, Any] = {
-    **dict.fromkeys(("id", "index", "routing", "source", "reason"), _TERM),
+    **dict.fromkeys(("id", "index", "routing", "source", "reason"), TERM),
     "detail": {"type": "text"},
     "failed_at": _DATE,
     **_EXACT,
 }
 CLUSTER_PROPERTIES: Mapping[str, Any] = {
-    "id": _TERM,
-    "canonical": {"properties": dict.fromkeys(("id", "index", "routing"), _TERM)},
+    "id": TERM,
+    "canonical": {"properties": dict.fromkeys(("id", "index", "routing"), TERM)},
     "title": {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 1024}}},
     **dict.fromkeys(("size", "octets", "redundant", "redundant_octets", "origins"), _LONG),
     "least_similarity": {"type": "float"},
@@ -45,12 +47,17 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
     # By the names that documents have, so that one filter of a dashboard narrows both.
     ROOT: {
         "properties": {
-            **dict.fromkeys(("format", "origin"), _TERM),
-            "cluster": {"properties": dict.fromkeys(("id", "size_class"), _TERM)},
+            **dict.fromkeys(("format", "origin"), TERM),
+            "cluster": {"properties": dict.fromkeys(("id", "size_class"), TERM)},
         }
     },
     **_EXACT,
 }
+
+DECISION_PROPERTIES: Mapping[str, Any] = {"id": TERM, **_EXACT}
+
+Pages = Callable[..., Iterator[list[dict[str, Any]]]]
+"""Gives the hits of a search, some at a time."""
 
 
 class SideIndex(Generic[T]):
@@ -62,13 +69,15 @@ class SideIndex(Generic[T]):
     def __init__(
         self,
         client: Client,
-        kind: str,
+        kind: SideKind,
         properties: Mapping[str, Any],
         body: Callable[[T], Mapping[str, Any]],
         read: Callable[[Mapping[str, Any]], T],
         query: Mapping[str, Any] | None = None,
+        *,
+        store: str = "",
     ) -> None:
-        self._client, self.name = client, side_name(client.target.name, kind)
+        self._client, self.name = client, side_name(store or client.target.name, kind)
         self._query = query or {"match_all": {}}
         self._properties, self._body, self._read = properties, body, read
         self._path = quote(self.name, safe="*,-")
@@ -98,7 +107,7 @@ class SideIndex(Generic[T]):
         """Path and body of the PUT that makes the index or adds fields that came since; None where all is there."""
         if not self.exists():
             return f"/{self._path}", {"mappings": {"dynamic": False, "properties": self._properties}}
-        if self._known.keys() >= self._properties.keys():
+        if _covers(self._known, self._properties):
             return None
         return f"/{self._path}/_mapping", {"properties": self._properties}
 
@@ -117,9 +126,10 @@ class SideIndex(Generic[T]):
 
     def put(self, items: Iterable[tuple[str, T]]) -> None:
         """Store items under their ids, in batches; StoreError where the cluster refuses one."""
-        for chunk in chunks(items, BATCH_RECORDS):
+        actions = (Action("index", self.name, name, None, encoded(self._body(item))) for name, item in items)
+        for some in batches(actions, lambda action: len(action.document)):
             self.make()
-            self._send([Action("index", self.name, name, None, encoded(self._body(item))) for name, item in chunk])
+            self._send(some)
 
     def get(self, names: Sequence[str]) -> list[T | None]:
         """The items with these ids, in this order, as they are now."""
@@ -132,8 +142,8 @@ class SideIndex(Generic[T]):
                 values.setdefault(hit["_id"], self._read(hit["_source"]))
         return [values.get(name) for name in names]
 
-    def _got(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-        hits = multi_get(self._client, [{"_id": name} for name in names], path=f"/{self._path}")
+    def _got(self, names: Sequence[str], **params: str) -> Iterator[dict[str, Any]]:
+        hits = multi_get(self._client, [{"_id": name} for name in names], path=f"/{self._path}", **params)
         return (hit for hit in hits if hit.get("found"))
 
     def _found(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -148,15 +158,23 @@ class SideIndex(Generic[T]):
 
     def delete(self, names: Sequence[str]) -> int:
         """Delete by id; how many were there. Ids that are not there cost nothing but the question."""
-        there = [name for name, item in zip(names, self.get(names), strict=True) if item is not None]
-        unique = dict.fromkeys(there)
-        for chunk in chunks(unique, BATCH_RECORDS):
+        if not self.exists():
+            return 0
+        unique = dict.fromkeys(names)
+        there = [hit["_id"] for chunk in chunks(unique, BATCH_RECORDS) for hit in self._got(chunk, _source="false")]
+        for chunk in chunks(there, BATCH_RECORDS):
             self._send([Action("delete", self.name, name) for name in chunk])
-        return len(unique)
+        return len(there)
 
-    def _send(self, actions: Sequence[Action]) -> None:
+    def delete_unchanged(self, hits: Sequence[Mapping[str, Any]]) -> None:
+        """Delete what a search has found, with sequence numbers, but for what somebody has written since."""
+        self._send(
+            [Action("delete", hit["_index"], hit["_id"], conditions=unchanged(hit)) for hit in hits], passing=(404, 409)
+        )
+
+    def _send(self, actions: Sequence[Action], passing: Collection[int] = (404,)) -> None:
         for outcome in send(self._client, actions):
-            if not outcome.ok and outcome.status != 404:
+            if not outcome.ok and outcome.status not in passing:
                 raise StoreError(f"{self._client.target.shown}: {self.name} can't be written: {outcome.reason}")
         self._unseen = True
 
@@ -179,9 +197,12 @@ class SideIndex(Generic[T]):
         return {bucket["key"]: bucket["doc_count"] for bucket in buckets}
 
 
-def side_name(store: str, kind: str) -> str:
-    """The name of an index beside a store's own; of a list and of patterns, those of all parts."""
-    return ",".join(f"{part}-neardup-{kind}" for part in store.split(",") if part)
+def _covers(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """True if all of these fields are mapped, those below objects too."""
+    return all(
+        name in known and _covers(known[name].get("properties", {}), field.get("properties", {}))
+        for name, field in wanted.items()
+    )
 
 
 def failures_index(client: Client) -> SideIndex[Failure]:
@@ -193,6 +214,11 @@ def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
     """The index of what belongs to clusters as a whole."""
     # Beside them lies the note of how they were made.
     return SideIndex(client, "clusters", CLUSTER_PROPERTIES, _cluster_body, _cluster, {"exists": {"field": "size"}})
+
+
+def decisions_index(client: Client) -> SideIndex[Decision]:
+    """The decisions of people about documents."""
+    return SideIndex(client, "decisions", DECISION_PROPERTIES, _decision_body, _decision)
 
 
 def forget_failures(failures: SideIndex[Failure], refs: Sequence[Ref]) -> None:
@@ -211,7 +237,7 @@ def _failure_body(failure: Failure) -> Mapping[str, Any]:
     ref = failure.ref
     texts = {"id": ref.id, "index": ref.index, "routing": ref.routing, "source": failure.source}
     texts |= {"reason": failure.reason, "detail": failure.detail, "failed_at": failure.failed_at}
-    return {**_readable(texts), "exact": json.dumps([*texts.values(), failure.source_digest])}
+    return {**readable(texts), "exact": json.dumps([*texts.values(), failure.source_digest])}
 
 
 def _failure(source: Mapping[str, Any]) -> Failure:
@@ -230,9 +256,9 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
     exact = json.dumps([list(canonical.values()), texts, numbers, lists])
     formats, origins = ([_passing(name) for name in names] for names in lists.values())
     shared: dict[str, Any] = {"format": formats, "origin": origins}
-    shared["cluster"] = _readable({"id": cluster.id, "size_class": size_class(cluster.size)})
-    body = {**_readable(texts), **numbers, "origins": len(cluster.origins), ROOT: shared}
-    return {**body, "canonical": _readable(canonical), "exact": exact}
+    shared["cluster"] = readable({"id": cluster.id, "size_class": size_class(cluster.size)})
+    body = {**readable(texts), **numbers, "origins": len(cluster.origins), ROOT: shared}
+    return {**body, "canonical": readable(canonical), "exact": exact}
 
 
 def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
@@ -242,7 +268,19 @@ def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
     return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers, **sizes, **names)
 
 
-def _readable(texts: Mapping[str, str | None]) -> dict[str, str]:
+def _decision_body(decision: Decision) -> Mapping[str, Any]:
+    return {"id": decision.id, "exact": decision_json(decision)}
+
+
+def _decision(source: Mapping[str, Any]) -> Decision:
+    try:
+        return decision_of(source["exact"])
+    except (KeyError, ValueError):
+        raise StoreError("a decision that is kept in the search cluster is none; delete its document") from None
+
+
+def readable(texts: Mapping[str, str | None]) -> dict[str, str]:
+    """Texts as the engines take them, without those that are empty."""
     return {name: _passing(text) for name, text in texts.items() if text}
 
 

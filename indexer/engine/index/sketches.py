@@ -24,15 +24,15 @@ from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.schemes.registry import known_class
 
 PAYLOAD, FEATURES, KEYS = "sketch", "features", "key_terms"
-# In the place of a sketch that an owner's document has no room for: the number of its features.
-TOO_LONG = "too_long"
+# In the place of a sketch that an owner's document has no room for, and that lies beside: the number of its features.
+BESIDE = "beside"
 # The engines take five entries of 50 characters as metadata of a field; the first has the layout too.
 _META_TEXT, _META_TEXTS = 50, 4
 _LAYOUT = "layout"
 _FEATURES = {"type": "integer", "index": False}
 _KEY = {"type": "keyword", "doc_values": False, "norms": False, "index_options": "docs"}
 _KEYS = {"type": "text", "analyzer": "whitespace", "norms": False, "index_options": "docs"}
-_OWN = re.compile(r"sketch|features|key_terms|too_long|t\d{2,}")
+_OWN = re.compile(r"sketch|features|key_terms|beside|t\d{2,}")
 _FEW_TABLES = frozenset({"supershingles"})
 _DIGITS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", dtype=np.uint8)
 _NUMBERS = np.zeros(256, dtype=np.int64)
@@ -134,7 +134,7 @@ def sketch_properties(scheme: SchemeInfo, *, doc_values: bool = True) -> dict[st
         FEATURES: dict(_FEATURES),
         PAYLOAD: {"type": "binary", "doc_values": doc_values and keys.holder is None},
         **keys.mapped(),
-        **({TOO_LONG: dict(_FEATURES)} if keys.holder else {}),
+        **({BESIDE: dict(_FEATURES)} if keys.holder else {}),
     }
     most = _META_TEXT * _META_TEXTS * len(fields)
     if len(scheme.id) > most:
@@ -188,7 +188,7 @@ def sketch_fields(sketch: Sketch, keys: KeyFields) -> dict[str, Any]:
 
 def replacing_fields(fields: Mapping[str, Any], keys: KeyFields) -> dict[str, Any]:
     """The fields of a sketch for a partial update: those that it does not have become null."""
-    return dict.fromkeys([PAYLOAD, FEATURES, TOO_LONG, *keys.names()]) | dict(fields)
+    return dict.fromkeys([PAYLOAD, FEATURES, BESIDE, *keys.names()]) | dict(fields)
 
 
 def sketch_of(scheme: SchemeInfo, fields: Mapping[str, Any], keys: KeyFields) -> Sketch | None:

@@ -7,15 +7,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from indexer.core_sketch import text_digest
+from indexer.core.text import text_digest
 from indexer.engine.index.mapping import IndexMapping, Mappings
 from indexer.errors import StoreError, UsageError
+from indexer.stores.texts import TextFields
 
 ASIDE = "keep the fingerprints in an index of their own: --to INDEX"
 _FLAT = ("flattened", "flat_object")
 _OFF = (False, "false")
 BOM = b"\xef\xbb\xbf"
 """Stands before the text of fields, so that it outdoes whatever encoding their HTML declares."""
+# The longest title and source that are kept, in characters.
+_LONGEST_TITLE = 500
+_LONGEST_SOURCE = 8000
 
 
 def source_paths(mappings: Mappings, names: Sequence[str], shown: str) -> tuple[str, ...]:
@@ -105,6 +109,14 @@ def text_at(source: Any, paths: Sequence[str]) -> tuple[bytes, bytes | None]:
     texts = [text for _, values_there in values for text in values_there]
     exact = json.dumps(values, separators=(",", ":")).encode()
     return exact, "\n".join(texts).encode("utf-8", "replace") if texts else None
+
+
+def described(fields: TextFields, document: Any) -> tuple[str, str]:
+    """The source and the title that a document names, each empty if it names none."""
+    source, title = (
+        next(iter(values_of(document, path)), "") if path else "" for path in (fields.source, fields.title)
+    )
+    return source.strip()[:_LONGEST_SOURCE], " ".join(title.split())[:_LONGEST_TITLE]
 
 
 def differing_fields(one: Mapping[str, Any], other: Mapping[str, Any], texts: Collection[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
-from indexer.engine.index.bodies import ROOT
+from indexer.engine.index.bodies import OWNERS_ROOM, ROOT
 from indexer.engine.index.files import load, meta
 from indexer.engine.index.mapping import TEXTS, IndexMapping, Mappings, read_mappings
 from indexer.engine.index.source_fields import source_paths
@@ -17,9 +17,12 @@ from indexer.engine.setup.provision import SetupStep, put_new, seen
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
 from indexer.ingest.digests import digest_rules
-from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC
+from indexer.model import SIMHASH_DOC
+from indexer.model.kinds import kind_named
 from indexer.schemes import registry, simhash
+from indexer.schemes.base import Scheme
 from indexer.schemes.minhash import KEEP, Minhash
+from indexer.schemes.passages import WORDS, Passages
 from indexer.stores import StoreInfo
 from indexer.stores.texts import TextFields
 
@@ -56,10 +59,11 @@ class Pipelines:
         """
         mappings = read_mappings(self.client, path_of(self.name)[1:])
         infos = list(mappings.infos(self.shown).values()) or [info]
-        form = sketch_form(infos)
+        room = None if all(mapping.made for mapping in mappings.values()) else OWNERS_ROOM
+        forms = {"sketch": sketch_form(infos), "passages": passages_form(infos, room)}
         paths = self._text_paths(mappings, fields)
         steps = self._notes(mappings, infos[0], TextFields(paths))
-        bodies = {kind: pipeline(kind, infos[0], paths, form) for kind in KINDS}
+        bodies = {kind: pipeline(kind, infos[0], paths, forms) for kind in KINDS}
         steps += [step for kind, body in bodies.items() if (step := self._pipeline(kind, body))]
         if trouble := self._trouble(bodies):
             raise StoreError(f"{self.shown}: {trouble}; nothing was changed. Without --pipelines, run neardup annotate")
@@ -213,16 +217,22 @@ def _is_own(body: Mapping[str, Any]) -> bool:
 
 
 def pipeline(
-    kind: str, info: StoreInfo, fields: Sequence[str], form: Mapping[str, Any] | None = None
+    kind: str, info: StoreInfo, fields: Sequence[str], forms: Mapping[str, Mapping[str, Any] | None] | None = None
 ) -> dict[str, Any]:
     """The body of a pipeline: the file of mappings/pipelines, and for "simhash" the parameters of a store put in.
 
-    `form` is what a minhash sketch is made with (see `sketch_form`); without it none is made.
+    `forms` are what the sketch and the passages are made with (see `sketch_form` and `passages_form`); without them
+    there are none.
     """
     body = load(f"pipelines/neardup-{kind}")
     if kind == "simhash":
         params = body["processors"][0]["script"]["params"]
-        params |= {"fields": list(fields), "min_tokens": DEFAULT_MIN_TOKENS, "rules": rules(info), "sketch": form}
+        params |= {
+            "fields": list(fields),
+            "min_tokens": kind_named(info.kind).min_tokens,
+            "rules": rules(info),
+            **(forms or {}),
+        }
     return body
 
 
@@ -232,15 +242,32 @@ def sketch_form(infos: Collection[StoreInfo]) -> dict[str, Any] | None:
     None where they have no such sketches, or such as the pipeline does not make: `neardup annotate` makes them. Raises
     UsageError for a scheme that this version does not know.
     """
-    forms = {scheme for info in infos for scheme in info.schemes if scheme.name == Minhash.family}
-    if len(forms) != 1:
-        return None
-    [known] = forms
-    made = registry.scheme(known.id)
-    if not isinstance(made, Minhash) or made.info != known:
+    made = _scheme_of(infos, Minhash.family)
+    if not isinstance(made, Minhash):
         return None
     names = ("shingle", "values", "bits", "bands", "rows")
     return {name: getattr(made, name) for name in names} | {"numbers": made.numbers == KEEP}
+
+
+def passages_form(infos: Collection[StoreInfo], room: int | None = None) -> dict[str, Any] | None:
+    """The same for passages of words, left out of records of more than `room` bytes.
+
+    None also beside sketches without numbers, as passages have these.
+    """
+    made, beside = _scheme_of(infos, Passages.family), sketch_form(infos)
+    if not isinstance(made, Passages) or made.features != WORDS or (beside and not beside["numbers"]):
+        return None
+    return {"shingle": made.shingle, "window": made.window, "room": room}
+
+
+def _scheme_of(infos: Collection[StoreInfo], family: str) -> Scheme | None:
+    """The one scheme of a family in all stores that have one, as this version makes it."""
+    found = {scheme for info in infos for scheme in info.schemes if scheme.name == family}
+    if len(found) != 1:
+        return None
+    [known] = found
+    made = registry.scheme(known.id)
+    return made if made.info == known else None
 
 
 def rules(info: StoreInfo) -> str:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, TypeVar
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.client.names import path_of
+from indexer.engine.client.names import SideKind, path_of, side_name
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, is_record
+from indexer.engine.index.copied_beside import COPIED_PROPERTIES
 from indexer.engine.index.files import load, meta, properties
+from indexer.engine.index.keys_beside import KEYS_PROPERTIES, beside_name
 from indexer.engine.index.mapping import IndexMapping, Mappings, read_mappings
-from indexer.engine.index.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
+from indexer.engine.index.side_index import CLUSTER_PROPERTIES, DECISION_PROPERTIES, FAILURE_PROPERTIES
 from indexer.engine.index.sketches import is_scheme, sketch_properties
 from indexer.engine.index.stripping import STRIPPING, lost
 from indexer.engine.setup.ownership import is_made, require_open, require_place
 from indexer.engine.setup.removal import Stripping, delete_made
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
+from indexer.model.kinds import DOCUMENTS
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores import StoreInfo
 
@@ -29,7 +32,14 @@ T = TypeVar("T")
 COMPONENT = "neardup"
 _DENIED = 403
 # The indices beside a store, and the fields that they may have.
-SIDES = {"failures": set(FAILURE_PROPERTIES), "clusters": set(CLUSTER_PROPERTIES), "resources": {"name"}}
+SIDES: Mapping[SideKind, set[str]] = {
+    "failures": set(FAILURE_PROPERTIES),
+    "clusters": set(CLUSTER_PROPERTIES),
+    "decisions": set(DECISION_PROPERTIES),
+    "resources": {"name"},
+    "keys": {*KEYS_PROPERTIES, ROOT},
+    "passages": set(COPIED_PROPERTIES),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +131,11 @@ class Provision:
             return None
         return sorted(indices.schemes())
 
+    @property
+    def kind(self) -> str | None:
+        """The kind of texts that the indices were set up for; None where neardup is set up in none."""
+        return self._indices().kind(self.shown)
+
     def removal(self) -> list[SetupStep]:
         """The steps that take away everything that set-up and commands added for this name, and nothing else.
 
@@ -131,11 +146,15 @@ class Provision:
             require_open(self.client, self.name)
         for mapping in indices.values():
             steps += self._removal_of(mapping)
-        for suffix, known in SIDES.items():
-            side = f"{self.name}-neardup-{suffix}"
+        # Keys lie beside each index, whatever name it was written through.
+        sides: list[tuple[str, SideKind]] = [(self.name, kind) for kind in SIDES]
+        sides += [(beside_name(index), "keys") for index in indices if index != self.name]
+        for name, kind in sides:
+            side = side_name(name, kind)
+            known = SIDES[kind]
             mappings = read_mappings(self.client, path_of(side)[1:])
             if side in mappings and set(mappings[side].properties) <= known:
-                steps.append(SetupStep(f"delete the index of {suffix}", "DELETE", path_of(side)))
+                steps.append(SetupStep(f"delete the index of {kind}", "DELETE", path_of(side)))
         return steps + self._templates()
 
     def _templates(self) -> list[SetupStep]:
@@ -226,7 +245,8 @@ class Provision:
 
     def _component(self, info: StoreInfo) -> list[SetupStep]:
         wanted = load("component-template")
-        wanted["template"]["mappings"]["_meta"] = {ROOT: meta(info)}
+        # It is shared by stores of every kind.
+        wanted["template"]["mappings"]["_meta"] = {ROOT: meta(replace(info, kind=DOCUMENTS))}
         wanted["version"] = MAPPING_VERSION
         there = self._component_there()
         if there and not _is_own_component(there):

@@ -1,21 +1,25 @@
-"""The data that a store in a search engine keeps beside the documents: failures, clusters, and how those were made."""
+"""The data that a store in a search engine keeps beside the documents: failures, clusters, decisions, and notes."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import Action, send
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.lines import encoded
-from indexer.engine.index.side_index import SideIndex, failure_id, side_name
+from indexer.engine.client.names import side_name
+from indexer.engine.index.copied_beside import replace_copied
+from indexer.engine.index.side_index import SideIndex, failure_id
 from indexer.engine.store.context import Context
 from indexer.engine.store.lookup import Lookup, StorePart
-from indexer.errors import StoreError
+from indexer.errors import StoreError, UsageError
 from indexer.model import ClusteringNote, ClusterRecord, Failure
+from indexer.model.copied import CopiedRow
+from indexer.model.decisions import Decision
 
 # No id of a cluster: those are base32.
 _ID = "clustering-note"
@@ -71,6 +75,29 @@ class SidePart(StorePart):
         """See Store.put_clustering_note."""
         self.context.require_writable()
         self._notes.write(note)
+
+    def decisions(self) -> Iterator[Decision]:
+        """See Store.decisions."""
+        self.context.require_open()
+        return self.context.decisions.pages(self.lookup.pages, "id")
+
+    def put_decisions(self, decisions: Iterable[Decision]) -> None:
+        """See Store.put_decisions."""
+        self.context.require_writable()
+        self.context.decisions.put((decision.id, decision) for decision in decisions)
+        self.context.wrote()
+
+    def delete_decisions(self, ids: Sequence[str]) -> int:
+        """See Store.delete_decisions."""
+        self.context.require_writable()
+        return self.context.decisions.delete(ids)
+
+    def keeper_of_copied(self) -> Callable[[Iterable[CopiedRow]], int]:
+        """See Store.keeper_of_copied."""
+        self.context.require_writable()
+        if self.context.narrowing is not None:
+            raise UsageError("what dashboards show is of the whole collection; leave out the filter, or don't write")
+        return lambda rows: replace_copied(self.client, rows, self.lookup.pages)
 
 
 class ClusteringNotes:

@@ -12,8 +12,9 @@ from indexer.engine.client.names import is_stream, reading_path
 from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import Bodies
 from indexer.engine.index.files import new_index
+from indexer.engine.index.keys_beside import KeysBeside
 from indexer.engine.index.mapping import IndexMapping, Mappings, named, read_mappings
-from indexer.engine.index.side_index import clusters_index, failures_index
+from indexer.engine.index.side_index import clusters_index, decisions_index, failures_index
 from indexer.errors import NoStoreError, StoreError
 from indexer.model import Ref
 from indexer.model.times import Refresh
@@ -58,6 +59,8 @@ class Context:
         self.single = list(self.mappings) == [self.name]
         self.data_stream = not self.single and is_stream(self.mappings)
         self.failures, self.clusters = failures_index(client), clusters_index(client)
+        self.decisions = decisions_index(client)
+        self.beside = KeysBeside(client, lambda: list(self.mappings), lambda: self.bodies)
 
     # What the mappings say
 
@@ -174,6 +177,8 @@ class Context:
                 raise
         self.failures.settle()
         self.clusters.settle()
+        self.decisions.settle()
+        self.beside.settle()
 
     def show(self) -> None:
         """Make all changes of documents, also those of others, visible to searches."""

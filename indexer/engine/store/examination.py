@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
+from indexer.engine.client.names import side_name
 from indexer.engine.index import bulk_load
-from indexer.engine.index.bodies import MAPPING_VERSION, is_record
+from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, is_record
 from indexer.engine.index.mapping import named
-from indexer.engine.index.side_index import side_name
+from indexer.engine.index.sketches import BESIDE
 from indexer.engine.setup.pipelines import Pipelines
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.lookup import StorePart
@@ -93,12 +94,27 @@ class ExaminePart(StorePart):
             yield Finding("documents", "warning", says, "run neardup annotate")
         else:
             yield Finding("documents", "ok", "all have been fingerprinted")
+        lying = {name: self._long(name) for name in context.bodies.holders(context.bodies.schemes)}
+        if any(lying.values()):
+            yield self._held_beside(lying)
         left = bulk_load.left(context.mappings)
         if left:
             says = f"{', '.join(left)} without refreshes and replicas: a bulk load is under way, or was killed"
             yield Finding("settings", "error", says, "unless one is under way, run neardup setup --repair")
         else:
             yield Finding("settings", "ok", "no bulk load has left any behind")
+
+    def _long(self, scheme: str) -> int:
+        return self.client.count(self.context.path, {"exists": {"field": f"{ROOT}.{scheme}.{BESIDE}"}})
+
+    def _held_beside(self, lying: Mapping[str, int]) -> Finding:
+        """The finding on whether the keys of long documents are all there, by scheme how many documents have some."""
+        gone = {name: count - self.context.beside.count(name) for name, count in lying.items()}
+        if lacking := [name for name, count in gone.items() if count > 0]:
+            says = f"of {counted(sum(gone[name] for name in lacking), 'long document')} gone: {', '.join(lacking)}"
+            return Finding("index beside", "error", says, "run neardup annotate --again")
+        says = f"holds {', '.join(lying)} of {counted(max(lying.values()), 'long document')}"
+        return Finding("index beside", "ok", says)
 
     def _piped(self) -> Finding:
         """The finding on whether documents written through neardup's pipelines arrive."""

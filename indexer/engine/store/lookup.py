@@ -37,16 +37,18 @@ class Lookup:
             source["_source_excludes"] = ",".join(excluded)
 
         def fetched(page: list[Ref]) -> list[dict[str, Any] | None]:
-            return self._fetch(page, source)
+            return self._fetch(page, source, sketches=sketches)
 
         if len(refs) <= RECORDS_PAGE:
             return fetched(list(refs))
         return list(in_flight(fetched, chunks(refs, RECORDS_PAGE), lambda ref: ref))
 
-    def _fetch(self, refs: Sequence[Ref], source: Mapping[str, Any]) -> list[dict[str, Any] | None]:
+    def _fetch(self, refs: Sequence[Ref], source: Mapping[str, Any], *, sketches: bool) -> list[dict[str, Any] | None]:
         places = self._places(refs)
         asked = [place for place in places if place]
         answers = multi_get(self._context.client, list(map(item_at, asked)), **source)
+        if sketches:
+            self._context.beside.fill(answers)
         hits = {
             place: hit
             for place, hit in zip(asked, answers, strict=True)
@@ -112,7 +114,7 @@ class Lookup:
 
     def pages(self, body: Mapping[str, Any], size: int, *, path: str = "") -> Iterator[list[dict[str, Any]]]:
         """All hits of a search, in pages, at a point in time."""
-        order = [*body.get("sort", ()), {"_shard_doc": "asc"}]
+        order = [*body.get("sort", ()), *self._context.client.hit_order]
         asked = {**body, "size": size, "sort": order, "track_total_hits": False}
         with Snapshot(self._context.client, path or self._context.path) as snapshot:
             while True:
@@ -126,9 +128,9 @@ class Lookup:
                 yield hits
                 asked["search_after"] = hits[-1]["sort"]
 
-    def records(self, hits: Iterable[Mapping[str, Any]], *, sketches: bool = False) -> Iterator[Record]:
+    def records(self, hits: Sequence[dict[str, Any]], *, sketches: bool = False) -> Iterator[Record]:
         """The records of hits that have what Bodies.record_fields() asks for."""
-        for hit in hits:
+        for hit in self._context.beside.fill(hits) if sketches else hits:
             record = self._context.bodies.record(hit, self._context.ref(hit), sketches=sketches)
             if record:
                 yield record

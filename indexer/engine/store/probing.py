@@ -13,8 +13,9 @@ from indexer.engine.client.base import NDJSON
 from indexer.engine.client.errors import AnswerError, require_whole
 from indexer.engine.client.lines import encoded
 from indexer.engine.index.bodies import ROOT, TOKENS, Hit, both, either, own_part
+from indexer.engine.index.keys_beside import Holders
 from indexer.engine.index.probe_batch import ProbeBatch
-from indexer.engine.index.sketches import FEATURES, KEYS, unpacked_payload
+from indexer.engine.index.sketches import KEYS, unpacked_payload
 from indexer.engine.store.context import Context
 from indexer.engine.store.lookup import PAGE, Lookup, StorePart
 from indexer.errors import UsageError
@@ -43,13 +44,17 @@ _KEYS_TOGETHER, _COUNTS = 16, 500
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The search for some probes: its query, the schemes whose payloads it reads, and what narrows it."""
+    """The search for some probes: its query, the schemes whose payloads it reads, and what narrows it.
+
+    It is not `whole` where very many documents whose keys lie beside satisfy a probe, of which it finds some.
+    """
 
     probes: Sequence[Probe]
     schemes: tuple[str, ...]
     query: dict[str, Any]
     narrowing: Sequence[Mapping[str, Any] | None]
     include_short: bool
+    whole: bool = True
 
     @property
     def common(self) -> int:
@@ -119,7 +124,11 @@ class ProbePart(StorePart):
             return None
         bodies = []
         if one.terms:
-            query = both(either(one.query()), context.narrowing, include_short=include_short)
+            beside = self._beside(one.query(context.bodies.holders(concerned)), all_of_them=False)
+            if not beside.whole:
+                return None
+            clauses = either([*one.query(), *beside.clauses()])
+            query = both(clauses, context.narrowing, include_short=include_short)
             body = {"query": query, **context.bodies.record_fields(names)}
             size = {"size": _TOGETHER, "track_total_hits": _TOGETHER + 1}
             bodies = [{**body, **one.asking(names), **size}]
@@ -173,10 +182,13 @@ class ProbePart(StorePart):
         self._remember(counted, answers[len(bodies) :])
         return answers, {name: self._counts[name][0] if name in self._counts else 0 for name in schemes}
 
-    def _search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[Any]:
-        lines = b"".join(b"{}\n" + encoded(body) + b"\n" for body in bodies)
-        path = f"/{self.context.path}/_msearch"
-        answers: list[Any] = self.context.client.request("POST", path, lines, content_type=NDJSON)["responses"]
+    def _search_many(self, bodies: Sequence[Mapping[str, Any]], path: str = "") -> list[Any]:
+        # What lies beside may go at any time.
+        gone = b"true" if path else b"false"
+        lines = b"".join(b'{"ignore_unavailable":%s}\n%s\n' % (gone, encoded(body)) for body in bodies)
+        answers: list[Any] = self.context.client.request(
+            "POST", f"/{path or self.context.path}/_msearch", lines, content_type=NDJSON
+        )["responses"]
         for answer in answers:
             if "error" in answer:
                 raise AnswerError.from_body(int(answer.get("status", 0)), answer)
@@ -190,16 +202,30 @@ class ProbePart(StorePart):
         context = self.context
         near = context.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
         narrowing = (context.narrowing, near)
-        query = self._query(probes, narrowing, include_short=include_short)
+        all_of_them = not all(probe.common for probe in probes)
+        query, whole = self._query(probes, narrowing, include_short=include_short, all_of_them=all_of_them)
         if query is None:
             return None
-        return _Asked(probes, tuple(dict.fromkeys(schemes)), query, narrowing, include_short)
+        return _Asked(probes, tuple(dict.fromkeys(schemes)), query, narrowing, include_short, whole)
 
     def _query(
-        self, probes: Sequence[Probe], narrowing: Sequence[Mapping[str, Any] | None], *, include_short: bool
-    ) -> dict[str, Any] | None:
-        clauses = [clause for probe in probes if (clause := self._having(probe))]
-        return both(either(clauses), *narrowing, include_short=include_short) if clauses else None
+        self,
+        probes: Sequence[Probe],
+        narrowing: Sequence[Mapping[str, Any] | None],
+        *,
+        include_short: bool,
+        all_of_them: bool,
+    ) -> tuple[dict[str, Any] | None, bool]:
+        """The query for what satisfies one of these probes, None where nothing can, and whether it finds all of it."""
+        having = [(probe.scheme, clause) for probe in probes if (clause := self._having(probe))]
+        clauses, holders = [clause for _, clause in having], self.context.bodies.holders(scheme for scheme, _ in having)
+        beside = self._beside([clause for scheme, clause in having if scheme in holders], all_of_them=all_of_them)
+        clauses += beside.clauses()
+        return (both(either(clauses), *narrowing, include_short=include_short) if clauses else None), beside.whole
+
+    def _beside(self, clauses: Sequence[Mapping[str, Any]], *, all_of_them: bool) -> Holders:
+        """The documents whose keys lie beside and satisfy one of these clauses."""
+        return self.context.beside.holding(clauses, self.lookup.pages, all_of_them=all_of_them)
 
     def _ready(self, schemes: Iterable[str]) -> None:
         context = self.context
@@ -233,18 +259,19 @@ class ProbePart(StorePart):
         require_whole(answer, self.context.shown)
         total = answer["hits"]["total"]["value"]
         # A key that very many hold finds as many, so that only then its documents have to be counted.
-        rare = RareKeys.of(asked.probes, self._held) if 0 < asked.common < total else RareKeys(asked.probes, (), 0)
-        if not rare.set_aside:
+        many = 0 < asked.common < total or not asked.whole
+        rare = RareKeys.of(asked.probes, self._held) if many else RareKeys(asked.probes, (), 0)
+        if asked.whole and not rare.set_aside:
             yield from self._read(answer, asked, lacking)
             return
-        query = self._query(rare.whole, asked.narrowing, include_short=asked.include_short)
+        query, _ = self._query(rare.whole, asked.narrowing, include_short=asked.include_short, all_of_them=True)
         if query and not rare.bounded:
             fewer = replace(asked, probes=rare.whole, query=query)
             answer = self.context.client.search(self.context.path, self._body(fewer))
             require_whole(answer, self.context.shown)
             yield from self._read(answer, fewer, lacking, rare.set_aside)
             return
-        bounded = self._query(rare.bounded, asked.narrowing, include_short=asked.include_short)
+        bounded, _ = self._query(rare.bounded, asked.narrowing, include_short=asked.include_short, all_of_them=False)
         yield from self._paged(asked, query, bounded, lacking, rare.set_aside)
 
     def _read(
@@ -272,7 +299,7 @@ class ProbePart(StorePart):
         for query, most in ((whole, None), (others, BOUND)):
             pages = self.lookup.pages({"query": query, **fields}, self._page(schemes)) if query else iter(())
             for page in first_of(pages, most):
-                hits = bodies.placed(page, schemes)
+                hits = self._placed(page, schemes)
                 yield Found(
                     list(map(self.context.ref, hits)),
                     self._payloads(hits, schemes),
@@ -300,15 +327,21 @@ class ProbePart(StorePart):
         """Each of these groups of keys, and how many documents have one of its keys, counted up to `most`."""
         for some in chunks(groups, _COUNTS):
             queries = [either(list(map(_one_of, self._tables(scheme, group)))) for group in some]
-            answers = self._search_many([{"query": query, "size": 0, "track_total_hits": most} for query in queries])
-            for group, answer in zip(some, answers, strict=True):
-                require_whole(answer, self.context.shown)
-                yield group, int(answer["hits"]["total"]["value"])
+            asked = [{"query": query, "size": 0, "track_total_hits": most} for query in queries]
+            beside = self.context.beside.paths() if self.context.bodies.holders([scheme]) else ()
+            answers = [self._search_many(asked, path) for path in ("", *beside)]
+            for group, *counted in zip(some, *answers, strict=True):
+                for answer in counted:
+                    require_whole(answer, self.context.shown)
+                yield group, sum(int(answer["hits"]["total"]["value"]) for answer in counted)
 
     def _own(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
         """The hits that are neardup's: owners may have fields of their own under its name, whatever these hold."""
         own = [hit for hit in hits if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
-        return self.context.bodies.placed(own, schemes)
+        return self._placed(own, schemes)
+
+    def _placed(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
+        return self.context.bodies.placed(self.context.beside.fill(hits), schemes)
 
     def _found(
         self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int], set_aside: int = 0
@@ -352,13 +385,12 @@ class ProbePart(StorePart):
         names = tuple(dict.fromkeys(schemes))
         bodies = self.context.bodies
         query = both(either([*map(bodies.sketched, names)]), self.context.narrowing, include_short=include_short)
-        read = [f"{ROOT}.{name}.{field}" for name in keys for field in ("t*", KEYS)] + bodies.in_source(names)
+        read = [f"{ROOT}.{name}.{field}" for name in keys for field in ("t*", KEYS)]
+        read += bodies.in_source(dict.fromkeys((*names, *bodies.holders(keys))))
         body = {"query": query, "docvalue_fields": bodies.in_doc_values(names), "_source": read or False}
         for page in self.lookup.pages(body, self._page((*names, *keys), keys=bool(keys))) if names else ():
             hits = [
-                hit
-                for hit in bodies.placed(page, names)
-                if any(bodies.payload(name) in hit["fields"] for name in names)
+                hit for hit in self._placed(page, names) if any(bodies.payload(name) in hit["fields"] for name in names)
             ]
             packed = {name: self._keys(hits, name) for name in keys}
             yield Found(list(map(self.context.ref, hits)), self._payloads(hits, names), packed)
@@ -390,7 +422,7 @@ class ProbePart(StorePart):
     def _counting(self, scheme: str) -> dict[str, Any]:
         """The search that counts what lacks a scheme."""
         query = both(self.context.bodies.fingerprinted(), self.context.narrowing, include_short=False)
-        query["bool"]["must_not"].append({"exists": {"field": f"{ROOT}.{scheme}.{FEATURES}"}})
+        query["bool"]["must_not"].append(self.context.bodies.has(scheme))
         return {"query": query, "size": 0, "track_total_hits": True}
 
     def _remember(self, schemes: Sequence[str], answers: Sequence[Any]) -> None:

@@ -17,6 +17,7 @@ from indexer.engine.index.bodies import (
     ROOT,
     SHORT,
     SINGLE,
+    SIZE_CLASS,
     TOKENS,
     annotations_of,
     is_record,
@@ -110,6 +111,20 @@ class ReadPart(StorePart):
             body = {"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}
             for hits in self.lookup.pages(body, PAGE):
                 yield from ((hit["fields"][CLUSTER_ID][0], self.context.ref(hit)) for hit in hits)
+
+    def cluster_sizes(self) -> Iterator[tuple[str, int]]:
+        """See Store.cluster_sizes."""
+        self.context.require_open()
+        self.context.settle()
+        paging: dict[str, Any] = {"size": _VALUES_CHUNK, "sources": [{"id": {"terms": {"field": CLUSTER_ID}}}]}
+        while True:
+            aggs = {"sizes": {"composite": paging}}
+            query = {"exists": {"field": SIZE_CLASS}}
+            found = self.lookup.search(query, size=0, track_total_hits=False, aggs=aggs)["aggregations"]["sizes"]
+            yield from ((bucket["key"]["id"], bucket["doc_count"]) for bucket in found["buckets"])
+            if "after_key" not in found:
+                return
+            paging["after"] = found["after_key"]
 
     # Counts
 

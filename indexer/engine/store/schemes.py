@@ -10,10 +10,10 @@ from typing import Any
 from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send, unchanged, update
 from indexer.engine.client.gets import place_of
 from indexer.engine.client.names import path_of
-from indexer.engine.index.bodies import ROOT, either
+from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.files import properties
 from indexer.engine.index.side_index import SideIndex
-from indexer.engine.index.sketches import FEATURES, TOO_LONG, forgotten, sketch_properties
+from indexer.engine.index.sketches import forgotten, sketch_properties
 from indexer.engine.index.stripping import lost
 from indexer.engine.store.context import Context
 from indexer.engine.store.lookup import Lookup, StorePart
@@ -65,6 +65,7 @@ class SchemePart(StorePart):
         for index, mapping in context.read_mappings().items():
             if any(scheme.name == name for scheme in mapping.schemes()):
                 self._strip(index, name)
+                context.beside.forget_scheme(index, name, self.lookup.pages)
                 self._forget(index, name)
         context.read_again()
 
@@ -79,8 +80,12 @@ class SchemePart(StorePart):
                 f"{self.context.shown}: {index}: {reason}; removing the sketches would lose what _source leaves out"
             )
         idle = 0
-        query = either([{"exists": {"field": f"{ROOT}.{name}.{field}"}} for field in (FEATURES, TOO_LONG)])
-        body = {"query": query, "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}
+        body = {
+            "query": self.context.bodies.has(name),
+            "size": BATCH_RECORDS,
+            "_source": False,
+            "seq_no_primary_term": True,
+        }
         while idle < ROUNDS:
             self.client.request("POST", f"{path_of(index)}/_refresh")
             hits = self.client.search(path_of(index)[1:], body)["hits"]["hits"]
@@ -102,7 +107,7 @@ class SchemePart(StorePart):
         names = [scheme.name for scheme in context.info.schemes]
         if not names:
             return {}
-        asked = {name: {"filter": {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}} for name in names}
+        asked = {name: {"filter": context.bodies.has(name)} for name in names}
         answer = self.lookup.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
         return {name: int(answer["aggregations"][name]["doc_count"]) for name in names}
 

@@ -14,10 +14,11 @@ from indexer.engine.index.mapping import Mappings, read_mappings
 from indexer.engine.index.source_fields import BOM, require_readable, source_paths, text_at
 from indexer.engine.index.texts import OWN, is_denied
 from indexer.engine.store.context import Context
+from indexer.engine.store.document_form import IndexForm
 from indexer.engine.store.lookup import StorePart
-from indexer.errors import StoreError
+from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref
-from indexer.stores.texts import StoredText, TextFields, document_of
+from indexer.stores.texts import DocumentForm, StoredText, TextFields, document_of
 
 
 class TextPart(StorePart):
@@ -27,6 +28,20 @@ class TextPart(StorePart):
         """See Store.texts."""
         self.context.require_open()
         return _Texts(self.client, self.context, fields).read(records)
+
+    def document_form(self, fields: TextFields | None = None) -> DocumentForm:
+        """See Store.document_form."""
+        self.context.require_open()
+        known = RememberedFields(self.client, self.context.mappings).own("")
+        named = fields or known
+        if named is None:
+            raise UsageError(f"{self.context.shown}: name the fields with the text")
+        mappings, shown = self.context.mappings, self.context.shown
+        names = source_paths(mappings, named.names, shown)
+        about = [source_paths(mappings, [name], shown)[0] if name else "" for name in (named.source, named.title)]
+        if known and not known.is_as(TextFields(names, named.html)):
+            raise UsageError(f"{shown}: its fingerprints were made with {known.options()}")
+        return IndexForm(self.context, TextFields(names, named.html, *about))
 
 
 class _Texts:

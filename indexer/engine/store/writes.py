@@ -32,6 +32,7 @@ from indexer.engine.index.bodies import (
     merged,
     own_part,
 )
+from indexer.engine.index.keys_beside import KeysRecord, records_beside
 from indexer.engine.index.mapping import Mappings
 from indexer.engine.index.side_index import forget_failures
 from indexer.engine.index.source_fields import differing_fields, source_paths
@@ -275,6 +276,7 @@ class WritePart(StorePart):
         wanted = [{**item_at(places[row.ref]), "_source": [ROOT]} for row in known]
         hits = multi_get(self.client, wanted)
         actions, asked, gone = [], [], []
+        beside: list[KeysRecord] = []
         for row, hit in zip(known, hits, strict=True):
             place = places[row.ref]
             if not hit.get("found"):
@@ -284,19 +286,31 @@ class WritePart(StorePart):
             elif row.ref in own and hit["_source"].get(ROOT) == row.fields:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
             else:
-                fields = self.context.bodies.replacing(row.fields, own_part(hit["_source"]) or {})
+                fields, long = self._within(row, place)
+                fields = self.context.bodies.replacing(fields, own_part(hit["_source"]) or {})
+                beside += records_beside(place, fields, long)
                 actions.append(update(place, {"doc": {ROOT: fields}}, unchanged(hit)))
                 asked.append(row)
+        self.context.beside.put(beside)
+        replaced = []
         for row, outcome in zip(asked, send(self.client, actions) if actions else [], strict=True):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.REPLACED)
+                replaced.append(places[row.ref])
             elif outcome.status == 404:
                 gone.append(row)
             elif outcome.status != _CHANGED:
                 done[row.ref] = _failed(row, outcome)
+        self.context.beside.forget(replaced, beside)
         for row in gone:
             del places[row.ref]
         return [row for row in rows if row.ref not in done]
+
+    def _within(self, row: _StoredRecord, place: Ref) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]:
+        """The fields of a record, and what of them has to lie beside: in an index of neardup's nothing."""
+        if self.context.mapping_of(place.index).seems_made:
+            return row.fields, {}
+        return self.context.bodies.within(row.fields)
 
     def _refusal(self, hit: Mapping[str, Any], place: Ref) -> str:
         """The reason why a document that is there can't be given a record; empty if it can."""
@@ -438,16 +452,18 @@ class WritePart(StorePart):
             if versions is not None:
                 kept |= {ref for ref, hit in hits.items() if version_of(hit) != versions.get(ref)}
                 hits = {ref: hit for ref, hit in hits.items() if ref not in kept}
-            left = []
+            left, stripped = [], []
             for ref, outcome in zip(hits, self._stripper.strip(list(hits.values()), owners=owners), strict=True):
                 if outcome.ok:
                     count += 1
+                    stripped.append(place_of(hits[ref]))
                     if outcome.result != "deleted":
                         self.context.stripped.append(ref)
                 elif outcome.status == _CHANGED:
                     left.append(ref)
                 elif outcome.status != 404:
                     raise StoreError(f"{self.context.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
+            self.context.beside.forget(stripped)
             self.context.unseen = self.context.unseen or bool(hits)
             if not left:
                 break

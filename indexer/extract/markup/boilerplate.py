@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Protocol, Self, TypeVar
 
-from indexer.core_markup import Scan
+from indexer.core.markup import Scan
 from indexer.extract.base import Content
 
 

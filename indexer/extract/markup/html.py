@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from indexer.core_markup import Names, Scan, scanned
+from indexer.core.markup import Names, Scan, scanned
 from indexer.extract.base import EXTRACTOR_VERSION, Content, require_main_content
+from indexer.extract.declared import declared_in_page
 from indexer.extract.markup import boilerplate
+from indexer.extract.markup.quoted import own_html
 from indexer.extract.text import cleaned, collapsed, decode
 from indexer.model import Document
-from indexer.versions.declared import declared_in_page
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -60,9 +61,11 @@ _XML_ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]
 _EMPTY_RAW = re.compile(rb"<((?i:title|script|style|iframe|noscript|textarea|template)\b[^<>]*?)/>")
 
 
-def extract_html(data: bytes, content: Content, engine: str) -> Document:
-    """The document of an HTML page; `engine` is "fast" or "reference"."""
+def extract_html(data: bytes, content: Content, engine: str, *, is_mail: bool = False) -> Document:
+    """The document of an HTML page, of a mail without what it quotes; `engine` is "fast" or "reference"."""
     source = _utf8(data)
+    if is_mail:
+        source = own_html(_flattened(source) if len(source) > _SMALL else source)
     if content == "main":
         return _main_content(source)
     page = scanned(source, _NAMES)

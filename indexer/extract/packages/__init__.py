@@ -6,7 +6,8 @@ import io
 import zipfile
 from collections.abc import Callable, Mapping
 
-from indexer.extract.base import Content, Format, Limits
+from indexer.extract.base import Content, Limits
+from indexer.extract.formats import Format
 from indexer.extract.packages.epub import extract_epub
 from indexer.extract.packages.office import extract_docx, extract_open_document
 from indexer.extract.packages.parts import PackageParts

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar
 
 from indexer.errors import UsageError
-from indexer.extract.base import Format
+from indexer.extract.formats import Format
 from indexer.model import REASON_KEY
 from indexer.text.counts import counted
 
@@ -136,6 +136,10 @@ class FileReader(ABC):
     def takes(self, name: str) -> bool:
         """True for the name of such a file, in lower case and without the suffix of a compression."""
         return name.endswith(self.suffixes)
+
+    def is_own(self, path: str, columns: ColumnNames) -> bool:  # noqa: ARG002
+        """True for a file in a folder that neardup wrote for itself, whose rows are no documents by these columns."""
+        return False
 
     @abstractmethod
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:

@@ -6,8 +6,6 @@ import base64
 import contextlib
 import dataclasses
 import email
-import email.errors
-import email.header
 import email.utils
 import hashlib
 import html
@@ -18,12 +16,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 from indexer.errors import NeardupError
+from indexer.extract.formats import Format
 from indexer.ingest.readers.archives import Archive, bounded, entry_of_error
 from indexer.ingest.readers.base import MARK, BadEntry, FileEntry, ReaderOptions, skip_line
 from indexer.ingest.readers.compression import decompressed
+from indexer.ingest.readers.outlook import header_text, is_read_here, mail_of_outlook
 from indexer.text.counts import counted
 from indexer.text.quotations import own_words
 
@@ -51,12 +51,12 @@ class _Piece:
 class Mail(Archive):
     """A mail (RFC 5322), also as Apple Mail keeps it, and web pages saved as one (MHTML, RFC 2557).
 
-    Its text is the best part of its body; of a plain one only the mail's own words. Attached files and mails are
+    Its text is the best part of its body, and of that only the mail's own words. Attached files and mails are
     members; a line for each, with a digest of it, ends the mail's text, since two mails are one only with their
     attachments.
     """
 
-    suffixes = (".eml", ".emlx", ".mht", ".mhtml")
+    suffixes: ClassVar[tuple[str, ...]] = (".eml", ".emlx", ".mht", ".mhtml")
     is_document = True
 
     def takes(self, name: str) -> bool:
@@ -67,9 +67,9 @@ class Mail(Archive):
         """The mail, then its attachments."""
         try:
             data = bounded(decompressed(stream, name, asked), asked.limit)
-            mail = email.message_from_bytes(_message_of(data, name))
-            parts = _Parts()
-            yield _entry(mail, parts.body(mail), parts.attached)
+            mail, parts = self._read(data, name, asked.limit), _Parts()
+            body = parts.body(mail)
+            yield self._entry(mail, body, parts.attached, data)
             for member, attached in parts.attached.items():
                 yield from self._member(_opener(attached), member, len(attached), asked)
         except NeardupError:
@@ -78,6 +78,35 @@ class Mail(Archive):
             yield BadEntry(0, "malformed", "nested too deeply")
         except Exception as error:
             yield entry_of_error(error, "")
+
+    def _read(self, data: bytes, name: str, limit: int) -> Message:  # noqa: ARG002
+        return email.message_from_bytes(_message_of(data, name))
+
+    def _entry(self, mail: Message, body: list[_Piece], attached: Mapping[str, bytes], data: bytes) -> FileEntry:  # noqa: ARG002
+        return _entry(mail, body, attached)
+
+
+class OutlookMail(Mail):
+    """A mail as Outlook saves it, by olefile; what Outlook kept as RTF alone, kreuzberg reads."""
+
+    suffixes = (".msg",)
+
+    def takes(self, name: str) -> bool:
+        """True where the library is installed; without it the mail is one document, of which no attachment is seen."""
+        return name.endswith(self.suffixes) and is_read_here()
+
+    def _read(self, data: bytes, name: str, limit: int) -> Message:  # noqa: ARG002
+        try:
+            return mail_of_outlook(data, limit)
+        except (OverflowError, NotImplementedError):
+            raise
+        except Exception:
+            # What is damaged for one library may not be so for the other, which says what is wrong.
+            return Message()
+
+    def _entry(self, mail: Message, body: list[_Piece], attached: Mapping[str, bytes], data: bytes) -> FileEntry:
+        made = _entry(mail, body, attached)
+        return made if body else dataclasses.replace(made, data=data, format="msg")
 
 
 class Mailbox(Archive):
@@ -123,7 +152,7 @@ class _Parts:
         elif isinstance(inner, list):
             return self._inner(kind, part, inner, depth + 1)
         elif part.get_filename() or part.get_content_disposition() == "attachment":
-            self._attach(_decoded(part.get_filename() or ""), _payload(part), kind)
+            self._attach(header_text(part.get_filename() or ""), _payload(part), kind)
         elif kind in ("text/plain", "text/html"):
             text = _text(part)
             return [_Piece(text, is_html=kind == "text/html")] if text.strip() else []
@@ -172,9 +201,14 @@ def _entry(mail: Message, body: list[_Piece], attached: Mapping[str, bytes]) -> 
     about["date"] = _date(mail)
     url = _field(mail, "Snapshot-Content-Location") or _field(mail, "Content-Location")
     return FileEntry(
-        *(0, "", data, "html" if is_html else "text", _field(mail, "Subject"), url if "://" in url[:20] else ""),
+        *(0, "", data, _kind(url, is_html=is_html), _field(mail, "Subject"), url if "://" in url[:20] else ""),
         {name: value for name, value in about.items() if value},
     )
+
+
+def _kind(url: str, *, is_html: bool) -> Format:
+    """The format of a mail's text; a web page that was saved as one quotes no mail."""
+    return ("html" if url else "mail") if is_html else "text"
 
 
 def _as_html(text: str) -> str:
@@ -254,14 +288,7 @@ def _text(part: Message) -> str:
 
 
 def _field(mail: Message, name: str) -> str:
-    return _decoded(str(mail.get(name) or "")[:_LONGEST_FIELD])
-
-
-def _decoded(value: str) -> str:
-    """A field's value with its encoded words (RFC 2047) read, and on one line."""
-    with contextlib.suppress(LookupError, ValueError, email.errors.MessageError):
-        value = str(email.header.make_header(email.header.decode_header(value)))
-    return " ".join(value.encode("utf-8", "replace").decode("utf-8").split())
+    return header_text(str(mail.get(name) or "")[:_LONGEST_FIELD])
 
 
 def _date(mail: Message) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time
 from typing import Any, BinaryIO
 
+from indexer.errors import UsageError
 from indexer.ingest.readers.base import (
     MARK,
     MOST_BLANK,
@@ -25,7 +28,9 @@ from indexer.ingest.readers.base import (
     optional,
     skip_line,
 )
+from indexer.ingest.readers.batch_files import BATCH_FOLDERS, kind_of_batch
 from indexer.ingest.readers.compression import BROKEN, decompressed
+from indexer.ingest.regular_files import UnreadableError, open_regular
 from indexer.text.counts import counted
 
 _DELIMITERS = ",;\t|"
@@ -153,6 +158,19 @@ class Parquet(FileReader):
     suffixes = (".parquet", ".pq")
     magic = (0, b"PAR1")
 
+    def is_own(self, path: str, columns: ColumnNames) -> bool:
+        """See FileReader.is_own: a file of a batch in a folder of such files; in others nothing is opened."""
+        if os.path.basename(os.path.dirname(os.path.abspath(path))) not in BATCH_FOLDERS:
+            return False
+        try:
+            arrow: Any = optional("pyarrow", "parquet", path)
+            with suppress(arrow.ArrowException), open_regular(path) as stream, parquet_file(stream, path) as file:
+                return bool(kind_of_batch(file.schema_arrow, columns))
+        except (UsageError, UnreadableError, *BROKEN, ValueError):
+            # Its rows say so where they are read.
+            return False
+        return False
+
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the rows; where a file is damaged, a last BadEntry says so."""
         number = 0
@@ -178,6 +196,9 @@ class Parquet(FileReader):
         try:
             with parquet_file(_seekable(stream, asked.limit), name) as file:
                 schema = file.schema_arrow
+                if kind := kind_of_batch(schema, asked.columns):
+                    yield BadEntry(0, "special-file", f"{kind} that neardup batch wrote, whose rows are no documents")
+                    return
                 if wrong := column_error(schema.names, asked.columns):
                     yield BadEntry(0, "malformed", wrong)
                     return

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from indexer.extract.base import Format
+from indexer.extract.formats import Format
 from indexer.ingest.readers.base import MARK, BadEntry, FileEntry, FileReader, ReaderOptions, optional, value_at
 from indexer.ingest.readers.compression import BROKEN, buffered, decompressed
 from indexer.text.counts import counted

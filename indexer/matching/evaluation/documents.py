@@ -29,11 +29,12 @@ _LARGEST_GROUP = 2000
 
 
 @dataclass(slots=True)
-class Texts(RunCounts):
-    """The documents of an evaluation: `ids[i]` names `texts[i]`; the others are counted as failed."""
+class MeasuredTexts(RunCounts):
+    """The documents of an evaluation: `ids[i]` names `texts[i]`, read by `extractors[i]`; others count as failed."""
 
     ids: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    extractors: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,13 @@ class Named:
         return frozenset(name for pair in self.pairs for name in pair) | frozenset(self.paths)
 
 
-def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Limits, jobs: int) -> Texts:
+def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Limits, jobs: int) -> MeasuredTexts:
     """The texts of documents, extracted in worker processes; those that fail are counted by reason.
 
     They come in the order of the inputs; of several with one id the last is kept, in the place of the first.
     """
-    result = Texts()
-    last: dict[str, tuple[int, str]] = {}
+    result = MeasuredTexts()
+    last: dict[str, tuple[int, str, str]] = {}
     first: dict[str, int] = {}
 
     def numbered() -> Iterator[Item[tuple[int, str]] | Failed[Input | Rejected]]:
@@ -73,10 +74,12 @@ def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Lim
                 result.failed[outcome.reason] += 1
                 continue
             place, name = outcome.key
-            last[name] = max(last.get(name, (-1, "")), (place, outcome.document.text))
+            found = (place, outcome.document.text, outcome.document.extractor)
+            last[name] = max(last.get(name, (-1, "", "")), found)
     for name in sorted(last, key=first.__getitem__):
         result.ids.append(name)
         result.texts.append(last[name][1])
+        result.extractors.append(last[name][2])
     return result
 
 
@@ -98,7 +101,7 @@ def named_inputs(paths: Mapping[str, str], chosen: Selection) -> Iterator[Input 
             yield Rejected(name, path, "unreadable", "nothing in the file that can be read has this id")
 
 
-def require_two(texts: Texts) -> None:
+def require_two(texts: MeasuredTexts) -> None:
     """Raise UsageError, with what was left out, where there are too few texts to compare."""
     if len(texts.ids) < 2 and texts.failures:
         raise UsageError(

@@ -101,7 +101,7 @@ class EvaluationFigures:
         bands: The pairs of documents by their Jaccard coefficient
         wanted: The pairs that should be found
         truth: Where it is known from which pairs these are
-        notes: What was left out, in sentences
+        notes: What was left out, and which other kind of texts fits, in sentences
         rules: The figures of each rule
     """
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError
-from indexer.matching.evaluation.relations import RelatedPairs
+from indexer.matching.evaluation.relations import IndexPair, RelatedPairs
 from indexer.matching.lookups import plans
 from indexer.matching.measures.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.measures.tables import Comparer
@@ -34,8 +34,7 @@ DEFAULT_RULES = ("simhash-doc@3bits", "simhash-doc@7bits", "simhash-doc@7bits+mi
 
 _THRESHOLDS = tuple(step / 50 for step in range(51))
 
-Pair = tuple[int, int]
-Progress = Callable[[str], None]
+TellStage = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ class PartFigures:
 class Truth:
     """Pairs that a user says are near-duplicates: positions, left < right; `name` says where they are from."""
 
-    pairs: frozenset[Pair]
+    pairs: frozenset[IndexPair]
     name: str
 
 
@@ -177,7 +176,7 @@ def evaluate(
     *,
     alike: float = ALIKE,
     right: float = RIGHT,
-    progress: Progress | None = None,
+    progress: TellStage | None = None,
 ) -> Evaluation:
     """Measure rules on texts.
 
@@ -242,7 +241,7 @@ class Judge:
         """The number of pairs in each band."""
         return tuple(map(len, self.bands))
 
-    def judge(self, pairs: Sequence[Pair], scores: npt.NDArray[np.float64], threshold: float) -> Judged:
+    def judge(self, pairs: Sequence[IndexPair], scores: npt.NDArray[np.float64], threshold: float) -> Judged:
         """The accuracy of pairs, each once, at a threshold of their scores and at all others."""
         curve = tuple(_curve(pairs, scores, self))
         returned = {pair for pair, value in zip(pairs, scores.tolist(), strict=True) if value >= threshold}
@@ -259,7 +258,7 @@ class Judge:
         )
 
 
-def _known(exact: ExactPairs) -> dict[Pair, float]:
+def _known(exact: ExactPairs) -> dict[IndexPair, float]:
     pairs = zip(exact.left.tolist(), exact.right.tolist(), strict=True)
     return dict(zip(pairs, exact.jaccard.tolist(), strict=True))
 
@@ -292,7 +291,7 @@ def _measured(rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge
     )
 
 
-def _curve(pairs: Sequence[Pair], scores: npt.NDArray[np.float64], judge: Judge) -> Iterator[Point]:
+def _curve(pairs: Sequence[IndexPair], scores: npt.NDArray[np.float64], judge: Judge) -> Iterator[Point]:
     right = np.array([pair in judge.right for pair in pairs], dtype=bool)
     wanted = np.array([pair in judge.wanted for pair in pairs], dtype=bool)
     for threshold in _THRESHOLDS:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.text import shingle_hashes
 from indexer.matching.evaluation.judging import PartFigures, candidates
 from indexer.matching.measures.exact import SHINGLE, ShingleSets, shingle_sets
 from indexer.matching.rule import MatchRule
@@ -27,7 +27,7 @@ _WORD = re.compile(r"\S+")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SEED = 27
 
-Progress = Callable[[str], None]
+TellStage = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class PassageQuestion:
 
 
 def measure_parts(
-    texts: Sequence[str], rules: Sequence[MatchRule], *, asked: int = ASKED, progress: Progress | None = None
+    texts: Sequence[str], rules: Sequence[MatchRule], *, asked: int = ASKED, progress: TellStage | None = None
 ) -> dict[str, tuple[PartFigures, ...]]:
     """The passages of each kind, of `asked`, that each rule finds, by its written form with all parameters.
 
@@ -80,7 +80,7 @@ def _question(draw: random.Random, text: str, place: int, words: int, misread: f
     read = part
     if misread:
         read = "".join(draw.choice(_LETTERS) if sign.isalpha() and draw.random() < misread else sign for sign in part)
-    return PassageQuestion(place, read, np.unique(core.shingle_hashes(part, SHINGLE, numbers=True)))
+    return PassageQuestion(place, read, np.unique(shingle_hashes(part, SHINGLE, numbers=True)))
 
 
 def _sketches(scheme: Scheme, texts: Sequence[str]) -> list[Sketch | None]:

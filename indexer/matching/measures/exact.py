@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.sketches import intersection_sizes
+from indexer.core.text import shingle_hashes
 from indexer.errors import UsageError
 
 SHINGLE = 5
@@ -49,13 +50,13 @@ class ExactPairs:
 
 def shingle_sets(texts: Iterable[str | bytes], size: int = SHINGLE, *, numbers: bool = True) -> ShingleSets:
     """The sets of the hashes of `size` words in a row, of each text; see `core.shingle_hashes`."""
-    return _joined([np.unique(core.shingle_hashes(text, size, numbers=numbers)) for text in texts])
+    return _joined([np.unique(shingle_hashes(text, size, numbers=numbers)) for text in texts])
 
 
 def jaccard(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """The Jaccard coefficient |A & B| / |A | B| of each pair of positions; 0 where both sets are empty."""
     one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
-    common = core.intersection_sizes(sets.values, sets.offsets, one, other)
+    common = intersection_sizes(sets.values, sets.offsets, one, other)
     union = sets.sizes[one] + sets.sizes[other] - common
     return np.asarray(common / np.maximum(union, 1), dtype=np.float64)
 
@@ -63,7 +64,7 @@ def jaccard(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt
 def containment(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """The share of the smaller set in the other, |A & B| / min(|A|, |B|) (Broder 1997), for each pair of positions."""
     one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
-    common = core.intersection_sizes(sets.values, sets.offsets, one, other)
+    common = intersection_sizes(sets.values, sets.offsets, one, other)
     smaller = np.minimum(sets.sizes[one], sets.sizes[other])
     return np.asarray(common / np.maximum(smaller, 1), dtype=np.float64)
 

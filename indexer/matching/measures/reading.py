@@ -19,7 +19,7 @@ from indexer.schemes.base import Scheme, Similarities, runs
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of
 from indexer.text.counts import counted
-from indexer.text.passages import LEAST_WORDS, Alignable, CommonPassages, Features, common_passages
+from indexer.text.passages import LEAST_WORDS, Alignable, CommonPassages, FeatureKind, common_passages
 
 _READ = 500
 UNKNOWN = -1.0
@@ -192,7 +192,7 @@ class AlignedReader(TextReader):
     # Of texts and their words, which are whole books at times, so many documents are held at once.
     _TOGETHER = 20
 
-    def __init__(self, store: Store, reading: TextVerification, features: Features) -> None:
+    def __init__(self, store: Store, reading: TextVerification, features: FeatureKind) -> None:
         super().__init__(store, reading)
         self._features = features
 

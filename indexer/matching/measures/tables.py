@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Positions, Similarities
 
 Measured = Callable[[Positions, Positions], Similarities]
+# True for each pair that is not near, whatever its similarity.
+Apart = Callable[[Positions, Positions], npt.NDArray[np.bool_]]
 
 
 class Comparer:
     """Compares documents, or nodes of equal ones, as a rule does, and counts how many pairs it compared.
 
     `payloads[family]` has a row for each, empty where it has no sketch. `measured` gives the similarities of pairs
-    (shape (n,), below 0 where they are unknown) by the rule's verifier; where None the sketches decide.
+    (shape (n,), below 0 where they are unknown) by the rule's verifier; where None the sketches decide. Pairs that are
+    `apart` have a similarity below 0.
     """
 
-    def __init__(self, rule: MatchRule, payloads: Mapping[str, Ragged], measured: Measured | None = None) -> None:
-        self.rule = rule
+    def __init__(
+        self,
+        rule: MatchRule,
+        payloads: Mapping[str, Ragged],
+        measured: Measured | None = None,
+        apart: Apart | None = None,
+    ) -> None:
+        self.rule, self._apart = rule, apart
         self.compared = 0
         self.least = rule.measure.similarity - SLACK
         self._given = measured
@@ -31,10 +41,12 @@ class Comparer:
         """The similarities by the rule's measure; shape (len(left),)."""
         if self._given is not None:
             self.compared += left.size
-            return self._given(left, right)
-        measure = self.rule.measure
-        assert isinstance(measure, Finder)  # noqa: S101 what reads texts is given
-        return self.by(measure, left, right)
+            values = self._given(left, right)
+        else:
+            measure = self.rule.measure
+            assert isinstance(measure, Finder)  # noqa: S101 what reads texts is given
+            values = self.by(measure, left, right)
+        return values if self._apart is None else np.where(self._apart(left, right), -1.0, values)
 
     def near(self, finder: Finder, left: Positions, right: Positions, *, exact: bool = False) -> Similarities:
         """The similarities by the measure of those pairs that a finder and the measure call near, below 0 for others.

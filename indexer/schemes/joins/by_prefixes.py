@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer.core.sketches import intersection_sizes
 from indexer.schemes.base import SLACK
 
 # Pairs that are compared at once.
@@ -46,8 +46,8 @@ def _joined(sets: Sequence[Hashes]) -> tuple[Hashes, npt.NDArray[np.int64]]:
 def pair_jaccards(
     numbers: Hashes, offsets: npt.NDArray[np.int64], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
-    """The Jaccard coefficients of the sets (see `indexer.core.intersection_sizes`) left[i] and right[i]."""
-    shared = core.intersection_sizes(numbers, offsets, left, right)
+    """The Jaccard coefficients of the sets (see `indexer.core.sketches.intersection_sizes`) left[i] and right[i]."""
+    shared = intersection_sizes(numbers, offsets, left, right)
     sizes = np.diff(offsets)
     return np.asarray(shared / (sizes[left] + sizes[right] - shared), dtype=np.float64)
 

@@ -33,8 +33,11 @@ class KeyPostings:
         return cls._sorted(keys.values, np.repeat(np.arange(len(keys)), keys.sizes))
 
     @classmethod
-    def shared(cls, keys: Ragged, layout: KeyLayout) -> Self:
-        """The postings of keys that two or more sketches hold; memory: 24 bytes a sketch, and that of the postings."""
+    def shared(cls, keys: Ragged, layout: KeyLayout, most: int = 0) -> Self:
+        """The postings of keys that two or more sketches hold, and no more than `most` (0: however many).
+
+        Memory: 24 bytes a sketch, and that of the postings.
+        """
         parts: list[Self] = []
         for table in range(layout.tables):
             first = layout.pack(table, 0)
@@ -46,7 +49,7 @@ class KeyPostings:
             part = cls._sorted(keys.values[places], owners)
             _, runs, holders = np.unique(part.keys, return_inverse=True, return_counts=True)
             # A sketch may have one key twice.
-            several = holders[runs] > 1
+            several = (holders[runs] > 1) & ((holders[runs] <= most) | (not most))
             parts.append(cls(part.keys[several], part.owners[several]))
         return cls(np.concatenate([part.keys for part in parts]), np.concatenate([part.owners for part in parts]))
 
@@ -72,12 +75,13 @@ def _among(values: Positions, few: Positions) -> npt.NDArray[np.bool_]:
     return np.asarray(few[np.minimum(places, few.size - 1)] == values, dtype=np.bool_)
 
 
-def sharing(keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
+def sharing(keys: Ragged, layout: KeyLayout, agreeing: int, most: int = 0) -> Blocks:
     """Blocks of pairs of rows that share keys in at least `agreeing` tables, each pair once, left < right.
 
-    A key that many hold costs time, not memory: no pair is left out.
+    A key that many hold costs time, not memory: no pair is left out but those of keys that more than `most` hold, if
+    that is not 0.
     """
-    postings = KeyPostings.shared(keys, layout)
+    postings = KeyPostings.shared(keys, layout, most)
     offsets = postings.buckets()
     runs = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     owners, tables = postings.owners, postings.keys >> layout.bits

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from math import comb
 
-from indexer import core, core_sketch
+from indexer.core.sketches import MAX_ROWS, MAX_VALUES
 from indexer.errors import UsageError
 from indexer.schemes.base import checked_integer, checked_share
 
-MAX_VALUES = core_sketch.MAX_VALUES
 MAX_BANDS = 512
 
 # Bands that a threshold asks for find at least this share of the pairs that are exactly as similar.
@@ -33,7 +32,7 @@ def bands_for(family: str, threshold: float, values: int, most: int = MAX_BANDS)
     All bands that fit into the values are used, but no more than `most`. Raises UsageError where not even bands of one
     value suffice.
     """
-    for rows in range(min(values, core.MAX_ROWS), 0, -1):
+    for rows in range(min(values, MAX_ROWS), 0, -1):
         bands = min(values // rows, most)
         if banding_recall(threshold, bands, rows) >= WANTED_RECALL:
             return bands, rows
@@ -53,5 +52,5 @@ def banding(
         return bands_for(family, wanted, values, most)
     if rows is None:
         return bands or 0, values // checked_integer(family, "bands", bands, 1, min(MAX_BANDS, values))
-    checked_integer(family, "rows", rows, 1, min(core.MAX_ROWS, values))
+    checked_integer(family, "rows", rows, 1, min(MAX_ROWS, values))
     return (min(values // rows, MAX_BANDS) if bands is None else bands), rows

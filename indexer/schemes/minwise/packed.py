@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core, core_sketch
+from indexer.core.sketches import differing_values, pack
 from indexer.schemes.base import Similarities
 
 Signature = npt.NDArray[np.uint32]
@@ -21,12 +21,12 @@ MAX_CONTAINMENT_ERROR = 0.05
 _SPREAD = np.uint32(0x9E3779B1)
 
 
-def pack(signature: Signature, bits: int) -> bytes:
+def packed_bits(signature: Signature, bits: int) -> bytes:
     """The b-bit form (Li and Koenig 2010): of each value v the highest `bits` of v * 0x9E3779B1 modulo 2**32, in order.
 
     16 bits are two bytes, the lower first; fewer than 8 fill a byte from its highest bit on, the last with zeros.
     """
-    return core_sketch.pack(signature * _SPREAD, bits)
+    return pack(signature * _SPREAD, bits)
 
 
 def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> npt.NDArray[np.float64]:
@@ -35,7 +35,7 @@ def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> np
     b bits of different values agree with the probability c = 2**-b, so that the share of equal ones is s + (1 - s) * c,
     and s is (share - c) / (1 - c) (Li and Koenig 2010, for sets that are small beside all possible features).
     """
-    return estimated((values - core.differing_values(one, others, bits).astype(np.int64)) / values, bits)
+    return estimated((values - differing_values(one, others, bits).astype(np.int64)) / values, bits)
 
 
 def estimated(share: npt.NDArray[np.float64], bits: int) -> Similarities:

@@ -13,7 +13,7 @@ from math import isclose
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core, core_sketch
+from indexer.core.sketches import BITS, MAX_ROWS, MAX_VALUES, band_keys, equal_parts, equal_parts_of_pairs
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
@@ -30,20 +30,14 @@ from indexer.schemes.base import (
     require_bytes,
 )
 from indexer.schemes.keys.layout import KeyLayout
-from indexer.schemes.minwise.bands import MAX_BANDS, MAX_VALUES, banding_recall
-from indexer.schemes.minwise.packed import Signature, containments, estimated, estimates, pack
+from indexer.schemes.minwise.bands import MAX_BANDS, banding_recall
+from indexer.schemes.minwise.packed import Signature, containments, estimated, estimates, packed_bits
 
 MAX_SHINGLE = 64
-BITS = core_sketch.BITS
 
 # Of 28 bits a million documents in 25 tables give one chance meeting in ten lookups, of 32 one in 170.
 KEY_BITS = 32
 _KEY_MASK = np.uint64((1 << KEY_BITS) - 1)
-
-
-def distinct(hashes: npt.NDArray[np.uint64]) -> int:
-    """The number of different hashes."""
-    return core_sketch.distinct(hashes).size
 
 
 class MinwiseScheme(Scheme):
@@ -77,11 +71,11 @@ class MinwiseScheme(Scheme):
         if made is None:
             return None
         signature, features = made
-        keys = core.band_keys(signature, self.bands, self.rows) & _KEY_MASK | self._tables
+        keys = band_keys(signature, self.bands, self.rows) & _KEY_MASK | self._tables
         return Sketch(self.id, self._packed(signature), tuple(keys.tolist()), features)
 
     def _packed(self, signature: Signature) -> bytes:
-        return pack(signature, self.bits)
+        return packed_bits(signature, self.bits)
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The estimates by the packed values that agree; see `estimates`."""
@@ -91,7 +85,7 @@ class MinwiseScheme(Scheme):
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The estimates of each pair."""
         size = (self.values * self.bits + 7) // 8
-        equal = core_sketch.equal_parts_of_pairs(payloads.matrix(size), left, right, self.bits)
+        equal = equal_parts_of_pairs(payloads.matrix(size), left, right, self.bits)
         filling = 8 * size // self.bits - self.values
         return estimated((equal - filling) / self.values, self.bits)
 
@@ -99,7 +93,7 @@ class MinwiseScheme(Scheme):
         """The estimates of one with each of the others."""
         size = (self.values * self.bits + 7) // 8
         require_bytes(self, (payload,), size)
-        equal = core_sketch.equal_parts(payload, payloads.matrix(size), self.bits)
+        equal = equal_parts(payload, payloads.matrix(size), self.bits)
         return estimated((equal - (8 * size // self.bits - self.values)) / self.values, self.bits)
 
     def containments(self, one: Sketch, others: Sequence[Sketch]) -> npt.NDArray[np.float64]:
@@ -124,7 +118,7 @@ class MinwiseScheme(Scheme):
         self.values = checked_integer(self.family, "values", values, 1, MAX_VALUES)
         self.bits = checked_choice(self.family, "bits", bits, BITS)
         self.bands = checked_integer(self.family, "bands", bands, 1, min(MAX_BANDS, values))
-        self.rows = checked_integer(self.family, "rows", rows, 1, min(core.MAX_ROWS, values))
+        self.rows = checked_integer(self.family, "rows", rows, 1, min(MAX_ROWS, values))
         if bands * rows > values:
             raise UsageError(f"{self.family}: bands={bands} of rows={rows} need {bands * rows} values, not {values}")
         self.layout = KeyLayout(bands, KEY_BITS)

@@ -7,10 +7,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from indexer.model import ClusteringNote, ClusterRecord, Ref
 from indexer.model.chunking import chunks
+from indexer.model.decisions import Decision, decision_json, decision_of
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.parts import SqlitePart
 from indexer.stores.sqlite.rows import pack_text
@@ -23,7 +25,7 @@ RELATIONS = """SELECT coalesce(json_extract(fields, '$.cluster.relation'), ''), 
     WHERE cluster IS NOT NULL AND json_extract(fields, '$.cluster.repeats') IS NOT NULL GROUP BY 1"""
 """Counts of the documents that repeat another one, by their noted relation."""
 _NOTE = "clustering"
-_NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str, "arrived": list}
+_NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str, "arrived": list, "reads": bool}
 
 
 class ClusterTable(SqlitePart):
@@ -94,6 +96,22 @@ class ClusterTable(SqlitePart):
             if note is not None:
                 connection.execute("INSERT INTO meta VALUES (?, ?)", (_NOTE, json.dumps(dataclasses.asdict(note))))
 
+    def decisions(self) -> Iterator[Decision]:
+        with self._snapshot() as connection:
+            for name, held in connection.execute("SELECT id, documents FROM decisions ORDER BY id"):
+                yield _decision(cells.name(name), cells.name(held))
+
+    def put_decisions(self, decisions: Iterable[Decision]) -> None:
+        for chunk in chunks(decisions, _BATCH):
+            with self._writing() as connection:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO decisions VALUES (?, ?)", [(one.id, decision_json(one)) for one in chunk]
+                )
+
+    def delete_decisions(self, ids: Sequence[str]) -> int:
+        with self._writing() as connection:
+            return connection.executemany("DELETE FROM decisions WHERE id = ?", [(one,) for one in ids]).rowcount
+
     def _row(self, cluster: ClusterRecord) -> tuple[Any, ...]:
         seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
         names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
@@ -116,6 +134,14 @@ def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
     cluster = annotations.get("cluster")
     name = cluster.get("id") if isinstance(cluster, dict) else None
     return pack_text(name) if isinstance(name, str) else None
+
+
+def _decision(name: str, held: str) -> Decision:
+    with suppress(ValueError, RecursionError):
+        decision = decision_of(held)
+        if decision.id == name:
+            return decision
+    raise cells.DamagedError("no decision")
 
 
 def _note(held: dict[str, Any]) -> ClusteringNote:

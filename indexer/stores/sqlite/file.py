@@ -12,8 +12,9 @@ from types import TracebackType
 from typing import TypeVar
 from urllib.parse import quote
 
-from indexer.errors import IncompatibleStoreError, NoStoreError, StoreBusyError, StoreError
+from indexer.errors import IncompatibleStoreError, NoStoreError, StoreBusyError, StoreError, UsageError
 from indexer.model import SHORT_IDS, SIMHASH_DOC
+from indexer.model.kinds import DOCUMENTS, kind_named
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import StoreInfo
 from indexer.stores.sqlite import cells
@@ -24,7 +25,7 @@ APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: marks a store 
 T = TypeVar("T")
 
 # The number of this form of the file, in its header; a file of another one is refused.
-FORM = 1
+FORM = 2
 # A string from outside is kept as a BLOB of UTF-8 in which lone surrogates pass, because file names hold them and
 # SQLite's text can't.
 _TABLES = (
@@ -57,6 +58,7 @@ _TABLES = (
     """CREATE TABLE failures (
         id BLOB PRIMARY KEY, source BLOB NOT NULL, reason BLOB NOT NULL, detail BLOB NOT NULL,
         failed_at BLOB NOT NULL, source_digest BLOB NOT NULL) WITHOUT ROWID""",
+    "CREATE TABLE decisions (id TEXT PRIMARY KEY, documents TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE resources (name TEXT PRIMARY KEY, octets BLOB NOT NULL)",
 )
 
@@ -323,7 +325,8 @@ def create(connection: sqlite3.Connection, info: StoreInfo) -> None:
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {FORM}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", [(name, getattr(info, name)) for name in _INFO])
+        kept = (*_INFO, *(["kind"] if info.kind != DOCUMENTS else []))
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", [(name, getattr(info, name)) for name in kept])
         add_scheme(connection, SchemeInfo(SIMHASH_DOC, info.scheme, info.layout), FIRST)
 
 
@@ -339,7 +342,8 @@ def read_info(connection: sqlite3.Connection) -> StoreInfo:
             scheme=first.info.id,
             layout=first.info.layout,
             schemes=tuple(each.info for each in schemes.values()),
+            kind=kind_named(values.get("kind", DOCUMENTS)).name,
             **{name: values[name] for name in _INFO},
         )
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, UsageError) as error:
         raise cells.DamagedError(f"what it says of itself: {error}") from None

@@ -203,7 +203,8 @@ def sketches_of(
             WHERE d.number IN (SELECT value FROM json_each(?))""",
             (json.dumps(documents),),
         )
-        for document, count, payload, packed in rows:
-            if count is not None:
-                sketches.setdefault(document, {})[scheme.info.name] = scheme.sketch(count, payload, packed)
+        if there := [row for row in rows if row[1] is not None]:
+            numbers, *columns = zip(*there, strict=True)
+            for document, sketch in zip(numbers, scheme.sketches(*columns), strict=True):
+                sketches.setdefault(document, {})[scheme.info.name] = sketch
     return sketches

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from operator import add
 from typing import Any
 
@@ -139,13 +139,18 @@ class StoredScheme:
             raise cells.DamagedError("a key outside the layout")
         return tuple(map(add, keys, self._firsts))
 
-    def sketch(self, features: Any, payload: Any, packed: Any) -> Sketch:
-        """A sketch of its cells."""
-        if payload is None:
-            if cells.count(features):
-                raise cells.DamagedError("a document's sketch is gone")
-            return Sketch.without_features(self.info.id)
-        return Sketch(self.info.id, cells.blob(payload), self.unpack(packed, payload), cells.count(features))
+    def sketches(self, features: Sequence[Any], payloads: Sequence[Any], packed: Sequence[Any]) -> list[Sketch]:
+        """Sketches of their cells."""
+        if any(cells.count(count) and payload is None for count, payload in zip(features, payloads, strict=True)):
+            raise cells.DamagedError("a document's sketch is gone")
+        keys = self.unpack_each(packed, payloads)
+        listed, bounds = keys.values.tolist(), pairwise(keys.offsets.tolist())
+        return [
+            Sketch.without_features(self.info.id)
+            if payload is None
+            else Sketch(self.info.id, cells.blob(payload), tuple(listed[start:end]), count)
+            for count, payload, (start, end) in zip(features, payloads, bounds, strict=True)
+        ]
 
     def unpack_each(self, packed: Sequence[Any], payloads: Sequence[Any]) -> Ragged:
         """The keys of many sketches with these payloads, None for no sketch, as rows of int64."""
@@ -156,7 +161,7 @@ class StoredScheme:
                 raise cells.DamagedError("a key outside the layout")
             return Ragged.of_matrix(keys + np.array(self._firsts, dtype=np.int64))
         there = [place for place, payload in enumerate(payloads) if payload is not None]
-        if not any(packed[place] for place in there):
+        if not any(cells.blob(packed[place]) for place in there):
             own = self._own_keys([cells.blob(payloads[place]) for place in there])
             if own is not None:
                 sizes = np.zeros(len(packed) + 1, dtype=np.int64)

@@ -6,6 +6,7 @@ import random
 from datetime import UTC, datetime, timedelta
 
 from indexer.model import Failure, Fingerprint, Record, Ref
+from indexer.model.copied import CopiedRow
 from indexer.schemes.simhash import sketched
 from indexer.stores import Store
 from tests.clustered import cluster_store
@@ -97,9 +98,27 @@ def failures(seed: int = 7) -> list[Failure]:
     return made
 
 
+def copied(seed: int = 7) -> list[CopiedRow]:
+    """What is copied in part, no two rows of a kind alike in what they are sorted by."""
+    chance = random.Random(seed)
+    made = []
+    for number in range(30):
+        documents, words = 2 + number * 3, 50 + chance.randrange(400)
+        numbers = {"documents": documents, "origins": 1 + number % 4, "words": words, "longest": words, "variants": 0}
+        boilerplate = documents >= 10 * numbers["origins"]
+        texts = {"text": f"passage {number} " * 200, "first_indexed_at": "2026-05-01T00:00:00Z"}
+        made.append(CopiedRow("passage", f"{number}", Ref("a"), texts, {**numbers, "boilerplate": boilerplate}))
+        share = {"words": 1000 + number, "in_passages": 33 * number, "share": round(33 * number / (1000 + number), 6)}
+        made.append(CopiedRow("document", f"{number}", Ref(f"{number}"), {"source": f"{PLACES[0]}{number}"}, share))
+        pair = {"origin": PLACES[number % 5], "by": PLACES[number % 7]}
+        made.append(CopiedRow("origins", f"{number}", None, pair, {"words": 1000 - 7 * number}))
+    return made
+
+
 def fill(store: Store) -> None:
     """Store all of it, and put the documents into clusters; the last two leave theirs in the second clustering."""
     assert all(not result.reason for result in store.put(records()))
     store.put_failures(failures())
+    assert store.keeper_of_copied()(copied()) == 90
     cluster_store(store, 5)
     cluster_store(store)

@@ -73,7 +73,9 @@ class Panels:
 
     def _query(self, view: Mapping[str, Any], query: str, chosen: Mapping[str, str]) -> dict[str, Any]:
         since, until = self.since
-        filters: list[dict[str, Any]] = [{"range": {view["timeFieldName"]: {"gte": since, "lte": until}}}]
+        filters: list[dict[str, Any]] = []
+        if name := view.get("timeFieldName"):
+            filters.append({"range": {name: {"gte": since, "lte": until}}})
         if query:
             filters.append(lucene(query))
         filters += [{"match_phrase": {self._control(name): value}} for name, value in chosen.items()]

@@ -20,7 +20,7 @@ from indexer.clustering.stored import stored_clusters
 from indexer.library.opening import open_store
 from indexer.model import size_class
 from tests.engines import downloads
-from tests.engines.dashboards.dashboard_library import SIZES, failures, fill, records
+from tests.engines.dashboards.dashboard_library import SIZES, copied, failures, fill, records
 from tests.engines.dashboards.dashboard_requests import Panels, counts
 from tests.engines.servers import Server
 from tests.stores.made import INFO
@@ -48,7 +48,7 @@ def library(server: Server) -> Iterator[Library]:
     assert done.returncode == 0, done.stderr
     found.report = json.loads(done.stdout)
     yield found
-    server.request("DELETE", f"/{NAME},{NAME}-neardup-clusters,{NAME}-neardup-failures")
+    server.request("DELETE", f"/{NAME},{NAME}-neardup-clusters,{NAME}-neardup-failures,{NAME}-neardup-passages")
 
 
 def test_the_collection_has_something_of_everything(library: Library) -> None:
@@ -63,7 +63,7 @@ def test_the_collection_has_something_of_everything(library: Library) -> None:
 
 def test_every_panel_is_answered_and_not_empty(library: Library) -> None:
     names = library.names()
-    assert len(names) == 20
+    assert len(names) == 26
     for name in names:
         assert library.ask(name)["hits"]["total"]["value"] > 0, name
 
@@ -202,6 +202,31 @@ def test_the_health_of_ingestion(library: Library) -> None:
     assert sum(each["short"] for each in thin.values()) == report["short"]
     latest = [hit["_source"]["failed_at"] for hit in library.ask("latest-failures")["hits"]["hits"]]
     assert latest == sorted((each.failed_at for each in broken), reverse=True)
+
+
+def test_what_is_copied_in_part(library: Library) -> None:
+    of = {kind: [row for row in copied() if row.kind == kind] for kind in ("passage", "document", "origins")}
+    boilerplate = sum(row.numbers["boilerplate"] for row in of["passage"])
+    parts = library.ask("passages-metric")["aggregations"]["2"]["buckets"]
+    assert {label: each["doc_count"] for label, each in parts.items()} == {
+        "copied": len(of["passage"]) - boilerplate,
+        "boilerplate": boilerplate,
+    }
+    asked = library.ask("copied-metric")
+    assert asked["hits"]["total"]["value"] == len(of["document"])
+    for number, name in (("2", "words"), ("3", "in_passages")):
+        assert asked["aggregations"][number]["value"] == sum(row.numbers[name] for row in of["document"])
+    shares = Counter(f"{int(row.numbers['share'] * 10 + 1e-6) / 10:.1f}" for row in of["document"])
+    assert {f"{float(step):.1f}": count for step, count in counts(library.ask("copied-shares")).items()} == shares
+    for panel, kind, names in (
+        ("passages-list", "passage", ("documents", "words")),
+        ("copied-origins", "origins", ("words",)),
+        ("copied-documents", "document", ("share", "words")),
+    ):
+        hits = library.ask(panel)["hits"]["hits"]
+        assert [hit["_id"] for hit in hits] == [
+            row.id for row in sorted(of[kind], key=lambda row: [-row.numbers[name] for name in names])
+        ]
 
 
 # Drawn by a browser

@@ -145,7 +145,7 @@ def test_what_refers_to_others_is_taken_away_first(receiver: Receiver) -> None:
     do(boards)
     kinds = [step.path.split("/")[3] for step in boards.removal()]
     assert kinds[0] == "dashboard"
-    assert set(kinds[-3:]) == {"index-pattern"}
+    assert set(kinds[-4:]) == {"index-pattern"}
 
 
 def test_a_space_or_tenant(receiver: Receiver) -> None:
@@ -256,6 +256,7 @@ def test_the_command(server: Server, index_name: str) -> None:
         found = server.request("GET", f"/{index_name}-neardup-*/_mapping")
         assert found[f"{index_name}-neardup-clusters"]["mappings"]["properties"]["neardup"]
         assert found[f"{index_name}-neardup-failures"]["mappings"]["properties"]["failed_at"]["type"] == "date"
+        assert found[f"{index_name}-neardup-passages"]["mappings"]["properties"]["made_at"]["type"] == "date"
         run("--remove")
         assert receiver.kept[""] == {}
         assert index_name in server.request("GET", f"/{index_name}/_mapping")

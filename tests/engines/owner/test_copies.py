@@ -14,6 +14,7 @@ from indexer.clustering.prune import Pruning
 from indexer.engine.index import files
 from indexer.errors import StoreError, UsageError
 from indexer.library.opening import open_store
+from indexer.library.options import RemovalRequest
 from indexer.model import Ref
 from tests.cli.written import prose
 from tests.engines.annotated import annotate, fill, neardup, require_type, sources, write
@@ -118,17 +119,20 @@ def test_copies_go_as_a_whole(server: Server, index_name: str) -> None:
 def test_a_program_deletes_copies_as_a_whole(server: Server, index_name: str) -> None:
     url = clustered(server, index_name)
     with indexer.open(url) as collection:
-        listed = collection.prune(dry_run=True, with_documents=True).surplus
+        listed = collection.prune(RemovalRequest(with_documents=True), dry_run=True).surplus
         differs = {row.id: row.differs for row in listed if row.kept and row.differs}
         assert differs == {"dear": ("place.street", "price"), "lacks": ("lang",), "changed": ("body",)}
         assert [row.id for row in listed if not row.kept] == ["copy"]
-        done = collection.prune(delete=True, with_documents=True, ignore_field=["price", "place"])
+        done = collection.prune(RemovalRequest(with_documents=True, ignore_field=("price", "place")), delete=True)
         assert (done.deleted, done.stripped) == (2, 0)
-        for more in ({"with_documents": True}, {"delete": True, "ignore_field": ["price"]}):
+        for asked, delete in (
+            (RemovalRequest(with_documents=True), False),
+            (RemovalRequest(ignore_field=("price",)), True),
+        ):
             with pytest.raises(UsageError, match=r"goes with (delete or dry_run|with_documents)"):
-                collection.prune(**more)
-        with pytest.raises(UsageError, match="a list of names"):
-            collection.prune(delete=True, with_documents=True, ignore_field="price")
+                collection.prune(asked, delete=delete)
+        with pytest.raises(UsageError, match="a tuple of names"):
+            collection.prune(RemovalRequest(with_documents=True, ignore_field="price"), delete=True)
     left = {name.partition("/")[2] for name in sources(server, index_name)}
     assert left == {"a", "lacks", "changed", "near"}
 

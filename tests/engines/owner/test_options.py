@@ -173,7 +173,7 @@ class TestRefresh:
         server.request("PUT", f"/{index_name}/_doc/a?refresh=true", {"body": "word " * 30})
 
         def annotated(*options: str) -> int:
-            asked = ("annotate", "--store", f"{server.url}/{index_name}", "--field", "body", "--all", "--jobs", "1")
+            asked = ("annotate", "--store", f"{server.url}/{index_name}", "--field", "body", "--again", "--jobs", "1")
             assert run(*asked, *options)[0] == 0
             found: int = server.request("GET", f"/{index_name}/_count?q=_exists_:neardup.tokens")["count"]
             return found

@@ -116,7 +116,7 @@ def test_what_comes_after_set_up_is_seen_in_each_document(server: Server, index_
         write(server, index_name, name, document)
     # Into one that neardup has filled.
     server.request("POST", f"/{index_name}/_update/b?refresh=true", {"doc": {"neardup": {"theirs": {"kept": True}}}})
-    counts = annotate(url, "--field", "body", "--all")
+    counts = annotate(url, "--field", "body", "--again")
     assert counts["failed"] == {"owner's field": 2}
     assert counts["annotated"] == 2
     found = sources(server, index_name)

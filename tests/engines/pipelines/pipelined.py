@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from indexer import core_sketch
 from indexer.cli import main
+from indexer.core.text import text_digest
 from indexer.engine.index.bodies import packed_digest
 from indexer.engine.index.sketches import KeyFields, sketch_fields
 from indexer.engine.setup.pipelines import sketch_form
@@ -103,7 +103,7 @@ def agree(server: Server, texts: Iterable[str], scheme: Scheme = MINHASH) -> Cou
             continue
         counts["equal"] += 1
         assert record["minhash"] == sketched(scheme, text), ascii(text)
-        assert record["text_digest"] == packed_digest(core_sketch.text_digest(printable(text)).hex()), ascii(text)
+        assert record["text_digest"] == packed_digest(text_digest(printable(text)).hex()), ascii(text)
         fingerprint = simhash.fingerprint(text)
         if fingerprint is None:
             assert record["tokens"] == 0, ascii(text)

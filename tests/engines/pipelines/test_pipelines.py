@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from indexer.engine.setup.pipelines import rules, sketch_form
+from indexer.engine.index.bodies import OWNERS_ROOM
+from indexer.engine.setup.pipelines import passages_form, rules, sketch_form
 from indexer.extract import Options
 from indexer.ingest.digests import source_digest
 from indexer.ingest.indexing import store_info
@@ -149,6 +150,34 @@ def test_other_sketches_are_left_to_annotate(painless: Server, index: str, speci
     done = source(painless, index, "a")["neardup"]
     assert done["simhash-doc"] == record["simhash-doc"]
     assert done[scheme.family]["features"] > 0
+
+
+def test_passages_are_made_where_an_owners_document_has_room(painless: Server, index: str) -> None:
+    painless.request("PUT", f"/{index}", {"mappings": {"properties": {"body": {"type": "text"}}}})
+    neardup("setup", painless, index, "--schemes", "simhash-doc,minhash,passages")
+    neardup("setup", painless, index, "--pipelines", "--default-pipeline", "simhash")
+    sizes, made = [], []
+    for number in range(12):
+        text = " ".join(prose(step) for step in range(number + 1))
+        record = write(painless, index, str(number), {"title": "ü" * 200, "body": text})["neardup"]
+        sizes.append(len(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()))
+        made.append("passages" in record)
+    assert max(sizes) <= OWNERS_ROOM
+    assert made[0]
+    assert not made[-1]
+    assert made == sorted(made, reverse=True)
+    counts = answered("annotate", painless, index, "--field", "body", "--jobs", "1")
+    assert counts["annotated"] == made.count(False)
+    found = answered("similar", painless, index, "--text", prose(0), "--match", "passages@0.5", "--limit", "12")
+    assert len(found["matches"]) == 12
+
+
+def test_passages_of_letters_and_beside_sketches_without_numbers_are_left_to_annotate() -> None:
+    def form(*specifications: str) -> dict[str, Any] | None:
+        return passages_form([store_info("landmarks", [registry.scheme(each) for each in specifications])])
+
+    assert form("passages") == form("minhash", "passages") == {"shingle": 5, "window": 32, "room": None}
+    assert form("minhash") is form("minhash:numbers=drop", "passages") is form("passages:features=letters") is None
 
 
 def test_the_pipeline_follows_the_schemes_of_its_index(painless: Server, index: str) -> None:
@@ -373,3 +402,29 @@ def test_the_manuals_hashes(painless: Server) -> None:
     hashes = {found["neardup"]["simhash-doc"]["hash"] for found in through(painless, "neardup-keys", documents)}
     assert len(documents) == 5
     assert hashes == {"o45z6ig5gps3e"}
+
+
+def test_what_annotate_makes_of_hashes_and_marks(painless: Server, index: str) -> None:
+    neardup("setup", painless, index, "--pipelines", "--field", "body")
+    keys, whole = (f"neardup-{kind}-{index}" for kind in ("keys", "simhash"))
+    fingerprint = simhash.fingerprint(prose(1))
+    write(painless, index, "whole", {"body": prose(1)}, whole)
+    write(painless, index, "hashed", {"body": prose(1), "neardup": {"simhash-doc": {"hash": str(fingerprint)}}}, keys)
+    bad = {"neardup": {"simhash-doc": {"hash": "no hash"}}}
+    write(painless, index, "bad", {"body": prose(2), **bad}, keys)
+    write(painless, index, "textless", {"title": "without a text", **bad}, keys)
+    marked = write(painless, index, "long", {"body": "word " * 70_000, "neardup": {"tokens": 1}}, whole)
+    assert marked["neardup"].keys() == {"pending", "pending_detail"}
+    assert marked["neardup"]["pending"] == "too-long"
+    # The default rule goes by the sketch, which a hash does not bring.
+    assert answered("similar", painless, index, "--id", "whole")["matches"] == []
+    by_hash = answered("similar", painless, index, "--id", "whole", "--match", "simhash-doc@3bits")
+    assert [each["id"] for each in by_hash["matches"]] == ["hashed"]
+    answered("annotate", painless, index, "--jobs", "1")
+    assert [each["id"] for each in answered("similar", painless, index, "--id", "whole")["matches"]] == ["hashed"]
+    records = {name: source(painless, index, name)["neardup"] for name in ("bad", "textless", "long")}
+    assert {name: record.get("pending") for name, record in records.items()} == {
+        "bad": None, "textless": "bad-hash", "long": None,
+    }  # fmt: skip
+    assert records["long"]["tokens"] == 70_000
+    assert records["bad"]["minhash"] == sketched(MINHASH, prose(2))

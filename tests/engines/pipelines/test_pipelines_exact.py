@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import os
 import random
 import subprocess
 import sys
@@ -16,11 +17,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core
+from indexer.core.text import shingle_hashes
 from indexer.engine.index.sketches import KeyFields
+from indexer.engine.setup.pipelines import passages_form, sketch_form
 from indexer.extract import Extracted, Item, Limits, Options, WorkerPool
+from indexer.ingest.indexing import store_info
 from indexer.schemes import registry
-from tests.engines.pipelines.pipelined import DIRECTORY, agree, put_by_hand, put_with_sketch, through
+from tests.engines.pipelines.pipelined import (
+    DIRECTORY,
+    MINHASH,
+    agree,
+    put_by_hand,
+    put_with_sketch,
+    sketched,
+    through,
+)
 from tests.engines.servers import Server
 from tests.schemes import oracle_minwise
 
@@ -123,6 +134,23 @@ def counted(words: int, vocabulary: int = 5000) -> str:
     return " ".join(f"{'w' * (number % 3)}{number}" for number in chance.choices(range(vocabulary), k=words))
 
 
+@pytest.mark.parametrize("form", ["", "shingle=1,window=1", "shingle=3,window=7", "shingle=64,window=1024"])
+def test_passages_are_those_of_the_core(painless: Server, form: str) -> None:
+    scheme = registry.scheme(f"passages:{form}" if form else "passages")
+    infos = [store_info("landmarks", [MINHASH, scheme])]
+    put_by_hand(painless, "neardup-simhash", sketch=sketch_form(infos), passages=passages_form(infos))
+    texts = [counted(words, vocabulary) for words in (0, 1, 4, 5, 36, 37, 1000, 30_000) for vocabulary in (1, 3, 5000)]
+    texts += ["12 + 34", *(vector["text"] for vector in VECTORS)]
+    try:
+        found = list(through(painless, "neardup-simhash", ({"body": text} for text in texts)))
+    finally:
+        put_with_sketch(painless)
+    for text, document in zip(texts, found, strict=True):
+        record = document["neardup"]
+        assert record["passages"] == sketched(scheme, text), ascii(text)
+        assert record["minhash"] == sketched(MINHASH, text), ascii(text)
+
+
 def test_texts_of_every_size(painless: Server) -> None:
     # Few shingles leave places to the permutations, many are done after a round; of three words there are 243 at most.
     sizes = (*range(1, 12), 30, 100, 128, 130, 200, 500, 1000, 2000, 5000, 20_000)
@@ -146,7 +174,7 @@ def crowded(shingles: int, places: int) -> list[str]:
         tried += len(words)
         # What each word would make with the four before it.
         text = " ".join(" ".join([*chosen[-4:], word]) for word in words)
-        hashes = core.shingle_hashes(text, 5, numbers=True)[::5]
+        hashes = shingle_hashes(text, 5, numbers=True)[::5]
         fits = np.ones(len(words), dtype=bool)
         for multiplier in multipliers:
             fits &= hashes * multiplier >> np.uint64(54) < places
@@ -191,7 +219,9 @@ def test_european_text_is_not_handed_over(painless: Server, texts: list[str]) ->
 
 def test_real_documents(painless: Server, shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = sorted(filter(Path.is_file, shared_data.rglob("*")))
-    paths = [path for path in files if path.suffix in (".html", ".xml", ".pdf")]
+    # One in four, or with NEARDUP_ALL all of them.
+    step = 1 if os.environ.get("NEARDUP_ALL") else 4
+    paths = [path for path in files if path.suffix in (".html", ".xml", ".pdf")][::step]
     with WorkerPool(2, Options(), Limits(seconds=10, memory=1 << 30)) as pool:
         found = [
             each.document.text

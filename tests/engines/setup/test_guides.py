@@ -26,6 +26,7 @@ NOT_HERE = re.compile(r"^(?:pip install|export NEARDUP_|python -m tests\.benchma
 SHELL = f"""set -eo pipefail
 neardup() {{
   case " $* " in *" --remove "*) set -- "$@" --yes ;; esac  # where nobody can be asked
+  if [ "$1" = follow ]; then set -- "$@" --once; fi
   "{sys.executable}" -m indexer "$@"
 }}
 """

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import indexer
 from indexer.engine.client.connection import connect
 from indexer.engine.setup.provision import Provision
 from indexer.library.opening import open_store
@@ -87,6 +88,9 @@ def test_older_versions_alone_are_left_out(server: Server, index_name: str, stor
     assert {hit["_id"] for hit in answer["hits"]["hits"]} == everything - {"a", "unknown"}
     [ordinals] = [server.request("GET", f"/{index_name}/_doc/{name}")["_source"]["neardup"]["version"] for name in "b"]
     assert ordinals == {"ordinal": 2, "is_latest": True}
+    with indexer.open(f"{server.url}/{index_name}") as collection:
+        collection.delete("b")
+        assert hits() == everything
 
 
 def test_no_document_is_lost_and_no_copy_is_shown(server: Server, index_name: str, store: Store) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import indexer
 from indexer.clustering.clusters import cluster
+from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
 from indexer.library.opening import open_store
@@ -17,6 +21,7 @@ from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import SIMHASH_DOC, Record, Ref
+from indexer.model.copied import CopiedRow
 from indexer.schemes import registry
 from indexer.schemes.testing import document
 from indexer.stores import Store
@@ -143,3 +148,62 @@ def test_what_several_documents_say_is_what_a_file_says(
     assert passages[0] == passages[1]
     assert nearest[0] == nearest[1] != []
     assert [documents for _, _, documents in passages[0][:2]] == [6, 2]
+
+
+def test_what_dashboards_show_is_replaced_without_a_moment_of_none(server: Server, index_name: str) -> None:
+    licence, release = document(2, 60), document(1, 120)
+    texts = {f"page{number}": f"{document(number + 10, 90)} {licence}" for number in range(12)}
+    texts |= {"release": release, "article": f"{document(50, 80)} {release} {licence}"}
+    fill(server, index_name, {name: {"body": text} for name, text in texts.items()})
+    url, side = f"{server.url}/{index_name}", f"{index_name}-neardup-passages"
+    annotate(url, "--field", "body")
+
+    def kept(kind: str = "") -> list[dict[str, Any]]:
+        server.request("POST", f"/{side}/_refresh")
+        query = {"term": {"kind": kind}} if kind else {"match_all": {}}
+        hits = server.request("POST", f"/{side}/_search", {"query": query, "size": 100})["hits"]["hits"]
+        return [hit["_source"] for hit in hits]
+
+    with indexer.open(url) as opened:
+        found = opened.passages(write=True)
+        assert found.written == len(found.passages) + len(found.partly_copied) + len(found.copied) == len(kept())
+        rows = {row["text"]: row for row in kept("passage")}
+        assert sorted((each.text, each.documents, each.origins, each.boilerplate) for each in found.passages) == sorted(
+            (text, row["documents"], row["origins"], row["boilerplate"]) for text, row in rows.items()
+        )
+        firsts = {each.text: {"id": each.first} for each in found.passages}
+        assert {text: row["document"] for text, row in rows.items()} == firsts
+        shares = {row["document"]["id"]: row["share"] for row in kept("document")}
+        assert shares == {each.id: each.share for each in found.partly_copied}
+        # A document goes that had a passage with one other; what all the others say stays.
+        opened.delete("release")
+        server.request("DELETE", f"/{index_name}/_doc/release?refresh=true")
+        keep, seen = opened.store.keeper_of_copied(), []
+
+        def watched() -> Iterator[CopiedRow]:
+            for number in range(1100):
+                if number % 500 == 499:
+                    seen.append(len(kept()))
+                yield CopiedRow("passage", f"{number}", None, {"text": f"{number}"})
+
+        assert keep(watched()) == 1100
+        assert min(seen) >= found.written
+        assert server.request("POST", f"/{side}/_count")["count"] == 1100
+        again = opened.passages(write=True)
+        assert {row["text"] for row in kept("passage")} == {each.text for each in again.passages} != set(rows)
+        assert len(kept()) == again.written
+        opened.store.narrow("_id:article")
+        with pytest.raises(UsageError, match="of the whole collection"):
+            opened.passages(write=True)
+    with indexer.open(url, read_only=True) as opened, pytest.raises(StoreError, match="read-only"):
+        opened.passages(write=True)
+    command = ["setup", "--store", url, "--remove", "--yes"]
+    done = subprocess.run([sys.executable, "-m", "indexer", *command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "delete the index of passages" in done.stdout + done.stderr
+    assert "error" in server.request("GET", f"/{side}")
+
+
+def test_a_file_has_no_dashboards_to_write_for(tmp_path: Path) -> None:
+    with indexer.open(tmp_path / "one.neardup") as opened, pytest.raises(UsageError, match="a file has no dashboards"):
+        opened.passages(write=True)

@@ -156,7 +156,7 @@ def test_split_and_shrink(server: Server, index_name: str, url: str) -> None:
         require_kept(changed_url)
         # Nor are the versions taken for its owner's.
         assert annotate(changed_url, "--field", "body")["unchanged"] == len(TEXTS)
-        assert annotate(changed_url, "--field", "body", "--all")["annotated"] == len(TEXTS)
+        assert annotate(changed_url, "--field", "body", "--again")["annotated"] == len(TEXTS)
         before = after
 
 

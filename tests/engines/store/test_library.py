@@ -11,6 +11,7 @@ import pytest
 import indexer
 from indexer.errors import NoStoreError, UsageError
 from indexer.ingest.rereading import StoredTexts
+from indexer.library.options import RemovalRequest
 from tests.cli.written import changed, prose
 from tests.engines.annotated import annotate, fill, neardup
 from tests.engines.servers import Server
@@ -32,7 +33,7 @@ def test_a_collection_in_an_index(server: Server, index_name: str) -> None:
         assert {pair.left, pair.right} == {"a", "b"}
         assert collection.cluster().clusters == 1
         assert collection.clusters()[0].size == 2
-        assert collection.prune(verify="sketch").marked == 1
+        assert collection.prune(RemovalRequest(verify="sketch")).marked == 1
         with ThreadPoolExecutor(4) as pool:
             found = list(pool.map(lambda number: collection.add(f"t{number}", prose(10 + number)), range(8)))
         assert found == ["indexed"] * 8

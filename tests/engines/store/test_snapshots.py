@@ -73,6 +73,41 @@ def test_slices_that_are_read_slowly(server: Server, index_name: str, url: str) 
     assert sorted(found) == [f"{number:04d}" for number in range(COUNT)]
 
 
+def test_what_matches_a_range_alone_is_found_on_all_pages(server: Server, index_name: str, url: str) -> None:
+    """OpenSearch 3.4 gives the first page of such a query, and says of the second that it is empty."""
+    documents = [json for number in range(COUNT) for json in ({"index": {"_id": f"{number}"}}, {"number": number})]
+    server.request("POST", "/numbers/_bulk?refresh=true", lines=documents)
+    client = connect(url)
+    try:
+        for query in ({"range": {"number": {"gte": 0}}}, {"query_string": {"query": "number:[0 TO *]"}}):
+            with Slices(client, "numbers", {"query": query, "_source": False}, 1, 200) as pages:
+                assert len({hit["_id"] for hits in pages for hit in hits}) == COUNT
+            with open_search_store(url, read_only=True) as store:
+                found = store.lookup.pages({"query": query, "_source": False}, 200, path="numbers")
+                assert len({hit["_id"] for hits in found for hit in hits}) == COUNT
+    finally:
+        client.close()
+        server.request("DELETE", "/numbers")
+
+
+def test_documents_of_several_indices_are_all_read(server: Server, index_name: str) -> None:
+    """Their numbers in the shards of each index are the same."""
+    names = [f"{index_name}-{number}" for number in range(3)]
+    written = sorted(f"{name}-{number}" for name in names for number in range(50))
+    for name in names:
+        with open_store(f"{server.url}/{name}", create=INFO) as store:
+            put(store, *[record(f"{name}-{number}", number) for number in range(50)])
+    client = connect(f"{server.url}/{index_name}-*")
+    for size in (7, 20):
+        for slices in (1, 2):
+            with Slices(client, f"{index_name}-*", {"query": is_record()}, slices, size) as pages:
+                assert sorted(hit["_id"] for hits in pages for hit in hits) == written
+    client.close()
+    with open_search_store(f"{server.url}/{index_name}-*", read_only=True) as store:
+        read = store.lookup.pages({"query": is_record()}, 7)
+        assert sorted(hit["_id"] for hits in read for hit in hits) == written
+
+
 def test_without_being_kept_it_would_be_gone_and_that_is_said(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Snapshot, "keep", lambda _: None)
     with (

@@ -155,7 +155,7 @@ def test_a_killed_clustering_of_an_embedded_store_is_completed(
             with open_store(str(path), read_only=True) as store:
                 return sum(1 for _ in store.clusters()) >= least
 
-        kill_when(start("cluster", "-k", "3", "--store", str(path), folder=tmp_path), written)
+        kill_when(start("cluster", "-k", "3", "--no-relation", "--store", str(path), folder=tmp_path), written)
         with open_store(str(path)) as store:
             assert len(list(store.clusters())) >= least
             cluster_store(store)
@@ -171,10 +171,10 @@ def test_a_killed_clustering_of_an_index_is_completed(
     url = f"{server.url}/{index_name}"
     with open_store(url, create=INFO) as store:
         fill(store)
-    process = start("cluster", "-k", "3", "--store", url, folder=tmp_path)
+    process = start("cluster", "-k", "3", "--no-relation", "--store", url, folder=tmp_path)
     kill_when(process, lambda: counted(server, index_name, "neardup.cluster.is_canonical") > 0)
     assert counted(server, index_name, "neardup.cluster.is_canonical") > 0
-    run("cluster", "-k", "3", "--store", url, folder=tmp_path)
+    run("cluster", "-k", "3", "--no-relation", "--store", url, folder=tmp_path)
     with open_store(url) as store:
         assert wholly(store) == wanted
         again = cluster_store(store).changes

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
+import os
 import re
 import subprocess
 import sys
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +23,8 @@ from tests.engines.servers import Server
 
 __all__ = ["leaks"]
 
+WAYS = ("url", "environment", "file")
+every = pytest.mark.skipif(not os.environ.get("NEARDUP_ALL"), reason="takes long; make test-all")
 # Each command with what it needs to come to an end here, in an order in which it does something.
 FLOW: list[list[str]] = [
     ["setup", "--dry-run"],
@@ -27,7 +33,8 @@ FLOW: list[list[str]] = [
     ["index", "docs", "--jobs", "1", "--id-from", "name", "--retry-failed", "--bulk-load"],
     ["corpus", "docs", "--scheme", "i-match", "--jobs", "1"],
     ["cluster", "--json"],
-    ["batch", "load", "batch"],
+    ["decisions", "--json"],
+    ["batch", "load", "batch", "--stale", "keep"],
     ["stats"],
     ["stats", "--json"],
     ["stats", "--format", "prometheus"],
@@ -59,7 +66,7 @@ FLOW: list[list[str]] = [
 
 
 def test_the_flow_has_every_command() -> None:
-    assert {words[0] for words in FLOW} | {"annotate"} | STORELESS == set(COMMANDS)
+    assert {words[0] for words in FLOW} | {"annotate", "follow", "mcp", "undo"} | STORELESS == set(COMMANDS)
 
 
 def served(url: str) -> str:
@@ -80,37 +87,47 @@ def served(url: str) -> str:
         return said + process.stderr.read()
 
 
-@pytest.mark.parametrize("way", ["url", "environment", "file"])
-def test_a_whole_day(server: Server, index_name: str, leaks: Leaks, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+@contextlib.contextmanager
+def secret_given(way: str, leaks: Leaks, place: str) -> Iterator[str]:
+    """What to call the engine at a place while the secret is given by this way."""
     secret = SHAPES["plain"] + SHAPES["slash"] + SHAPES["quotes"] + SHAPES["not-ascii"]
-    host = f"127.0.0.1:{server.port}"
-    if way == "url":
-        host = f"elastic:{urllib.parse.quote(secret, safe='')}@{host}"
-    elif way == "environment":
-        monkeypatch.setenv("NEARDUP_USERNAME", "elastic")
-        monkeypatch.setenv("NEARDUP_PASSWORD", secret)
-    else:
-        leaks.give(
-            Path("credentials.toml").resolve(),
-            f'username = "elastic"\npassword = {json.dumps(secret, ensure_ascii=False)}\n',
-        )
-        monkeypatch.setenv("NEARDUP_CREDENTIALS", "credentials.toml")
+    with pytest.MonkeyPatch.context() as patched:
+        if way == "url":
+            yield f"http://elastic:{urllib.parse.quote(secret, safe='')}@{place}"
+        elif way == "environment":
+            patched.setenv("NEARDUP_USERNAME", "elastic")
+            patched.setenv("NEARDUP_PASSWORD", secret)
+            yield f"http://{place}"
+        else:
+            said = f'username = "elastic"\npassword = {json.dumps(secret, ensure_ascii=False)}\n'
+            leaks.give(Path("credentials.toml").resolve(), said)
+            patched.setenv("NEARDUP_CREDENTIALS", "credentials.toml")
+            yield f"http://{place}"
+
+
+# Each command gets the next way; a whole day of each one takes long.
+@pytest.mark.parametrize("ways", [WAYS, *(pytest.param((way,), marks=every) for way in WAYS)], ids="-".join)
+def test_a_whole_day(server: Server, index_name: str, leaks: Leaks, ways: tuple[str, ...]) -> None:
+    by_turns = itertools.cycle(ways)
+    place = f"127.0.0.1:{server.port}"
     Path("docs").mkdir()
     for name, text in {"a": prose(1), "b": changed(prose(1)), "c": prose(2)}.items():
         Path(f"docs/{name}.txt").write_text(text)
     Path("docs/bad.pdf").write_bytes(b"%PDF-1.4\nnothing\n%%EOF")
-    url = f"http://{host}/{index_name}"
     for words in FLOW:
-        if words == ["serve"]:
-            leaks.search(served(url), "service")
-            continue
-        code, said = leaks.run("--debug", *words, "--store", url)
-        assert code in {"delete": (5,), "doctor": (0, 7)}.get(words[0], (0,)), (words, said)
+        with secret_given(next(by_turns), leaks, place) as engine:
+            url = f"{engine}/{index_name}"
+            if words == ["serve"]:
+                leaks.search(served(url), "service")
+                continue
+            code, said = leaks.run("--debug", *words, "--store", url)
+            assert code in {"delete": (5,), "doctor": (0, 7)}.get(words[0], (0,)), (words, said)
     fill(server, f"{index_name}-owned", {"1": {"body": prose(3)}, "2": {"body": prose(4)}})
     words = ["--field", "body", "--jobs", "1", "--json"]
     for more in (["--dry-run"], ["--to", f"{index_name}-aside"], []):
-        code, said = leaks.run("--debug", "annotate", "--store", f"{url}-owned", *words, *more)
-        assert code == 0, said
+        with secret_given(next(by_turns), leaks, place) as engine:
+            code, said = leaks.run("--debug", "annotate", "--store", f"{engine}/{index_name}-owned", *words, *more)
+            assert code == 0, said
     for path in ("/_search?size=1000", "", "/_settings"):
         found = server.request("GET", f"/{index_name}*{path}")
         leaks.search(json.dumps(found, ensure_ascii=False), path)

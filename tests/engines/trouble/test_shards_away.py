@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -141,7 +142,8 @@ def test_a_search_that_misses_a_shard_is_no_answer(server: Server, index_name: s
     body = {**body, "settings": {**body.get("settings", {}), **nowhere}, "aliases": {index_name: {}}}
     server.request("PUT", f"/{index_name}-3?wait_for_active_shards=0", body)
     url = f"{server.url}/{index_name}"
-    with open_search_store(url, INFO, retry=BRIEF) as store:
+    # What is to be written is waited for as long as an answer may take.
+    with open_search_store(url, INFO, retry=replace(BRIEF, timeout=6)) as store:
         for act in (
             store.stats,
             lambda: list(store.scan()),

@@ -67,7 +67,7 @@ def test_of_alternatives_the_plain_one_is_read_and_html_where_it_is_all_there_is
     rich = mail()
     rich.set_content("<p>rich &amp; words</p>", subtype="html")
     entry = only(bytes(rich))
-    assert (entry.format, b"rich &amp; words" in entry.data) == ("html", True)
+    assert (entry.format, b"rich &amp; words" in entry.data) == ("mail", True)
 
 
 def test_html_is_not_lost_beside_a_plain_footer() -> None:
@@ -78,7 +78,7 @@ def test_html_is_not_lost_beside_a_plain_footer() -> None:
     footer.set_content("the list's <footer>\n")
     made.attach(footer)
     entry = only(bytes(made))
-    assert entry.format == "html"
+    assert entry.format == "mail"
     assert b"The body" in entry.data
     assert b"&lt;footer&gt;" in entry.data
 
@@ -99,6 +99,9 @@ def test_attachments_are_documents_and_make_two_mails_two() -> None:
     assert first[0].data != second[0].data  # type: ignore[union-attr]
 
 
+LIST = "- one\n- two\n" * 6
+
+
 @pytest.mark.parametrize(
     ("text", "own"),
     [
@@ -109,8 +112,24 @@ def test_attachments_are_documents_and_make_two_mails_two() -> None:
         ("Words\n_______________________________________________\nlist mailing list\nlist@example.org\n", "Words"),
         ("No.\n\n-----Original Message-----\nFrom: Ann\nSent: Monday\nTo: Bo\n\nIs it so?\n", "No."),
         ("Nej.\n\n---- Ursprungligt meddelande ----\nFrån: Ann\nTill: Bo\n\nÄr det så?\n", "Nej."),
+        # Lists keep no blank at the end of a line, and put their footer above the signature or below it.
+        ("Words\n--\nAnn\nExample & Co\n", "Words"),
+        ("Words\n\n____________________\nlist mailing list\n-- \nAnn\n", "Words"),
+        ("Words\n-- \nAnn\n\n____________________\nlist mailing list\n", "Words"),
+        ("Yes.\n--\nAnn\n\nOn Monday, Bo wrote:\n> Is it so?\n> I wonder.\n", "Yes."),
+        ("    >> Is it so?\n\t> It may be.\nYes.\n", "Yes."),
+        ("On 5 January 2026 at 10:00, Bo wrote:\n| Is it so?\n|\n| > It is.\nYes.\n| And this?\n", "Yes."),
+        # A mail below that no sign of quotation marks.
+        ("No.\n\nFrom: Ann <ann@example.org>\nSent: Monday\nTo: Bo\nSubject: Tea\n\nIs it so?\n", "No."),
+        ("否。\n\n发件人：安\n发送时间：周一\n收件人：博\n主题：茶\n\n是这样吗？\n", "否。"),
+        ("No.\n\nOn 5 Jan 2026, at 10:00, Ann <ann@example.org> wrote:\n\nIs it so?\n", "No."),
+        ("No.\n\nAm 5. Jan. 2026 um 10:00 schrieb Ann\n<ann at example.org>:\n\nIst es so?\n", "No."),
         # What only resembles it stays.
-        ("A list:\n- one\n--\n- two\n", "A list:\n- one\n--\n- two"),
+        ("From: the kitchen\nTea: green\n", "From: the kitchen\nTea: green"),
+        ("Dates\n----------\nPapers: 5 May\nPosters: 6 June\n", "Dates\n----------\nPapers: 5 May\nPosters: 6 June"),
+        ("A table:\n| a | b |\n", "A table:\n| a | b |"),
+        ("At 10:00 we meet:\nin the hall\n", "At 10:00 we meet:\nin the hall"),
+        (f"A list:\n--\n{LIST}", f"A list:\n--\n{LIST}".strip()),
         ("--- chapter one ---\nIt was: night.\n", "--- chapter one ---\nIt was: night."),
         ("> All of it is quoted.\n", "> All of it is quoted.\n"),
         ("-- \nAnn\n", "-- \nAnn\n"),
@@ -121,7 +140,7 @@ def test_a_mail_has_its_own_words(text: str, own: str) -> None:
     assert own_words(text) == own
 
 
-@given(st.text("> \n-_:ab@", max_size=200))
+@given(st.text("> |\n-_:ab@1.", max_size=200))
 def test_own_words_are_words_of_the_mail_and_never_none(text: str) -> None:
     own = own_words(text)
     assert set(own.split()) <= set(text.split())

@@ -174,6 +174,24 @@ def test_a_header_as_the_id() -> None:
     assert entry.id == "https://example.org/1"
 
 
+def test_of_captures_of_one_url_the_last_by_the_names_of_files_stays(tmp_path: Path) -> None:
+    """As the recipe for a crawl says; the older capture is in the file that comes later by name."""
+    crawl = tmp_path / "crawl"
+    crawl.mkdir()
+    captures = {"b.warc.gz": ["older"], "a.warc.gz": ["newer", "newest"], "a-1.warc.gz": ["other"]}
+    for name, words in captures.items():
+        parts = [record(http(f"<p>{' '.join(f'{word}{n}' for n in range(30))}".encode())) for word in words]
+        (crawl / name).write_bytes(b"".join(map(gzip.compress, parts)))
+    asked = Selection(columns=ColumnNames(id="WARC-Target-URI"))
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
+        for counts in ((1, 3, 0), (0, 0, 4)):
+            done = index(Sources([str(crawl)], asked), store, Settings(jobs=1))
+            assert (done.indexed, done.replaced, done.unchanged) == counts
+            [kept] = store.scan()
+            assert kept.ref.id == kept.source == "https://example.org/1"
+            assert Path(kept.container).name == "b.warc.gz"
+
+
 def test_documents_of_all_kinds_are_extracted(tmp_path: Path) -> None:
     words = " ".join(f"w{place}" for place in range(30))
     xml = f"<?xml version='1.0'?><a><b>{words}</b></a>".encode()

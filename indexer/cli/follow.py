@@ -1,0 +1,226 @@
+"""`neardup follow`."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import click
+
+from indexer.cli.annotate import index_fields_options
+from indexer.cli.indexing import folder_options
+from indexer.cli.options.groups import Group, Titled, refuse_typed
+from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.schemes import fingerprint_options
+from indexer.cli.options.shared import Seconds, index_option, limit_options, refresh_option
+from indexer.cli.terminal.interrupts import stoppable
+from indexer.cli.terminal.output import say, shown_store
+from indexer.library.engine_options import Alerting, Annotating, Watching
+from indexer.library.options import Extraction, Fingerprinting, InFolders, WorkerLimits
+
+if TYPE_CHECKING:
+    from indexer.library.followed import Followed
+    from indexer.model.times import Refresh
+
+_OF_INDICES = (
+    *("field", "html", "source_field", "title_field", "to", "allow_version_change", "docs_per_second", "slices"),
+    "lease",
+)
+_OF_FOLDERS = ("include", "exclude", "hidden", "follow_links", "id_from")
+# Seconds after a signal in which it ends whatever it is doing: nothing is lost by a kill.
+_WITHIN = 0.8
+
+watching_options = Group(
+    Watching,
+    click.option(
+        "--interval",
+        type=Seconds(),
+        metavar="SECONDS",
+        default=f"{Watching().interval:g}",
+        show_default=True,
+        help="The time between two looks at a quiet index; each is one request.",
+    ),
+    click.option(
+        "--quiet-for",
+        type=Seconds(),
+        metavar="SECONDS",
+        default=f"{Watching().quiet_for:g}",
+        show_default=True,
+        help="Group everything anew when nothing has changed for so long.",
+    ),
+    click.option(
+        "--share",
+        type=click.FloatRange(0.0001, 1),
+        metavar="S",
+        default=Watching().share,
+        show_default=True,
+        help="The share of the time that grouping everything anew may take.",
+    ),
+    click.option(
+        "--most-lost",
+        type=click.FloatRange(0, 1),
+        metavar="S",
+        default=Watching().most_lost,
+        show_default=True,
+        help="Where more than this share of the documents is gone at once, nothing is removed for it.",
+    ),
+    click.option(
+        "--confirm-loss", is_flag=True, help="Take what is gone for gone, and look at every document at the start."
+    ),
+    click.option(
+        "--lease",
+        type=Seconds(),
+        metavar="SECONDS",
+        default=f"{Watching().lease:g}",
+        show_default=True,
+        help="Take over from another process that was not heard of for so long.",
+    ),
+    title="How it follows",
+)
+
+# A settings file that lies in a folder runs no commands.
+alerting_options = Group(
+    Alerting,
+    click.option(
+        "--on-new-cluster",
+        allow_from_autoenv=False,
+        metavar="COMMAND|URL",
+        default="",
+        help="Tell of each new cluster: run a command, without a shell and with JSON on its standard input, or post "
+        "that to a URL.",
+    ),
+    click.option(
+        "--on-copy",
+        allow_from_autoenv=False,
+        metavar="COMMAND|URL",
+        default="",
+        help="Tell of each document that repeats another one, in the same way.",
+    ),
+    click.option(
+        "--alert-timeout",
+        type=Seconds(),
+        metavar="SECONDS",
+        default=f"{Alerting().alert_timeout:g}",
+        show_default=True,
+        help="The time of a command or request; then it is ended.",
+    ),
+    click.option(
+        "--alerts-a-minute",
+        type=click.IntRange(1, 600),
+        metavar="N",
+        default=Alerting().alerts_a_minute,
+        show_default=True,
+        help="The commands and requests a minute; what comes meanwhile goes together, up to 100 in each.",
+    ),
+    click.option(
+        "--alert-token-file",
+        type=A_PATH,
+        metavar="FILE",
+        help="A file with the token that URLs get as Bearer; else that in NEARDUP_ALERT_TOKEN.",
+    ),
+    title="Alerts",
+)
+
+
+@click.command(
+    name="follow",
+    cls=Titled,
+    short_help="Keep an index or a file right as documents come and go.",
+    epilog="""
+\b
+Examples:
+  neardup follow --store https://host:9200/articles --field body
+  neardup follow --store https://host:9200/articles --status-port 8601
+  neardup --log-format json follow --store https://host:9200/archive --to archive-neardup
+  neardup follow --store https://host:9200/articles --on-copy https://chat.example.org/hooks/copies
+  neardup follow --store https://host:9200/articles --once
+  neardup follow ~/papers --store ~/papers.neardup
+
+Takes up what is new, changed or deleted within seconds, as `neardup annotate --cluster` does, and groups everything
+anew in quiet times. A quiet index gets no writes, and one request an interval. Documents that fail are tried again when
+they change. Alerts come for what comes, and not for what an index has when it is clustered first. Of two processes that
+follow one index one works, and the other takes over when it ends. SIGTERM and Ctrl-C end it within a second; what is
+under way is done by the next one. It needs the privilege `monitor`.
+
+With FOLDERs it keeps a file right, as `neardup index --cluster` does, and removes the documents whose files are gone.
+The system tells when to look, with the extra watch; without it, and for folders on other machines, they are looked
+through every interval, or less often where that takes long.
+""",
+)
+@click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=A_PATH)
+@index_option("The index, alias or data stream; with folders the file that they come into.")
+@index_fields_options
+@folder_options
+@fingerprint_options
+@limit_options
+@watching_options
+@alerting_options
+@refresh_option
+@click.option("--once", is_flag=True, help="End when everything is taken up.")
+@click.option(
+    "--status-port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Answer GET /healthz and /metrics at this port; 0 for any that is free.",
+)
+@click.option(
+    "--status-host",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address for that; it tells counts and the index's name, and asks for no token.",
+)
+def follow_command(  # noqa: PLR0913, PLR0917 - the parameters of a command are its options
+    folders: tuple[str, ...],
+    store: str,
+    annotating: Annotating,
+    in_folders: InFolders,
+    making: Fingerprinting,
+    worker: WorkerLimits,
+    watching: Watching,
+    alerting: Alerting,
+    refresh: Refresh,
+    once: bool,
+    status_port: int | None,
+    status_host: str,
+) -> None:
+    """Keep the fingerprints and clusters of an index right, or of a file for folders, as documents come and go."""
+    from indexer.library.following import Follower
+    from indexer.service.status import status_served
+
+    if folders:
+        refuse_typed(_OF_INDICES, "is for an index, and not for folders")
+    else:
+        refuse_typed(_OF_FOLDERS, "goes with folders")
+    followed: Followed
+    if folders:
+        from indexer.library.followed_folders import FollowedFolders
+
+        reading = Extraction(content=annotating.content, worker=worker)
+        followed = FollowedFolders(store, folders, in_folders.walk, making, reading, watching, tell=say)
+    else:
+        from indexer.library.followed import FollowedIndex
+
+        followed = FollowedIndex(store, annotating, making, worker, watching, refresh=refresh, tell=say)
+    follower = Follower(followed, watching, alerting, tell=say)
+    shown = shown_store(store)
+    served = (
+        nullcontext()
+        if status_port is None
+        else status_served(follower.state, shown, status_host, status_port)
+    )  # fmt: skip
+
+    def ended() -> None:
+        say("ended; what was not taken up yet is left to the next one", **follower.state.as_dict())
+
+    with stoppable(within=_WITHIN, last=ended) as (stop, _), served as port:
+        say(f"follows {shown}" + (f", and tells its state at http://{status_host}:{port}/healthz" if port else ""))
+        try:
+            follower.run(stop, once=once)
+        except KeyboardInterrupt:
+            if not stop.is_set():
+                raise
+    ended()
+
+
+COMMANDS = (follow_command,)

@@ -1,0 +1,458 @@
+"""`neardup prune` and `neardup decisions`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from indexer.cli.documents import show_deleted
+from indexer.cli.options.answers import Answering
+from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.permitted import permitted_options
+from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
+from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
+from indexer.errors import UsageError
+from indexer.library.options import RemovalRequest
+from indexer.text.counts import counted
+
+if TYPE_CHECKING:
+    from indexer.library.collection import Collection
+    from indexer.library.relocating import Relocations
+    from indexer.library.surplus import SurplusStream
+    from indexer.model.times import Refresh
+
+
+@dataclass(frozen=True, slots=True)
+class PruneOptions:
+    """The documents that are asked for, and what is done with them."""
+
+    dry_run: bool
+    delete: bool
+    yes: bool
+    asked: RemovalRequest
+    move_to: str | None
+    link: Literal["hard", "symbolic"] | None
+    list_file: str | None
+
+
+removal_options = Group(
+    RemovalRequest,
+    click.option(
+        "--identical",
+        is_flag=True,
+        help="Only documents whose text equals the canonical document's, except for case and white space.",
+    ),
+    click.option(
+        "--verify",
+        type=click.Choice(["text", "sketch"]),
+        allow_from_autoenv=False,
+        help="Verify by the texts, which are read again and aligned (the default), or by the stored sketches alone, "
+        "which have to agree in 60% of all shingles, and more where the clusters' rule asks for more: that also "
+        "removes forms.",
+    ),
+    click.option(
+        "--unverified",
+        cls=Related,
+        not_with=["identical", "verify"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="Go by the clusters' rule alone, without texts, also where it is a simhash. Some of the documents may be "
+        "unrelated to the ones kept.",
+    ),
+    *permitted_options("Also", "stand in no kept one", not_with=["identical", "unverified"]),
+    click.option(
+        "--with-documents",
+        cls=Related,
+        goes_with=["delete", "dry_run"],
+        in_engine=True,
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --delete or --dry-run, in a search engine: delete documents of your own as a whole. Only identical "
+        "ones, unless --verify is given, and only those without another field that differs.",
+    ),
+    click.option(
+        "--ignore-field",
+        cls=Related,
+        goes_with=["with_documents"],
+        multiple=True,
+        metavar="NAME",
+        allow_from_autoenv=False,
+        help="With --with-documents: a field that may differ.",
+    ),
+    click.option(
+        "--parts",
+        cls=Related,
+        goes_with=["delete", "dry_run"],
+        not_with=["identical", "verify", "unverified", "forms", "edited"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --delete or --dry-run, in place of duplicates: documents whose text stands whole in a longer one "
+        "that stays. The store needs the scheme passages, and no clusters.",
+    ),
+    click.option(
+        "--decisions",
+        cls=Related,
+        not_with=["identical", "verify", "unverified", "forms", "edited", "parts"],
+        metavar="FILE",
+        type=A_PATH,
+        allow_from_autoenv=False,
+        help="Only what FILE drops, as a report writes it: a document goes if its text is the one that was decided "
+        "about, and so is that of one that the file keeps.",
+    ),
+    click.option(
+        "--last-copies",
+        cls=Related,
+        goes_with=["decisions"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --decisions, and --delete or --dry-run: also what FILE drops without keeping a copy of it.",
+    ),
+)
+prune_options = Group(
+    PruneOptions,
+    click.option("--dry-run", is_flag=True, help="List the documents, and do nothing."),
+    click.option(
+        "--delete",
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="Delete the documents from the store instead of marking them.",
+    ),
+    click.option(
+        "--yes",
+        cls=Related,
+        goes_with=["delete", "move_to", "link"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --delete, --move-to and --link: don't ask for confirmation.",
+    ),
+    removal_options,
+    click.option(
+        "--move-to",
+        cls=Related,
+        not_with=["delete", "parts"],
+        metavar="FOLDER",
+        type=A_PATH,
+        allow_from_autoenv=False,
+        help="Move the documents' files to FOLDER, below their paths; the store follows. neardup undo takes it back.",
+    ),
+    click.option(
+        "--link",
+        cls=Related,
+        not_with=["delete", "parts", "move_to"],
+        type=click.Choice(["hard", "symbolic"]),
+        allow_from_autoenv=False,
+        help="Put a link to the kept file in the place of each file with identical bytes. After a hard link, a later "
+        "edit changes both.",
+    ),
+    click.option(
+        "--list",
+        "list_file",
+        cls=Related,
+        goes_with=["move_to", "link"],
+        metavar="FILE",
+        type=A_PATH,
+        allow_from_autoenv=False,
+        help="A new file for the list by which neardup undo takes it back.  [default: neardup-acts-TIME.jsonl]",
+    ),
+)
+
+
+@click.command(
+    cls=Answering,
+    answers="surplus:Pruned",
+    others={
+        "With --json --dry-run one object per line": "surplus:Surplus",
+        "With --json and --move-to or --link one object": "relocating:Relocations",
+    },
+    short_help="Mark or delete duplicates of canonical documents.",
+    epilog="""
+\b
+Examples:
+  neardup prune --dry-run   list what repeats another document
+  neardup prune             mark it: annotation duplicate_of
+  neardup prune --delete    delete it, after asking
+  neardup prune --identical --delete
+  neardup prune --parts --dry-run   what stands whole in a longer document
+  neardup prune --decisions decisions.json --dry-run
+  neardup prune --move-to ../duplicates --dry-run
+  neardup prune --identical --link hard --dry-run
+
+Run "neardup cluster" first. It chooses what to keep in the order of --canonical: no two documents that stay are near,
+and each that could be removed repeats one that stays, maybe of another cluster. A document is selected only if it is,
+compared again now, as near to that one as the rule of the clustering demands, and if that one says what it says: their
+texts are read again and aligned. Identical, reflowed, misread and edited ones are selected; forms, in which facts
+differ, stay, and so does what could not be read. --dry-run says why. The files themselves stay. In a search engine, a
+document with fields other than neardup's belongs to its owner: --delete leaves it in place and removes neardup's
+fields. --with-documents deletes it, if it is as it was when compared, its text is identical, and all its other fields
+are equal to those of the document that it repeats; look at --dry-run first, which names those that differ.
+
+--parts deletes what stands whole in a longer document: all its text, but for case and white space, between white space
+there. What it stands in stays, and so does what can't be read.
+
+--decisions carries out what somebody decided in a report. The file names documents by id and by a digest of the text
+that was seen. A document that is unknown, or has another text now, stays, and is named; so do documents of decisions
+that contradict others, those that are in no cluster with what is kept, and those of which the file keeps no copy.
+
+--move-to and --link are for files of this machine that are one document each; a line, a mail and an archive's member
+are named and stay. A file that has changed since it was indexed stays, nothing is overwritten, no symbolic link is
+followed, and the kept file is read and compared before its copy goes. What is done is written to a list before.
+""",
+)
+@store_option
+@prune_options
+@refresh_option
+@json_option
+def prune(store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> None:
+    """Mark the documents that repeat another one which is kept, or delete them from the store."""
+    from indexer.library.surplus import Pruned
+
+    if pruning.move_to or pruning.link:
+        _relocate(store, pruning, refresh, as_json=json)
+        return
+    with opened_collection(store, read_only=pruning.dry_run, refresh=refresh) as collection:
+        if pruning.dry_run:
+            _list_surplus(collection.surplus(pruning.asked), pruning, as_json=json)
+            return
+        named = None
+        if pruning.delete:
+            listed = collection.surplus(pruning.asked, delete=True)
+            named = _confirmed(collection, listed, shown_store(store), pruning)
+        done = Pruned() if named == 0 else collection.prune(pruning.asked, delete=pruning.delete)
+    if named and done.deleted + done.stripped < named:
+        say(f"{named - done.deleted - done.stripped:,} have changed since they were checked, and stay")
+    if json:
+        answer_json(done)
+    elif pruning.delete:
+        show_deleted(done)
+    else:
+        fields([("marked", f"{done.marked:,}"), ("unmarked", f"{done.unmarked:,}")])
+
+
+def _confirmed(collection: Collection, listed: SurplusStream, shown: str, pruning: PruneOptions) -> int:
+    """Say what is to be deleted, and ask; how many documents that are."""
+    asked = pruning.asked
+    if asked.decisions is not None:
+        for one in listed:
+            if one.kept:
+                say(f"{one.id} stays: {one.kept}")
+    deque(listed, maxlen=0)
+    tally = listed.tally
+    if listed.remark:
+        say(listed.remark)
+    if not asked.parts and (losses := tally.losses()):
+        say(losses)
+    count, total = tally.named, len(collection)
+    more = f"; {counted(tally.kept, 'other')} will be kept all the same, --dry-run says why" if tally.kept else ""
+    owners = "; what is its owner's stays, and loses neardup's fields"
+    if asked.with_documents:
+        owners = ", and so do documents that have changed; the others are deleted as a whole"
+    elif collection.store.capabilities.embedded:
+        owners = ""
+    stays = "what they stand in" if asked.parts else "what is to be kept" if asked.decisions else "what they repeat"
+    say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; {stays} stays{owners}{more}")
+    if count and not pruning.yes:
+        if not can_ask():
+            raise UsageError("--delete asks for confirmation on a terminal; give --yes to delete without it")
+        click.confirm("Delete them?", abort=True, err=True)
+    return count
+
+
+def _list_surplus(listed: SurplusStream, pruning: PruneOptions, *, as_json: bool) -> None:
+    parts, decided = pruning.asked.parts, pruning.asked.decisions is not None
+    for one in listed:
+        if as_json:
+            answer_json(one)
+        elif one.kept:
+            if decided:
+                answer(f"{one.id}  stays: {one.kept}")
+        elif parts:
+            answer(f"{one.id}  stands whole in {one.repeats}")
+        elif one.identical:
+            answer(f"{one.id}  is identical with {one.repeats}")
+        elif decided:
+            answer(
+                f"{one.id}  is dropped, {f'and {one.repeats} is kept' if one.repeats else 'and no copy of it is kept'}"
+            )
+        else:
+            relation = f"; {one.relation}" * bool(one.relation) + f": {one.evidence}" * bool(one.evidence)
+            answer(f"{one.id}  {listed.rule.said(one.similarity, one.repeats)}{relation}")
+    tally = listed.tally
+    if listed.remark:
+        say(listed.remark)
+    for line in tally.reasons() if not decided else ():
+        say(line)
+    summary = _parts_summary if parts else _decided_summary if decided else _summary
+    say(f"a dry run: {summary(listed)}; nothing was changed")
+    if tally.kept:
+        say(f"{counted(tally.kept, 'document')} will be kept all the same")
+
+
+def _summary(listed: SurplusStream) -> str:
+    tally = listed.tally
+    count, same = tally.named, tally.identical
+    kinds = [f"{same:,} identical"] * bool(same)
+    kinds += [f"{count - same:,} near, the least similar {listed.rule.shown(tally.least)}"] * (count > same)
+    if losses := tally.losses():
+        say(losses)
+    said = f"{counted(count, 'document')} with another in place ({size(tally.total_bytes)})"
+    return said + f": {' and '.join(kinds)}" * bool(kinds)
+
+
+def _parts_summary(listed: SurplusStream) -> str:
+    tally = listed.tally
+    named = counted(tally.named, "document stands", "documents stand")
+    return f"{named} whole in another one ({size(tally.total_bytes)})"
+
+
+def _decided_summary(listed: SurplusStream) -> str:
+    tally = listed.tally
+    return f"{counted(tally.named, 'document')} would go as decided ({size(tally.total_bytes)})"
+
+
+@click.command(
+    cls=Answering,
+    answers="deciding:Decisions",
+    short_help="Remember what people called the same, and not the same.",
+    epilog="""
+\b
+Examples:
+  neardup decisions decisions.json   remember what was decided in a report
+  neardup cluster                    go by it
+  neardup decisions                  list what is remembered
+  neardup decisions --forget 5e2f0c9d41b7a8f6230d9c1be4a75f38
+
+FILE is what a report writes. Documents that were called not the same are never in one cluster again, by cluster, index
+--cluster or index --skip-duplicates; those that were kept and dropped together stay in one. A decision holds as long as
+the texts are as they were. A document that the store does not have, or has with another text, is named and left out.
+Decisions that contradict others, in the file or in the store, are listed and not kept: A is the same as B, and B as C,
+but A not as C.
+""",
+)
+@click.argument("file", required=False, type=A_PATH)
+@store_option
+@click.option("--forget", multiple=True, metavar="ID", help="Forget a decision; can be repeated.")
+@click.option("--dry-run", is_flag=True, help="Say what would be remembered, and change nothing.")
+@refresh_option
+@json_option
+def decisions(
+    file: str | None, store: str, forget: tuple[str, ...], dry_run: bool, refresh: Refresh, json: bool
+) -> None:
+    """Remember the decisions in FILE for every later clustering; without FILE, list what is remembered."""
+    changes = bool(file or forget) and not dry_run
+    with opened_collection(store, read_only=not changes, refresh=refresh) as collection:
+        done = collection.decide(file, forget=forget, dry_run=dry_run)
+    if json:
+        answer_json(done)
+        return
+    for one in done.refused:
+        answer(f"{one.id}  left out: {one.reason}")
+    for says in done.contradictions:
+        answer(f"contradiction, not kept: {says}")
+    if not (file or forget):
+        for held in done.held:
+            answer(f"{held.id}  {_remembered(held.together, held.apart)}")
+    if file:
+        verb = "would be kept" if dry_run else "kept"
+        say(f"{counted(done.kept, 'decision')} {verb}, {done.known:,} known already; neardup cluster goes by them")
+    if done.forgotten:
+        say(f"{counted(done.forgotten, 'decision')} forgotten")
+    say(f"the store remembers {counted(len(done.held), 'decision')}")
+
+
+def _remembered(together: tuple[str, ...], apart: tuple[str, ...]) -> str:
+    same = f"the same: {', '.join(together)}" if len(together) > 1 else ""
+    if not apart:
+        return same
+    return f"{same}; " * bool(same) + f"not the same: {', '.join((*together[:1], *apart))}"
+
+
+def _relocate(store: str, pruning: PruneOptions, refresh: Refresh, *, as_json: bool) -> None:
+    way: dict[str, Any] = {"move_to": pruning.move_to, "link": pruning.link, "list_file": pruning.list_file}
+    with opened_collection(store, read_only=pruning.dry_run, refresh=refresh) as collection:
+        planned = collection.relocate(pruning.asked, dry_run=True, **way)
+        if not (as_json and pruning.dry_run):
+            _tell_files(planned, say if as_json else answer)
+        if pruning.link == "hard" and planned.done:
+            say("after a hard link, both names are one file: a later edit under one changes what the other holds")
+        what = "linked" if pruning.link else "moved"
+        counts = f"{counted(planned.done, 'file')} ({size(planned.bytes)})"
+        if pruning.dry_run:
+            say(f"a dry run: {counts} would be {what}; nothing was changed")
+            if as_json:
+                answer_json(planned)
+            return
+        say(f"{counts} will be {what}")
+        _ask(pruning.yes, "--move-to and --link ask", f"Are they to be {what}?", count=planned.done)
+        done = collection.relocate(pruning.asked, **way) if planned.done or pruning.list_file else planned
+    if as_json:
+        answer_json(done)
+        return
+    say(
+        f"{counted(done.done, 'file was', 'files were')} {what}"
+        + f"; neardup undo {done.list} takes it back" * bool(done.list)
+    )
+
+
+def _ask(yes: bool, asking: str, question: str, *, count: int) -> None:
+    if count and not yes:
+        if not can_ask():
+            raise UsageError(f"{asking} for confirmation on a terminal; give --yes to go on without it")
+        click.confirm(question, abort=True, err=True)
+
+
+def _tell_files(found: Relocations, tell: Callable[[str], object]) -> None:
+    for one in found.files:
+        name = one.path or one.id
+        tell(f"{name}  stays: {one.left}" if one.left else f"{name}  {_BECOMES[one.act]} {one.target}")
+
+
+_BECOMES = {"move": "->", "hard": "becomes a hard link to", "symbolic": "becomes a symbolic link to"}
+
+
+@click.command(
+    cls=Answering,
+    answers="relocating:Relocations",
+    short_help="Put back files that prune moved or linked.",
+    epilog="""
+\b
+Examples:
+  neardup undo neardup-acts-20260405T101500.jsonl --dry-run
+  neardup undo neardup-acts-20260405T101500.jsonl
+
+LIST is what "neardup prune --move-to" or "--link" has written, also where it was stopped in the middle. The last act is
+taken back first. A file is put back if it is as it was left, nothing else stands in its place, and the store has its
+document; every other one is named and left. The store follows.
+""",
+)
+@click.argument("list_file", metavar="LIST", type=A_PATH)
+@store_option
+@click.option("--dry-run", is_flag=True, help="List what would be put back, and do nothing.")
+@click.option("--yes", is_flag=True, allow_from_autoenv=False, help="Don't ask for confirmation.")
+@json_option
+def undo(list_file: str, store: str, dry_run: bool, yes: bool, json: bool) -> None:
+    """Put back the files that a LIST of prune says were moved or linked."""
+    with opened_collection(store, read_only=dry_run) as collection:
+        done = collection.undo(list_file, dry_run=True)
+        if not (json and dry_run):
+            for one in done.files:
+                (say if json else answer)(f"{one.path}  {f'is left: {one.left}' if one.left else 'is to be put back'}")
+        if not dry_run:
+            say(f"{counted(done.done, 'file')} will be put back")
+            _ask(yes, "undo asks", "Put them back?", count=done.done)
+            done = collection.undo(list_file)
+    if json:
+        answer_json(done)
+        return
+    say(
+        f"a dry run: {counted(done.done, 'file')} would be put back"
+        if dry_run
+        else f"{counted(done.done, 'file was', 'files were')} put back"
+    )
+
+
+COMMANDS = (prune, decisions, undo)

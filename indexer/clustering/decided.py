@@ -1,0 +1,237 @@
+"""The decisions that a store remembers, as every clustering obeys them: what is apart, and what belongs together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.clustering.grouping import Groups, group, in_rank
+from indexer.core.components import Components
+from indexer.matching.measures.reading import Reader
+from indexer.matching.measures.tables import Comparer
+from indexer.matching.nodes import Nodes
+from indexer.matching.pairing import measured_by
+from indexer.model import Record, Ref, name_of
+from indexer.model.chunking import chunks
+from indexer.model.decisions import Decision
+from indexer.model.refs import RefTable
+from indexer.schemes.base import Positions
+from indexer.stores.base import Store
+
+_AT_ONCE = 2000
+# By the number of a decision whether a document is apart in it.
+Sides = Mapping[int, bool]
+
+
+class HeldDecisions:
+    """The decisions that a store remembers; each holds of a document as long as its text is the one that was seen.
+
+    Memory: some 300 bytes for each document that was decided about.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._decisions: list[Decision] = list(store.decisions())
+        self._all_apart = [not decision.together for decision in self._decisions]
+        self._said: dict[str, list[tuple[int, str, bool]]] = {}
+        for number, decision in enumerate(self._decisions):
+            for one in decision.documents:
+                self._said.setdefault(one.id, []).append((number, one.digest, one.choice == "apart"))
+        self._sides: dict[Ref, Sides] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._said)
+
+    def note(self, records: Iterable[Record]) -> None:
+        """Take note of documents as they are now, or are about to be."""
+        for record in records if self else ():
+            said = self._said.get(name_of(record.ref), ())
+            self._sides[record.ref] = {number: apart for number, text, apart in said if text == record.text_digest}
+
+    def sides(self, refs: Iterable[Ref]) -> list[Sides]:
+        """The sides of each of these documents in the decisions that hold of it."""
+        refs = list(refs)
+        unknown = [ref for ref in dict.fromkeys(refs) if ref not in self._sides and name_of(ref) in self._said]
+        for page in chunks(unknown, _AT_ONCE):
+            self.note(record for record in self._store.get(page, sketches=False) if record)
+        return [self._sides.get(ref, {}) for ref in refs]
+
+    def are_apart(self, left: Ref, right: Ref) -> bool:
+        """True if somebody said that two documents are not the same."""
+        if not self:
+            return False
+        one, other = self.sides((left, right))
+        return self.conflict(one, other)
+
+    def conflict(self, one: Sides, other: Sides) -> bool:
+        """True if documents with these sides are not the same."""
+        return any(
+            number in other and (apart != other[number] or (apart and self._all_apart[number]))
+            for number, apart in one.items()
+        )
+
+    def together(self, ref: Ref) -> list[Ref]:
+        """The documents that somebody called the same as this one."""
+        [own] = self.sides([ref])
+        return [other for other in self._others(ref, own) if not self.are_apart(ref, other)]
+
+    def apart_from(self, ref: Ref) -> list[Ref]:
+        """The documents that somebody called not the same as this one."""
+        [own] = self.sides([ref])
+        return [other for other in self._others(ref, own) if self.are_apart(ref, other)]
+
+    def _others(self, ref: Ref, sides: Sides) -> list[Ref]:
+        """The documents of the decisions that hold of one, if they hold of them, and say how they stand to it."""
+        said = {
+            number: {one.id: one.choice == "apart" for one in self._decisions[number].documents} for number in sides
+        }
+        names = dict.fromkeys(name for others in said.values() for name in others)
+        found = [refs[0] for refs in self._store.find_each(list(names)) if refs and refs[0] != ref]
+        return [
+            other
+            for other, theirs in zip(found, self.sides(found), strict=True)
+            if any(not apart or self.conflict({number: sides[number]}, {number: apart})
+                   for number, apart in theirs.items() if number in sides)
+        ]  # fmt: skip
+
+    def places(self, refs: RefTable) -> dict[int, Sides]:
+        """The positions, in a table, of the documents that decisions hold of, with their sides."""
+        if not self:
+            return {}
+        named = [found[0] for page in chunks(self._said, _AT_ONCE) for found in self._store.find_each(page) if found]
+        decided = {ref: sides for ref, sides in zip(named, self.sides(named), strict=True) if sides}
+        places = {}
+        for start in range(0, len(refs), _AT_ONCE):
+            page = refs.take(range(start, min(start + _AT_ONCE, len(refs))))
+            places.update({start + at: decided[ref] for at, ref in enumerate(page) if ref in decided})
+        return places
+
+
+@dataclass(frozen=True, slots=True)
+class _DecidedNodes:
+    """The nodes of documents that decisions hold of, each of one document, with their sides."""
+
+    held: HeldDecisions
+    sides: Mapping[int, Sides]
+    decided: npt.NDArray[np.bool_]
+
+    def apart(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
+        """True for each pair of nodes that are not the same."""
+        found = self.decided[left] & self.decided[right]
+        for place in np.flatnonzero(found).tolist():
+            found[place] = self.held.conflict(self.sides[int(left[place])], self.sides[int(right[place])])
+        return found
+
+    def together(self) -> Components:
+        """The nodes joined that belong together."""
+        first: dict[int, int] = {}
+        pairs = [
+            (first.setdefault(number, node), node)
+            for node, sides in self.sides.items()
+            for number, apart in sides.items()
+            if not apart
+        ]
+        components = Components(self.decided.size)
+        if pairs:
+            components.join(*np.array(pairs, dtype=np.int64).T)
+        return components
+
+    def obeyed(self, nodes: Nodes, comparison: Comparer, grouped: Groups) -> Groups:
+        """The same groups, joined where they hold what belongs together, and cut where they hold what is apart."""
+        same = self.together().labels()
+        members = np.array(sorted(self.sides), dtype=np.int64)
+        labels, whole = (_joined(labels, members, same[members]) for labels in (grouped.labels, grouped.whole))
+        order = in_rank(nodes)
+        # What belongs together comes first in its group, then what nobody decided about.
+        late = np.ones(len(nodes), dtype=np.int64)
+        for node, sides in self.sides.items():
+            late[node] = 2 if all(sides.values()) else 0
+        order = order[np.lexsort((late[order], labels[order]))]
+        groups = np.unique(labels[members])
+        starts, ends = (np.searchsorted(labels[order], groups, side) for side in ("left", "right"))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            inside = order[start:end]
+            if self.decided[inside].sum() > 1:
+                self._cut(inside, same, labels, comparison)
+        return replace(grouped, labels=labels, whole=whole)
+
+    def _cut(self, inside: Positions, same: Positions, labels: Positions, comparison: Comparer) -> None:
+        """Cut a group, in place, so that no two of a part are apart; what belongs together is moved together."""
+        units: dict[int, list[int]] = {}
+        for node in inside.tolist():
+            units.setdefault(int(same[node]), []).append(node)
+        parts: list[_Part] = []
+        for nodes in units.values():
+            sides = [self.sides[node] for node in nodes if node in self.sides]
+            part = next((one for one in parts if self._fits(one, nodes[0], sides, comparison)), None)
+            if part is None:
+                part = _Part(nodes[0], main=not parts)
+                parts.append(part)
+            for each in sides:
+                part.add(each)
+            labels[nodes] = part.centre
+
+    def _fits(self, part: _Part, node: int, sides: Sequence[Sides], comparison: Comparer) -> bool:
+        if any(part.conflicts(each, self.held) for each in sides):
+            return False
+        if part.main:
+            return True
+        [near] = comparison.similarities(np.array([part.centre]), np.array([node]))
+        return bool(near >= comparison.least)
+
+
+class _Part:
+    """A part of a group that was cut, around its first node."""
+
+    def __init__(self, centre: int, *, main: bool) -> None:
+        self.centre, self.main = centre, main
+        self._inside: dict[tuple[int, bool], Sides] = {}
+
+    def add(self, sides: Sides) -> None:
+        for number, apart in sides.items():
+            self._inside[number, apart] = {number: apart}
+
+    def conflicts(self, sides: Sides, held: HeldDecisions) -> bool:
+        return any(
+            held.conflict({number: apart}, self._inside[number, other])
+            for number, apart in sides.items()
+            for other in (False, True)
+            if (number, other) in self._inside
+        )
+
+
+def grouped_nodes(
+    held: HeldDecisions,
+    nodes: Nodes,
+    *,
+    reading: Reader | None = None,
+    radius: float | None = None,
+    threads: int | None = None,
+) -> tuple[Nodes, Comparer, Groups]:
+    """The groups of nodes by `indexer.clustering.grouping.group`, as far as decisions don't say otherwise.
+
+    Documents that were decided about are nodes of their own in the nodes that are given back. Documents that are apart
+    count as not near: no group holds two of them. The groups of documents that belong together are one group. `reading`
+    is what verifies the rule by reading texts.
+    """
+    places = held.places(nodes.refs)
+    if places:
+        nodes = nodes.separated(np.array(sorted(places), dtype=np.int64))
+    sides = {int(nodes.node_of[place]): said for place, said in places.items()}
+    decided = np.zeros(len(nodes), dtype=np.bool_)
+    decided[list(sides)] = True
+    by_people = _DecidedNodes(held, sides, decided)
+    measured = measured_by(nodes, reading) if reading else None
+    comparison = Comparer(nodes.rule, nodes.payloads, measured, by_people.apart if places else None)
+    grouped = group(nodes, comparison, radius=radius, threads=threads)
+    return nodes, comparison, by_people.obeyed(nodes, comparison, grouped) if places else grouped
+
+
+def _joined(labels: Positions, members: Positions, same: Positions) -> Positions:
+    """Labels of groups, of which those are one that hold members with equal marks in `same`."""
+    components = Components(labels.size)
+    components.join(labels[members], labels[same])
+    return components.roots(labels)

@@ -1,0 +1,272 @@
+"""Files of decisions carried out: documents removed as somebody decided, and decisions kept in the store."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from indexer.clustering.assign import READ_AT_ONCE, cluster_of, repeated_by
+from indexer.clustering.memory import Remembered, require_remembered
+from indexer.clustering.relations import Reason
+from indexer.clustering.removal import RedundantDocument, Removal
+from indexer.clustering.stored import similarity_of
+from indexer.core.components import NamedComponents
+from indexer.matching.rule import MatchRule
+from indexer.model import Record, Ref, name_of
+from indexer.model.chunking import chunks
+from indexer.model.decisions import DecidedDocument, Decision
+from indexer.stores.base import Store, Versioned
+
+_UNKNOWN = "of which the store knows none by that id"
+_CHANGED = "which have changed since they were decided about"
+_CONTRADICTED = "of decisions that contradict others"
+_LAST = "of which the file keeps no copy"
+_ELSEWHERE = "which are in no cluster with what is kept"
+_LAST_SAYS = "the file names no document of its group to keep; --last-copies drops it all the same"
+
+# A document of a decision: what is said of it holds for this text alone.
+NamedText = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Decisions that can't all hold: what they say, and their places among those that were looked through."""
+
+    says: str
+    places: frozenset[int]
+
+
+def contradictions(decisions: Sequence[Decision]) -> list[Contradiction]:
+    """The contradictions among decisions: what is the same and is not, and what is to be kept and to be dropped."""
+    same, found = NamedComponents(), list[Contradiction]()
+    for decision in decisions:
+        for each in decision.documents:
+            same.add(_named(each))
+        for each in decision.together:
+            same.join(_named(decision.together[0]), _named(each))
+    for place, decision in enumerate(decisions):
+        # Of each document that is apart, one that it is not the same as.
+        anchors = {same.root(_named(one)): _named(one) for one in decision.together[:1]}
+        for one in map(_named, decision.chosen("apart")):
+            other = anchors.setdefault(same.root(one), one) if not decision.together else anchors.get(same.root(one))
+            if other not in (None, one):
+                chain, places = _chain(decisions, other, one)
+                said = f"{', '.join(chain)}, but not {other[0]} the same as {one[0]}" if other else ""
+                found.append(Contradiction(said, frozenset((*places, place))))
+    return [*found, *_unlike_choices(decisions)]
+
+
+def _unlike_choices(decisions: Sequence[Decision]) -> Iterator[Contradiction]:
+    """The documents that are to be kept by one decision and dropped by another one."""
+    chosen: dict[NamedText, tuple[str, int]] = {}
+    for place, decision in enumerate(decisions):
+        for one in decision.together:
+            choice, before = chosen.setdefault(_named(one), (one.choice, place))
+            if choice != one.choice:
+                yield Contradiction(f"{one.id} is to be kept, and to be dropped", frozenset((before, place)))
+
+
+def _chain(decisions: Sequence[Decision], first: NamedText, last: NamedText) -> tuple[list[str], set[int]]:
+    """The shortest way by which one document is the same as another one, in words, and the decisions that say so."""
+    of: dict[NamedText, list[int]] = {}
+    for place, decision in enumerate(decisions):
+        for one in decision.together:
+            of.setdefault(_named(one), []).append(place)
+    came: dict[NamedText, tuple[NamedText, int] | None] = {first: None}
+    waiting = deque([first])
+    while waiting and last not in came:
+        near = waiting.popleft()
+        for place in of.get(near, ()):
+            for other in map(_named, decisions[place].together):
+                if other not in came:
+                    came[other] = (near, place)
+                    waiting.append(other)
+    said, places, at = list[str](), set[int](), last
+    while step := came.get(at):
+        said.append(f"{step[0][0]} is the same as {at[0]}")
+        places.add(step[1])
+        at = step[0]
+    return said[::-1], places
+
+
+def _named(one: DecidedDocument) -> NamedText:
+    return one.id, one.digest
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedNow:
+    """A document of a decision as the store has it; `reason` says why the decision does not hold of it."""
+
+    decided: DecidedDocument
+    ref: Ref
+    stored: Versioned | None = None
+    reason: Reason | None = None
+
+    @property
+    def record(self) -> Record:
+        """Its record; one of its id alone where there is none."""
+        return self.stored.record if self.stored and self.stored.record else Record(self.ref)
+
+
+def seen_documents(store: Store, decisions: Sequence[Decision]) -> Iterator[list[DecidedNow]]:
+    """The documents of each decision as the store has them now."""
+    for decision in decisions:
+        named = [
+            refs[0] if len(refs) == 1 else None for refs in store.find_each([one.id for one in decision.documents])
+        ]
+        stored = iter(store.versioned([ref for ref in named if ref]))
+        yield [
+            _seen(one, ref, next(stored) if ref else None)
+            for one, ref in zip(decision.documents, named, strict=True)
+        ]  # fmt: skip
+
+
+def _seen(decided: DecidedDocument, ref: Ref | None, stored: Versioned | None) -> DecidedNow:
+    if ref is None or stored is None or stored.record is None:
+        return DecidedNow(
+            decided, ref or Ref(decided.id), None, Reason(_UNKNOWN, "the store has no document of this id")
+        )
+    if stored.record.text_digest != decided.digest:
+        digest = "its text has changed since" if stored.record.text_digest else "its text has no digest; index it again"
+        return DecidedNow(decided, ref, stored, Reason(_CHANGED, digest))
+    return DecidedNow(decided, ref, stored)
+
+
+class DecidedPruning(Removal):
+    """The documents that a file of decisions drops.
+
+    A document goes only if its text, and that of one of its decision to be kept, are those that were decided about, and
+    if both are in one cluster of the store; with `last_copies` also where the decision keeps none. Every other one that
+    is to be dropped stays, with the reason; what is to be kept is named where the decision does not hold of it.
+    Decisions that contradict others, of the file or of the store, drop nothing. Raises StoreError where the store does
+    not remember how its clusters were made.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        decisions: Sequence[Decision],
+        *,
+        last_copies: bool = False,
+        with_documents: bool = False,
+        ignored: Sequence[str] = (),
+    ) -> None:
+        super().__init__(store, with_documents=with_documents, ignored=ignored)
+        self.remembered: Remembered = require_remembered(store)
+        self._decisions, self._last_copies = decisions, last_copies
+
+    @property
+    def rule(self) -> MatchRule:
+        """The rule by which the clusters were made."""
+        return self.remembered.rule
+
+    def remark(self) -> str:
+        """An empty sentence: people compared the texts."""
+        return ""
+
+    def require_verified(self) -> None:
+        """Raise nothing: people compared the texts."""
+
+    def _checked(self) -> Iterator[list[RedundantDocument]]:
+        wrong, kept, decisions = dict[int, str](), set[Ref](), list[Decision]()
+        for seen in seen_documents(self.store, self._decisions):
+            decisions.append(_as_seen(seen))
+            kept |= {one.ref for one in seen if one.decided.choice == "keep" and one.stored}
+        for each in [*contradictions(decisions), *contradictions(_lasting(decisions, self.store))]:
+            for place in each.places:
+                wrong.setdefault(place, each.says)
+        documents = (
+            document
+            for place, seen in enumerate(seen_documents(self.store, self._decisions))
+            for document in self._decided(seen, wrong.get(place, ""), kept)
+        )
+        for page in chunks(documents, READ_AT_ONCE):
+            yield self._without_differing(page)
+
+    def _decided(self, seen: Sequence[DecidedNow], wrong: str, kept: set[Ref]) -> Iterator[RedundantDocument]:
+        stays = [one for one in seen if one.decided.choice == "keep" and not one.reason]
+        for one in seen:
+            if one.decided.choice != "drop":
+                if one.reason:
+                    yield _document(one, None, one.reason)
+                continue
+            reason, beside = one.reason, None
+            if reason is None and wrong:
+                reason = Reason(_CONTRADICTED, f"contradicted: {wrong}")
+            if reason is None and one.ref in kept:
+                reason = Reason(_CONTRADICTED, "contradicted: another id of the file keeps it")
+            if reason is None:
+                beside = next((other for other in stays if _in_one_cluster(one, other)), None)
+                if beside is None and not self._last_copies:
+                    elsewhere = Reason(_ELSEWHERE, f"it is in no cluster with {stays[0].decided.id}") if stays else None
+                    reason = elsewhere or Reason(_LAST, _LAST_SAYS)
+            yield _document(one, beside, reason)
+
+
+def _as_seen(seen: Sequence[DecidedNow]) -> Decision:
+    """A decision as the store names its documents, of which those are left out that it does not hold of."""
+    held = (one for one in seen if not one.reason)
+    return Decision(tuple(DecidedDocument(name_of(one.ref), one.decided.digest, one.decided.choice) for one in held))
+
+
+def _lasting(decisions: Sequence[Decision], store: Store) -> list[Decision]:
+    """Some decisions as they would be remembered, and then those that are remembered already."""
+    return [*(decision.without_choices() for decision in decisions), *store.decisions()]
+
+
+def _in_one_cluster(one: DecidedNow, other: DecidedNow) -> bool:
+    left, right = (each.stored.annotations if each.stored else {} for each in (one, other))
+    same = cluster_of(left) is not None and cluster_of(left) == cluster_of(right)
+    return same or repeated_by(one.ref, left) == other.ref or repeated_by(other.ref, right) == one.ref
+
+
+def _document(one: DecidedNow, beside: DecidedNow | None, reason: Reason | None) -> RedundantDocument:
+    annotations = one.stored.annotations if one.stored else {}
+    cluster, near = annotations.get("cluster") or {}, -1.0
+    if beside and repeated_by(one.ref, annotations) == beside.ref:
+        near = float(cluster.get("repeats_similarity", -1.0))
+    elif beside and beside.stored and (beside.stored.annotations.get("cluster") or {}).get("is_canonical"):
+        near = similarity_of(cluster)
+    kind, says = reason or ("", "")
+    return RedundantDocument(
+        one.record, cluster_of(annotations) or "", beside.ref if beside else Ref(""), near, says,
+        beside is not None and one.record.is_identical(beside.record), one.stored.version if one.stored else None, kind,
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class KeptDecisions:
+    """The outcome of remembering decisions: how many are new, how many were known, and what was left out, and why."""
+
+    kept: int = 0
+    known: int = 0
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
+
+
+def keep_decisions(store: Store, decisions: Sequence[Decision], *, dry_run: bool = False) -> KeptDecisions:
+    """Remember in a store which documents belong together, and which are apart.
+
+    A document that the store does not have, or with another text, is left out and named, unless it was to be dropped
+    and is gone; so are decisions that contradict one another, or those that are remembered already.
+    """
+    done, seen_now, known = KeptDecisions(), list[Decision](), {decision.id for decision in store.decisions()}
+    for seen in seen_documents(store, decisions):
+        gone = (one for one in seen if one.reason and (one.stored or one.decided.choice != "drop"))
+        done.refused += [(one.decided.id, one.reason.says) for one in gone if one.reason]
+        seen_now.append(_as_seen(seen))
+    lasting, wrong = _lasting(seen_now, store), set[int]()
+    for each in [*contradictions(lasting), *_unlike_choices(seen_now)]:
+        done.contradictions.append(each.says)
+        wrong |= each.places
+    wanted = {
+        one.id: one
+        for place, one in enumerate(lasting[: len(seen_now)])
+        if place not in wrong and len(one.documents) > 1
+    }
+    new = [one for name, one in wanted.items() if name not in known]
+    if not dry_run:
+        store.put_decisions(new)
+    done.kept, done.known = len(new), len(wanted) - len(new)
+    return done

@@ -1,0 +1,143 @@
+"""A random sample of the documents that repeat others, to be judged: drawn by strata, and again by its seed."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from dataclasses import dataclass, field
+
+from indexer.clustering.memory import Remembered
+from indexer.clustering.stored import StoredCluster
+from indexer.matching.rule import MatchRule
+from indexer.model import Ref, name_of
+from indexer.relations.relation import COPIES
+
+_STEPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A document of a sample, and the one that it repeats."""
+
+    document: Ref
+    repeats: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Documents that are alike in what is known of them: of `documents`, those in `sampled` were drawn.
+
+    They share `least` (0 to 1) or more with what they repeat, and less than the next stratum; `copies` says whether
+    their texts stand to it so that they lose nothing if they go.
+    """
+
+    copies: bool
+    least: float
+    documents: int
+    sampled: tuple[Sampled, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A sample of the documents that repeat others, by strata; it is the same for the same documents, seed and size."""
+
+    seed: str
+    size: int
+    strata: tuple[Stratum, ...]
+
+    @property
+    def documents(self) -> int:
+        """The number of documents that it was drawn from."""
+        return sum(stratum.documents for stratum in self.strata)
+
+    def in_turn(self) -> list[Sampled]:
+        """All that was drawn, in an order in which each stratum has its share from the beginning on."""
+        places = [
+            ((place + 0.5) / len(stratum.sampled), number, one)
+            for number, stratum in enumerate(self.strata)
+            for place, one in enumerate(stratum.sampled)
+        ]
+        return [one for _, _, one in sorted(places, key=lambda each: each[:2])]
+
+
+def sample_seed(made: Remembered) -> str:
+    """The seed of a sample, 32 hexadecimal digits: the same for every report on the same clustering."""
+    return hashlib.blake2b(f"{made.rule.written(whole=True)}\n{made.at}".encode(), digest_size=16).hexdigest()
+
+
+def thresholds(rule: MatchRule) -> tuple[float, ...]:
+    """The similarities (0 to 1) at which strata begin, the largest first: 1, and steps down to that of the rule."""
+    least = rule.measure.similarity
+    if rule.width:
+        bits = rule.bits(least)
+        return tuple(1 - count / rule.width for count in sorted({bits * step // _STEPS for step in range(_STEPS + 1)}))
+    steps = {round(least + (1 - least) * step / _STEPS, 3) for step in range(_STEPS + 1)}
+    return tuple(sorted(steps, reverse=True))
+
+
+@dataclass(slots=True)
+class Sampler:
+    """Draws a sample of `size` documents, or all where there are fewer, while clusters pass by.
+
+    The strata are of similarity, and of whether a document is a copy. Each gets a share of the sample that grows with
+    the root of its size (a power allocation: Bankier, The American Statistician 42, 1988), and at least one. Within one
+    the documents are ranked by a keyed hash of their names, so that what else there is has no influence.
+    """
+
+    rule: MatchRule
+    seed: str
+    size: int
+    _steps: tuple[float, ...] = field(init=False)
+    _counts: dict[tuple[bool, float], int] = field(default_factory=dict)
+    _first: dict[tuple[bool, float], list[tuple[int, Sampled]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._steps = thresholds(self.rule)
+
+    def add(self, cluster: StoredCluster) -> None:
+        """Take up the documents of a cluster that repeat others."""
+        rows = zip(cluster.members, cluster.repeats, cluster.shares, cluster.relations, strict=True)
+        for ref, other, share, relation in rows:
+            if other is None:
+                continue
+            # A store keeps four places.
+            begin = next((each for each in self._steps if share >= round(each, 4)), self._steps[-1])
+            stratum = relation in COPIES, begin
+            self._counts[stratum] = self._counts.get(stratum, 0) + 1
+            first = self._first.setdefault(stratum, [])
+            # The largest rank of those that are kept stands first.
+            entry = -self._rank(ref), Sampled(ref, other)
+            if len(first) < self.size:
+                heapq.heappush(first, entry)
+            elif entry[0] > first[0][0]:
+                heapq.heapreplace(first, entry)
+
+    def _rank(self, ref: Ref) -> int:
+        name = name_of(ref).encode("utf-8", "surrogatepass")
+        return int.from_bytes(hashlib.blake2b(name, digest_size=8, key=bytes.fromhex(self.seed)).digest(), "big")
+
+    def drawn(self) -> Sample:
+        """The sample of what has passed by."""
+        strata = sorted(self._counts, reverse=True)
+        shares = _allocated([self._counts[stratum] for stratum in strata], self.size)
+        return Sample(
+            self.seed,
+            self.size,
+            tuple(
+                Stratum(*stratum, self._counts[stratum], tuple(one for _, one in self._ranked(stratum)[:share]))
+                for stratum, share in zip(strata, shares, strict=True)
+            ),
+        )
+
+    def _ranked(self, stratum: tuple[bool, float]) -> list[tuple[int, Sampled]]:
+        return sorted(self._first[stratum], key=lambda entry: -entry[0])
+
+
+def _allocated(counts: list[int], size: int) -> list[int]:
+    """The share of a sample for each stratum of so many documents, at least one and at most all of them."""
+    shares = [1] * len(counts)
+    for _ in range(min(size, sum(counts)) - len(counts)):
+        # As seats are given to parties, so that each further one goes where it is missed most.
+        open_strata = [place for place, count in enumerate(counts) if shares[place] < count]
+        shares[max(open_strata, key=lambda place: counts[place] ** 0.5 / (shares[place] + 0.5))] += 1
+    return shares

@@ -1,0 +1,173 @@
+"""Hamming distances of 64-bit hashes, and the steps of all-pairs searches and of lookups, by the C core.
+
+Every call releases the GIL while the C code runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from indexer._core import ffi, lib
+from indexer.core.native import check, pointer
+from indexer.model.hashes import as_hashes
+
+MAX_DISTANCE: int = lib.ND_MAX_DISTANCE
+PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
+"""Takes a block of pairs (smaller values, larger values), its own copies; False stops the search."""
+
+
+def hamming_distances(query: int, values: ArrayLike) -> NDArray[np.uint8]:
+    """The Hamming distance, 0 to 64, of one hash to each of `values`: shape (n,) to uint8 of shape (n,).
+
+    Raises UsageError for numbers that are no 64-bit integers, unsigned or signed with the same bits.
+    """
+    hashes = as_hashes(values, "values")
+    query = int(as_hashes([query], "query")[0])
+    distances = np.empty(hashes.size, dtype=np.uint8)
+    lib.nd_hamming_one(query, pointer("uint64_t[]", hashes), hashes.size, pointer("uint8_t[]", distances))
+    return distances
+
+
+def hamming_matrix(left: ArrayLike, right: ArrayLike) -> NDArray[np.uint8]:
+    """The Hamming distances of each of `left` to each of `right`: shapes (n,) and (m,) to uint8 of shape (n, m)."""
+    rows, columns = as_hashes(left, "left"), as_hashes(right, "right")
+    distances = np.empty((rows.size, columns.size), dtype=np.uint8)
+    lib.nd_hamming_many(
+        pointer("uint64_t[]", rows), rows.size, pointer("uint64_t[]", columns), columns.size,
+        pointer("uint8_t[]", distances),
+    )  # fmt: skip
+    return distances
+
+
+def pairs_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64]:
+    """The masks of the tables of the cheapest all-pairs search among distinct hashes; one of 0 says: without tables."""
+    masks = np.zeros(lib.ND_MAX_TABLES, dtype=np.uint64)
+    count = lib.nd_pairs_plan(pointer("uint64_t[]", distinct), distinct.size, distance, pointer("uint64_t[]", masks))
+    return masks[:count]
+
+
+def pairs_bucket_mask(mask: int, count: int) -> int:
+    """The bits of a table's mask that distinguish its buckets, for this many values."""
+    return int(lib.nd_pairs_bucket_mask(mask, count))
+
+
+def pairs_count(values: NDArray[np.uint64], bucket_mask: int, counts: NDArray[np.uint64]) -> None:
+    """Add to `counts`, shape (buckets,), how many values each bucket gets."""
+    lib.nd_pairs_count(pointer("uint64_t[]", values), values.size, bucket_mask, pointer("uint64_t[]", counts))
+
+
+def pairs_scatter(
+    values: NDArray[np.uint64], bucket_mask: int, cursors: NDArray[np.uint64], out: NDArray[np.uint64]
+) -> None:
+    """Put each value into `out` at its bucket's cursor, which moves on; the cursors must come from `pairs_count`."""
+    lib.nd_pairs_scatter(
+        pointer("uint64_t[]", values), values.size, bucket_mask,
+        pointer("uint64_t[]", cursors), pointer("uint64_t[]", out),
+    )  # fmt: skip
+
+
+@ffi.def_extern(error=1)  # type: ignore[untyped-decorator]
+def nd_python_sink(state: Any, left: Any, right: Any, count: int) -> int:
+    """Hand a block of pairs from C to the PairSink behind `state`."""
+    blocks = [np.frombuffer(bytes(ffi.buffer(side, count * 8)), dtype=np.uint64) for side in (left, right)]
+    return 0 if ffi.from_handle(state)(*blocks) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """The values of one table of an all-pairs search: `values[offsets[b]:offsets[b + 1]]` is bucket b."""
+
+    values: NDArray[np.uint64]
+    offsets: NDArray[np.uint64]
+    bucket_mask: int
+    masks: NDArray[np.uint64]
+    table: int
+
+
+def pairs_scan(buckets: Buckets, distance: int, block: int, part: tuple[int, int], sink: PairSink) -> None:
+    """Give the pairs that lie in a part of the buckets (first, last + 1) to the sink, in blocks. Raises MemoryError."""
+    handle = ffi.new_handle(sink)
+    check(
+        lib.nd_pairs_scan(
+            pointer("uint64_t[]", buckets.values), pointer("uint64_t[]", buckets.offsets), *part,
+            buckets.bucket_mask, pointer("uint64_t[]", buckets.masks), buckets.table, distance, block,
+            lib.nd_python_sink, handle,
+        )
+    )  # fmt: skip
+
+
+def pairs_brute(values: NDArray[np.uint64], distance: int, block: int, rows: tuple[int, int], sink: PairSink) -> None:
+    """The same without tables: each value of a range of rows with every one behind it. Raises MemoryError."""
+    handle = ffi.new_handle(sink)
+    check(
+        lib.nd_pairs_brute(
+            pointer("uint64_t[]", values), values.size, *rows, distance, block, lib.nd_python_sink, handle
+        )
+    )
+
+
+def find_values(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For every value that is among the `wanted` ones (distinct), in order: its place there, and its position.
+
+    Raises MemoryError.
+    """
+    room = wanted.size + 1024
+    hits = ffi.new("size_t *")
+    while True:
+        places, positions = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+        check(
+            lib.nd_find_values(
+                pointer("uint64_t[]", values), values.size, pointer("uint64_t[]", wanted), wanted.size,
+                pointer("int64_t[]", places), pointer("int64_t[]", positions), room, hits,
+            )
+        )  # fmt: skip
+        if hits[0] <= room:
+            return places[: hits[0]], positions[: hits[0]]
+        room = hits[0]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTable:
+    """A table of a lookup index, as the C core has it; `offsets` increase from 0 to the number of values."""
+
+    mask: int
+    first_bucket: int
+    offsets: NDArray[np.uint64]
+    values: NDArray[np.uint64]
+
+
+def index_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64]:
+    """The masks of the distance + 1 tables of a lookup index."""
+    masks = np.zeros(MAX_DISTANCE + 1, dtype=np.uint64)
+    count = lib.nd_index_plan(pointer("uint64_t[]", distinct), distinct.size, distance, pointer("uint64_t[]", masks))
+    return masks[:count]
+
+
+def index_search(
+    tables: Sequence[IndexTable], queries: NDArray[np.uint64], distance: int
+) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
+    """Blocks of finds: the queries' numbers, and the indexed values within `distance` bits, each once."""
+    array = ffi.new("nd_table[]", len(tables))
+    kept = []
+    for at, table in enumerate(tables):
+        offsets, values = pointer("uint64_t[]", table.offsets), pointer("uint64_t[]", table.values)
+        kept += [offsets, values]
+        array[at] = (table.mask, table.first_bucket, table.offsets.size - 1, offsets, values)
+    progress = ffi.new("size_t[2]")
+    room = 1 << 16
+    while progress[0] < queries.size:
+        before = progress[0]
+        numbers, values_found = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
+        lib.nd_index_search(
+            array, len(tables), pointer("uint64_t[]", queries), queries.size, distance, progress,
+            pointer("uint64_t[]", numbers), pointer("uint64_t[]", values_found), room, progress + 1,
+        )  # fmt: skip
+        if progress[1]:
+            yield numbers[: progress[1]], values_found[: progress[1]]
+        if progress[0] == before:
+            room *= 4  # one query alone has more finds than there was room for

@@ -1,0 +1,268 @@
+"""An index of hashes in memory or in a memory-mapped file, for exact searches by Hamming distance."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.core.hamming import IndexTable, hamming_distances, index_plan, index_search, pairs_count, pairs_scatter
+from indexer.core.pairs import require_distance
+from indexer.errors import StoreError, UsageError
+from indexer.model import own_files
+from indexer.model.hashes import as_hashes
+
+Hashes = npt.NDArray[np.uint64]
+
+MAGIC = b"neardup-hamming-index 1\n"
+ALIGNMENT = 64
+
+
+class HammingHits(NamedTuple):
+    """Results of a search, as arrays of one length, sorted by query, then distance, then position.
+
+    `query[i]` is the number of a query, `position[i]` that of an indexed hash, `distance[i]` the bits between them.
+    """
+
+    query: npt.NDArray[np.int64]
+    position: npt.NDArray[np.int64]
+    distance: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """One table: the values of buckets `first` on, bucket by bucket."""
+
+    mask: int
+    first: int
+    offsets: Hashes
+    values: Hashes
+
+
+class HammingIndex:
+    """Hashes that can be searched by Hamming distance; no match is missed.
+
+    `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers; searches return positions in it.
+    `distance` (0 to 16) is how far the tables reach: searches up to it look into distance + 1 buckets, wider ones
+    compare with every hash. Memory: 8 bytes a hash for each of the distance + 1 tables, and 24 more.
+
+    `shard` (i, n) keeps only the i-th of n parts of each table's keys, 0 <= i < n. Each match comes from exactly one of
+    the shards built from the same hashes, so the answers of all shards together are complete and have no repetitions;
+    a shard can be searched only as far as its tables reach. Raises UsageError for values out of range.
+    """
+
+    def __init__(self, hashes: npt.ArrayLike, distance: int = 3, *, shard: tuple[int, int] = (0, 1)) -> None:
+        values = as_hashes(hashes, "hashes")
+        require_distance(distance)
+        part, parts = shard
+        if not 0 <= part < parts:
+            raise UsageError(f"shard {part} of {parts}: count from 0, below the number of shards")
+        order = np.argsort(values, kind="stable")
+        ordered = values[order]
+        fresh = np.ones(ordered.size, dtype=bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+        self._distance, self._shard, self._size = distance, shard, int(values.size)
+        self._distinct: Hashes = ordered[fresh]
+        self._starts: npt.NDArray[np.int64] = np.append(np.flatnonzero(fresh), values.size).astype(np.int64)
+        self._positions: npt.NDArray[np.int64] = order.astype(np.int64)
+        masks = index_plan(self._distinct, distance).tolist()
+        self._tables = [_build_table(self._distinct, mask, part, parts) for mask in masks]
+        if parts > 1:
+            self._keep_only_tables()
+
+    def _keep_only_tables(self) -> None:
+        """Forget the positions of hashes that are in none of this shard's tables."""
+        kept = np.unique(np.concatenate([table.values for table in self._tables]))
+        at = np.searchsorted(self._distinct, kept)
+        counts = np.diff(self._starts)[at]
+        starts = np.append(0, np.cumsum(counts)).astype(np.int64)
+        source = np.repeat(self._starts[at] - starts[:-1], counts) + np.arange(starts[-1])
+        self._distinct, self._starts, self._positions = kept, starts, self._positions[source]
+
+    @property
+    def distance(self) -> int:
+        """The greatest distance that the tables find, in bits."""
+        return self._distance
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the index takes, in memory or mapped."""
+        return sum(array.nbytes for array in self._arrays().values())
+
+    def __len__(self) -> int:
+        return self._size
+
+    def search(self, queries: npt.ArrayLike, distance: int | None = None) -> HammingHits:
+        """Every indexed hash within `distance` bits (0 to 64; by default the index's own) of each query.
+
+        `queries` is an array of 64-bit integers of shape (m,). Memory: 17 bytes a match and a buffer.
+        """
+        asked = as_hashes(queries, "queries")
+        reach = self._distance if distance is None else distance
+        if reach <= self._distance and reach >= 0:
+            parts = [self._expand(q, values, asked) for q, values in index_search(self._c_tables(), asked, reach)]
+        elif self._shard[1] > 1:
+            raise UsageError(f"distance {reach}: a shard is searched up to its tables' {self._distance} bits only")
+        elif not 0 <= reach <= 64:
+            raise UsageError(f"distance {reach} is not between 0 and 64")
+        else:
+            parts = [self._expand(*self._compare(asked, number, reach), asked) for number in range(asked.size)]
+        return _sorted(parts)
+
+    def nearest(self, queries: npt.ArrayLike, count: int) -> HammingHits:
+        """The `count` nearest indexed hashes of each query, or all if there are fewer; ties are sorted by position."""
+        if count < 1:
+            raise UsageError(f"count {count}: ask for at least one")
+        if self._shard[1] > 1:
+            raise UsageError("a single shard can't tell what is nearest; search all shards and take the nearest")
+        asked = as_hashes(queries, "queries")
+        close = self.search(asked)
+        counts = np.bincount(close.query, minlength=asked.size)
+        enough = counts >= min(count, self._size)
+        ranks = np.arange(close.query.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        kept = enough[close.query] & (ranks < count)
+        parts = [HammingHits(close.query[kept], close.position[kept], close.distance[kept])]
+        parts += [self._nearest(asked, int(number), count) for number in np.flatnonzero(~enough)]
+        return _sorted(parts)
+
+    def _nearest(self, asked: Hashes, number: int, count: int) -> HammingHits:
+        distances = hamming_distances(int(asked[number]), self._distinct)
+        per_distance = np.bincount(distances, weights=np.diff(self._starts), minlength=65)
+        reach = int(np.searchsorted(np.cumsum(per_distance), min(count, self._size)))
+        near = self._expand(*self._compare(asked, number, reach), asked)
+        order = np.lexsort((near.position, near.distance))[:count]
+        return HammingHits(near.query[order], near.position[order], near.distance[order])
+
+    def _compare(self, asked: Hashes, number: int, reach: int) -> tuple[npt.NDArray[np.int64], Hashes]:
+        values = self._distinct[hamming_distances(int(asked[number]), self._distinct) <= reach]
+        return np.full(values.size, number, dtype=np.int64), values
+
+    def _expand(self, queries: npt.NDArray[Any], values: Hashes, asked: Hashes) -> HammingHits:
+        """The positions that hold some values."""
+        at = np.searchsorted(self._distinct, values)
+        counts = self._starts[at + 1] - self._starts[at]
+        ends = np.cumsum(counts)
+        source = np.repeat(self._starts[at] - (ends - counts), counts) + np.arange(ends[-1] if ends.size else 0)
+        numbers = queries.astype(np.int64)
+        distances = np.bitwise_count(asked[numbers] ^ values).astype(np.uint8)
+        return HammingHits(np.repeat(numbers, counts), self._positions[source], np.repeat(distances, counts))
+
+    def _c_tables(self) -> Sequence[IndexTable]:
+        return [IndexTable(table.mask, table.first, table.offsets, table.values) for table in self._tables]
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "distinct": self._distinct, "starts": self._starts, "positions": self._positions,
+        }  # fmt: skip
+        for number, table in enumerate(self._tables):
+            arrays |= {f"offsets{number}": table.offsets, f"values{number}": table.values}
+        return arrays
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to one file, which `open` maps: a new file first, then renamed. Raises StoreError."""
+        target = Path(path)
+        arrays = self._arrays()
+        described: dict[str, dict[str, Any]] = {}
+        at = 0
+        for name, array in arrays.items():
+            at += -at % ALIGNMENT
+            described[name] = {"at": at, "count": int(array.size), "dtype": array.dtype.newbyteorder("<").str}
+            at += array.nbytes
+        header = {
+            "size": self._size, "distance": self._distance, "shard": self._shard,
+            "tables": [[f"{table.mask:016x}", table.first] for table in self._tables], "arrays": described,
+        }  # fmt: skip
+        text = json.dumps(header).encode()
+        text += b" " * (-(len(MAGIC) + 8 + len(text)) % ALIGNMENT)
+        try:
+            with own_files.written_whole(target) as file:
+                file.write(MAGIC + len(text).to_bytes(8, "little") + text)
+                start = file.tell()
+                for name, array in arrays.items():
+                    file.seek(start + described[name]["at"])
+                    file.write(np.ascontiguousarray(array, dtype=described[name]["dtype"]).data)
+                file.truncate(start + at)
+        except OSError as error:
+            raise StoreError(f"{target}: the index can't be written: {error.strerror}") from error
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> HammingIndex:
+        """Memory-map an index that `save` wrote; data is read when it is needed. Raises StoreError."""
+        source = Path(path)
+        try:
+            with open(source, "rb", opener=own_files.reader) as file:
+                magic = file.read(len(MAGIC))
+                length = int.from_bytes(file.read(8), "little")
+                end = os.fstat(file.fileno()).st_size
+                text = file.read(length) if magic == MAGIC and length < end else b""
+        except OSError as error:
+            raise StoreError(f"{source}: the index can't be read: {error.strerror}") from error
+        try:
+            return cls._mapped(source, json.loads(text), len(MAGIC) + 8 + length)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise StoreError(
+                f"{source}: is not an index that this version reads, or is damaged; save it again"
+            ) from error
+
+    @classmethod
+    def _mapped(cls, path: Path, header: dict[str, Any], start: int) -> HammingIndex:
+        def array(name: str, dtype: str) -> npt.NDArray[Any]:
+            entry = header["arrays"][name]
+            if entry["dtype"] != dtype:
+                raise ValueError(name)
+            if entry["count"] == 0:
+                return np.empty(0, dtype=dtype)
+            return np.memmap(path, dtype=dtype, mode="r", offset=start + entry["at"], shape=(entry["count"],))
+
+        index = cls.__new__(cls)
+        index._distance, index._size = int(header["distance"]), int(header["size"])
+        require_distance(index._distance)
+        index._shard = (int(header["shard"][0]), int(header["shard"][1]))
+        index._distinct, index._starts = array("distinct", "<u8"), array("starts", "<i8")
+        index._positions = array("positions", "<i8")
+        index._tables = [
+            _Table(int(mask, 16), int(first), array(f"offsets{n}", "<u8"), array(f"values{n}", "<u8"))
+            for n, (mask, first) in enumerate(header["tables"])
+        ]
+        # The C core follows the offsets without looking: a damaged file must not lead it astray.
+        for table in index._tables:
+            offsets = table.offsets
+            if (
+                offsets.size < 1
+                or offsets[0] != 0
+                or offsets[-1] != table.values.size
+                or (offsets[1:] < offsets[:-1]).any()
+            ):
+                raise ValueError("offsets")
+        if len(index._tables) != index._distance + 1 or index._starts.size != index._distinct.size + 1:
+            raise ValueError("tables")
+        return index
+
+
+def _build_table(distinct: Hashes, mask: int, part: int, parts: int) -> _Table:
+    buckets = 1 << mask.bit_count()
+    counts = np.zeros(buckets, dtype=np.uint64)
+    pairs_count(distinct, mask, counts)
+    offsets = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(counts, dtype=np.uint64)))
+    values = np.empty_like(distinct)
+    pairs_scatter(distinct, mask, offsets[:-1].copy(), values)
+    first, end = buckets * part // parts, buckets * (part + 1) // parts
+    start, stop = int(offsets[first]), int(offsets[end])
+    if parts > 1:
+        values = values[start:stop].copy()
+    return _Table(mask, first, offsets[first : end + 1] - np.uint64(start), values)
+
+
+def _sorted(unsorted: Sequence[HammingHits]) -> HammingHits:
+    if not unsorted:
+        empty = np.empty(0, dtype=np.int64)
+        return HammingHits(empty, empty.copy(), np.empty(0, dtype=np.uint8))
+    query, position, distance = (np.concatenate(parts) for parts in zip(*unsorted, strict=True))
+    order = np.lexsort((position, distance, query))
+    return HammingHits(query[order], position[order], distance[order])

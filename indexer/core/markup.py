@@ -1,0 +1,96 @@
+"""Pages of HTML as rows of tags, and white space, by the C core.
+
+Without numpy: the processes that extract have little memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, compress
+from typing import Any, NamedTuple
+
+from indexer._core import ffi, lib
+from indexer.errors import UsageError
+
+_LONGEST_NAME: int = lib.ND_TAG_NAME
+
+
+class Names:
+    """The names that a scan looks for: elements, of which `blocks` end words, and beginnings of classes and ids.
+
+    All are ASCII in small letters; the beginnings are of three.
+    """
+
+    def __init__(self, blocks: Sequence[str], others: Sequence[str], beginnings: Sequence[str]) -> None:
+        self.tags = list(dict.fromkeys((*blocks, *others)))
+        if len(self.tags) > lib.ND_MAX_TAGS or max(map(len, self.tags), default=0) > _LONGEST_NAME:
+            raise UsageError(f"a scan looks for at most {lib.ND_MAX_TAGS} elements, of {_LONGEST_NAME} letters each")
+        if any(len(beginning) != 3 for beginning in beginnings):
+            raise UsageError("names begin with three letters")
+        packed = b"".join(tag.encode("ascii").ljust(_LONGEST_NAME, b"\0") for tag in self.tags)
+        # They stay alive with the object.
+        self._data = ffi.from_buffer(packed), ffi.from_buffer("".join(beginnings).encode("ascii"))
+        tags, letters = self._data
+        self.c = ffi.new("nd_markup_names *", (tags, len(self.tags), len(set(blocks)), letters, len(beginnings)))
+
+
+class Needles:
+    """Words that are looked for in one pass over a text: ASCII in small letters, of two at least."""
+
+    def __init__(self, *marks: str) -> None:
+        if len(marks) > lib.ND_MAX_MARKS or any(len(mark) < 2 for mark in marks):
+            raise UsageError(f"a pass looks for at most {lib.ND_MAX_MARKS} marks, of two letters at least")
+        self._marks = marks
+        self._letters = ffi.from_buffer("".join(marks).encode("ascii"))
+        self._ends = ffi.new("size_t[]", list(accumulate(map(len, marks))))
+
+    def within(self, text: bytes) -> frozenset[str]:
+        """Those that stand in a text, in letters of either case."""
+        seen = bytearray(len(self._marks))
+        lib.nd_find_marks(ffi.from_buffer(text), len(text), self._letters, self._ends, len(seen), ffi.from_buffer(seen))
+        return frozenset(compress(self._marks, seen))
+
+
+class Scan(NamedTuple):
+    """A page with a space before each tag of a block, and what stands in it.
+
+    `elements` are the names of those that open anywhere; `classes` and `ids` those of their names that have one of the
+    beginnings, and some others, each behind a space; `styles` and `roles` say that some attribute is called so; `depth`
+    is the most by which opening tags are ahead of closing ones. What looks like a tag counts as one, in comments too.
+    """
+
+    page: bytes
+    elements: frozenset[str]
+    classes: bytes
+    ids: bytes
+    styles: bool
+    roles: bool
+    depth: int
+
+
+def scanned(page: bytes, names: Names) -> Scan:
+    """The scan of a page. Raises MemoryError."""
+    seen = bytearray(len(names.tags))
+    found = ffi.new("nd_markup *")
+    if lib.nd_scan_markup(ffi.from_buffer(page), len(page), names.c, ffi.from_buffer(seen), found):
+        raise MemoryError("the core ran out of memory")
+    page, classes, ids = (
+        _taken(*buffer)
+        for buffer in ((found.page, found.length), (found.classes, found.classes_length), (found.ids, found.ids_length))
+    )
+    elements = frozenset(compress(names.tags, seen))
+    return Scan(page, elements, classes, ids, bool(found.styles), bool(found.roles), found.depth)
+
+
+def _taken(data: Any, length: int) -> bytes:
+    try:
+        return bytes(ffi.buffer(data, length)) if length else b""
+    finally:
+        lib.nd_free(data)
+
+
+def collapsed(text: str) -> str:
+    """A text with every run of white space as one space, and none at its ends."""
+    data = bytearray(text.encode("utf-8", "surrogatepass"))
+    length = lib.nd_collapse(ffi.from_buffer(data), len(data))
+    return str(memoryview(data)[:length], "utf-8", "surrogatepass")

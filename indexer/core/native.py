@@ -1,0 +1,58 @@
+"""For all calls of the C core: its status as errors, its memory as arrays, and the instructions in use."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indexer._core import ffi, lib
+from indexer.errors import UsageError
+
+# Numbers that are copied in less time than a destructor takes.
+_FEW = 4096
+
+Scalar = TypeVar("Scalar", np.uint64, np.uintp, np.uint32)
+
+
+def check(status: int) -> None:
+    """Raise MemoryError or UsageError for what the core says instead of an answer."""
+    if status == lib.ND_NO_MEMORY:
+        raise MemoryError("the core ran out of memory")
+    if status == lib.ND_OVERFLOW:
+        raise UsageError("the weights add up to more than a signed 64-bit bucket holds")
+
+
+def taken(tokens: Any) -> bytes:
+    """A copy of the text of an `nd_tokens`."""
+    return bytes(ffi.buffer(tokens.text, tokens.length)) if tokens.length else b""
+
+
+def adopted(values: Any, count: int, kind: type[Scalar]) -> NDArray[Scalar]:
+    """An array over memory that the core reserved, which is freed with it; of few numbers a copy."""
+    owned = values if count <= _FEW else ffi.gc(values, lib.nd_free)
+    if count:
+        array = np.frombuffer(ffi.buffer(owned, count * np.dtype(kind).itemsize), dtype=kind)
+    else:
+        array = np.empty(0, dtype=kind)
+    if count <= _FEW:
+        array = array.copy()
+        lib.nd_free(values)
+    array.flags.writeable = False
+    return array
+
+
+def pointer(kind: str, array: NDArray[Any]) -> Any:
+    """The memory of an array as a pointer of C, NULL for an empty one."""
+    return ffi.from_buffer(kind, array) if array.size else ffi.NULL
+
+
+def simd_level() -> int:
+    """The instructions in use: 0 plain C, 1 AVX2, 2 AVX-512."""
+    return int(lib.nd_simd_level())
+
+
+def set_simd_level(level: int) -> int:
+    """Ask for a level of instructions, for tests; gives the level in use, never more than the machine has."""
+    return int(lib.nd_set_simd_level(level))

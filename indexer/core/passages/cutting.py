@@ -1,0 +1,71 @@
+"""Passages cut from documents that come one after the other, where what is left still has each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from indexer.core.passages.listing import ranges
+from indexer.core.passages.repeats import Repeats
+from indexer.core.passages.windows import Positions
+
+
+class RepeatedSpan(NamedTuple):
+    """The words `begin` to `end - 1` of a document, and the document where the first of them stand."""
+
+    begin: int
+    end: int
+    stands_in: int
+
+
+class Cutter:
+    """Cuts from each document what stands whole in documents that came before it, as they were left.
+
+    Every word that is cut lies in N words in a row (`repeats.words`) that stand in a row in what is left of a document
+    that was kept; so nothing is cut of which no other place is left. Memory: 8 bytes for each run of N words
+    that stands in two documents.
+    """
+
+    def __init__(self, repeats: Repeats) -> None:
+        self._repeats = repeats
+        _, heads = np.unique(repeats.kinds, return_index=True)
+        sizes = repeats.sizes[heads]
+        self._numbers = np.cumsum(sizes) - sizes
+        self._holders = np.full(int(sizes.sum()), -1, dtype=np.int64)
+        self._ends = np.searchsorted(repeats.starts, repeats.offsets)
+
+    def spans(self, document: int) -> list[RepeatedSpan]:
+        """The words of a document to cut, rising, apart from each other."""
+        runs, places = self._runs(document)
+        holders = self._holders[runs]
+        known = places[holders >= 0]
+        if not known.size:
+            return []
+        breaks = np.flatnonzero(np.diff(known) > self._repeats.words) + 1
+        begins, ends = known[np.append(0, breaks)], known[np.append(breaks - 1, -1)] + self._repeats.words
+        stands_in = holders[holders >= 0][np.append(0, breaks)]
+        return list(map(RepeatedSpan, begins.tolist(), ends.tolist(), stands_in.tolist()))
+
+    def keep(self, document: int, spans: Sequence[RepeatedSpan]) -> None:
+        """Keep what is left of a document where these spans are cut: what comes later may be cut for it."""
+        runs, places = self._runs(document)
+        if not runs.size:
+            return
+        bounds = np.array([span[:2] for span in spans], dtype=np.int64).reshape(-1, 2)
+        # Whole where it ends before the next cut begins, after the one before has ended.
+        following = np.searchsorted(bounds[:, 1], places, side="right")
+        begins = np.append(bounds[:, 0], np.iinfo(np.int64).max)[following]
+        self._holders[runs[places + self._repeats.words <= begins]] = document
+
+    def _runs(self, document: int) -> tuple[Positions, Positions]:
+        """The numbers of the repeated runs in a document, and the words at which they begin."""
+        repeats = self._repeats
+        first = int(repeats.copy_of[document])
+        some = slice(int(self._ends[first]), int(self._ends[first + 1]))
+        sizes = repeats.sizes[some]
+        return (
+            ranges(self._numbers[repeats.kinds[some]], sizes),
+            ranges(repeats.starts[some] - repeats.offsets[first], sizes),
+        )

@@ -1,0 +1,102 @@
+"""Passages as people read them: one for those that mostly overlap, what is copied most first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.core.passages.maximal import MaximalPassages
+from indexer.core.passages.repeats import Repeats
+from indexer.core.passages.windows import Positions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PassageListing:
+    """The numbers of the passages that are listed, what is copied most first, and how many others each stands for.
+
+    `variants[i]` counts the passages that are not listed since they mostly lie in `passages[i]`; `longest[i]` is the
+    number of words of the longest of these and itself.
+    """
+
+    passages: Positions
+    variants: Positions
+    longest: Positions
+
+
+def listed(repeats: Repeats, passages: MaximalPassages) -> PassageListing:
+    """The passages to list, in the order of the words that they copy: words times documents but one.
+
+    One that lies by more than half, over all of its places, in those before it is not listed, but counted as a variant
+    of the first of them that it meets. Memory: 100 bytes for each stretch.
+    """
+    copied = passages.words * (passages.documents - 1)
+    order = np.lexsort((passages.places[passages.offsets[:-1]], -passages.words, -copied))
+    shown = _Shown(repeats, passages)
+    taken: list[int] = []
+    done, at_once = 0, 1
+    while done < order.size:
+        # Most of what comes later lies in what came first, so a look at ever more at once spares a look at each.
+        some = order[done : done + at_once]
+        taken += [number for number in some[~shown.hidden(some)].tolist() if shown.take(number)]
+        done += some.size
+        at_once *= 2
+    chosen = np.array(taken, dtype=np.int64)
+    return PassageListing(chosen, shown.variants[chosen], shown.longest[chosen])
+
+
+class _Shown:
+    """The words in passages that are listed already: pieces between the ends of stretches, each with its owner."""
+
+    def __init__(self, repeats: Repeats, passages: MaximalPassages) -> None:
+        bounds = np.unique(np.concatenate((repeats.starts, repeats.ends)))
+        self._passages = passages
+        self._words = np.diff(bounds)
+        self._owners = np.full(self._words.size, -1, dtype=np.int64)
+        self._begins = np.searchsorted(bounds, passages.places)
+        counts = np.diff(passages.offsets)
+        self._ends = np.searchsorted(bounds, passages.places + np.repeat(passages.words, counts))
+        self.variants = np.zeros(len(passages), dtype=np.int64)
+        self.longest = passages.words.copy()
+
+    def hidden(self, numbers: Positions) -> npt.NDArray[np.bool_]:
+        """True for each passage that mostly lies in what is listed; it is counted there."""
+        passages, shown = self._passages, self._owners >= 0
+        sums = np.append(0, np.cumsum(self._words * shown))
+        counts = passages.offsets[numbers + 1] - passages.offsets[numbers]
+        places = ranges(passages.offsets[numbers], counts)
+        begins, ends = self._begins[places], self._ends[places]
+        inside = np.add.reduceat(sums[ends] - sums[begins], np.cumsum(counts) - counts)
+        hidden = 2 * inside > passages.words[numbers] * counts
+        owned = np.append(np.flatnonzero(shown), -1)
+        first = owned[np.searchsorted(owned[:-1], begins)]
+        met = np.flatnonzero((first >= 0) & (first < ends))
+        which = np.repeat(np.arange(numbers.size), counts)[met]
+        met_by, at = np.unique(which, return_index=True)
+        owners = np.full(numbers.size, -1, dtype=np.int64)
+        owners[met_by] = self._owners[first[met[at]]]
+        np.add.at(self.variants, owners[hidden], 1)
+        np.maximum.at(self.longest, owners[hidden], passages.words[numbers[hidden]])
+        return hidden
+
+    def take(self, number: int) -> bool:
+        """List a passage, unless it is hidden by now."""
+        places = slice(int(self._passages.offsets[number]), int(self._passages.offsets[number + 1]))
+        pieces = ranges(self._begins[places], self._ends[places] - self._begins[places])
+        owners, words = self._owners[pieces], self._words[pieces]
+        met = owners >= 0
+        if 2 * int(words[met].sum()) > int(words.sum()):
+            owner = owners[met][0]
+            self.variants[owner] += 1
+            self.longest[owner] = max(self.longest[owner], self._passages.words[number])
+            return False
+        self._owners[pieces[~met]] = number
+        return True
+
+
+def ranges(starts: Positions, sizes: Positions) -> Positions:
+    """The numbers of several ranges, one range after the other: `sizes[i]` numbers from `starts[i]` on."""
+    heads = np.cumsum(sizes) - sizes
+    numbers: Positions = np.arange(int(sizes.sum())) + np.repeat(starts - heads, sizes)
+    return numbers

@@ -1,0 +1,214 @@
+"""Runs of words that stand in two documents or more, and where: first their anchors, then every run of N words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.core.passages.spilled import SpilledRows, WordFile
+from indexer.core.passages.windows import Hashes, Positions, Windows, least_in_windows, next_power, powers
+from indexer.errors import UsageError
+
+Mask = npt.NDArray[np.bool_]
+
+LEAST_WORDS = 8
+MOST_WORDS = 100_000
+_ANCHOR = 5
+_WORDS_A_PIECE = 1 << 10
+_NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeats:
+    """The stretches of documents of which every `words` words in a row stand in two documents or more.
+
+    Stretch i begins at word `starts[i]` of all words, and `sizes[i]` runs of `words` words begin in it one after the
+    other, so it has `sizes[i] + words - 1` words. Stretches with the same number in `kinds` are equal, all of their
+    kind's places are among them, and every run of `words` words is in stretches of one kind only; `firsts[k]` is the
+    first stretch of kind k. (They are the nodes of a compacted de Bruijn graph of the runs: P. A. Pevzner, H. Tang and
+    M. S. Waterman, PNAS 98, 2001.) Kinds are numbered by their first stretches.
+
+    `offsets` has the position of each document's first word, and the end of all; `copy_of` for each document the first
+    one with the same words, which alone has stretches.
+    """
+
+    words: int
+    offsets: Positions
+    copy_of: Positions
+    starts: Positions
+    sizes: Positions
+    kinds: Positions
+
+    @property
+    def documents(self) -> Positions:
+        """The document of each stretch."""
+        return np.asarray(np.searchsorted(self.offsets, self.starts, side="right") - 1, dtype=np.int64)
+
+    @property
+    def ends(self) -> Positions:
+        """The position after the last word of each stretch."""
+        return self.starts + self.sizes + (self.words - 1)
+
+    @property
+    def copies(self) -> Positions:
+        """The number of documents with the same words, at the first of them; 0 at the others."""
+        return np.bincount(self.copy_of, minlength=self.copy_of.size).astype(np.int64)
+
+
+class RepeatFinder:
+    """Finds the repeats of documents whose words are added one document after the other; a context manager.
+
+    `words` (8 to 100,000) is the least length of a passage. Memory: 24 bytes a document, 8 bytes for each anchor that
+    stands in two documents, 24 for each stretch, and some 100 MB; the rest lies in a temporary `folder`
+    (that of the system if None): 8 bytes a word and 40 for each word that stands in two documents.
+    """
+
+    def __init__(self, words: int, folder: Path | None = None) -> None:
+        if not LEAST_WORDS <= words <= MOST_WORDS:
+            raise UsageError(
+                f"passages can't be of {words:,} or more words: the least is {LEAST_WORDS}, the most {MOST_WORDS:,}"
+            )
+        self._words = words
+        self._folder = TemporaryDirectory(prefix="neardup-passages-", dir=folder)
+        self._file = WordFile(Path(self._folder.name))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        self._folder.cleanup()
+
+    def add(self, words: Hashes) -> None:
+        """Add a document by the hashes of its words in order, uint64 of shape (n,)."""
+        self._file.add(words)
+
+    def find(self) -> Repeats:
+        """The repeats of all documents that were added."""
+        offsets, firsts = self._file.offsets, self._file.firsts
+        copies = np.bincount(firsts, minlength=firsts.size).astype(np.int64)
+        common = self._common(offsets, copies)
+        runs = self._runs(offsets, copies, common)
+        starts, sizes, kinds = _stretches(self._places(runs, offsets, copies))
+        true = equal_words(lambda: self._file.words, starts, kinds, sizes + (self._words - 1))
+        if not np.all(true):
+            true &= np.isin(kinds, kinds[true & (starts != kinds)])
+            starts, sizes, kinds = starts[true], sizes[true], kinds[true]
+        numbers = np.unique(kinds, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return Repeats(self._words, offsets, firsts, starts, sizes, numbers)
+
+    def _windows(
+        self, start: int, words: Hashes, offsets: Positions, copies: Positions
+    ) -> tuple[Windows, Hashes, Mask]:
+        """The windows of a piece; of each run of N words the anchor, and whether it lies in a document's first copy."""
+        windows = Windows(words)
+        anchors = least_in_windows(windows.hashes(_ANCHOR), self._words - _ANCHOR + 1)
+        lying = np.arange(start, start + anchors.size)
+        document = np.searchsorted(offsets, lying, side="right") - 1
+        inside = (lying + self._words <= offsets[document + 1]) & (copies[document] > 0)
+        return windows, anchors, inside
+
+    def _common(self, offsets: Positions, copies: Positions) -> Hashes:
+        """The anchors that stand in two documents of different words: what shares N words in a row shares one."""
+        spilled = SpilledRows(Path(self._folder.name), "anchors", 2, 1 << 64)
+        for start, words in self._file.pieces(self._words - 1):
+            _, anchors, inside = self._windows(start, words, offsets, copies)
+            changes = inside.copy()
+            changes[1:] &= (anchors[1:] != anchors[:-1]) | ~inside[:-1]
+            places = np.flatnonzero(changes)
+            documents = np.searchsorted(offsets, places + start, side="right") - 1
+            spilled.add(anchors[places], documents)
+        found = []
+        for some in spilled.read():
+            rows = some[np.argsort(some[:, 0], kind="stable")]
+            same = rows[1:, 0] == rows[:-1, 0]
+            # Rows of one anchor are in the order of the documents.
+            found.append(np.unique(rows[1:, 0][same & (rows[1:, 1] != rows[:-1, 1])]))
+        return np.concatenate(found) if found else np.empty(0, dtype=np.uint64)
+
+    def _runs(self, offsets: Positions, copies: Positions, common: Hashes) -> SpilledRows:
+        """(hash, position) of every run of N words that may stand in two documents."""
+        runs = SpilledRows(Path(self._folder.name), "runs", 2, 1 << 64)
+        for start, words in self._file.pieces(self._words - 1):
+            windows, anchors, inside = self._windows(start, words, offsets, copies)
+            places = np.flatnonzero(inside)
+            documents = np.searchsorted(offsets, places + start, side="right") - 1
+            asked = anchors[places]
+            if common.size:
+                near = np.minimum(np.searchsorted(common, asked), common.size - 1)
+                places = places[(common[near] == asked) | (copies[documents] > 1)]
+            else:
+                places = places[copies[documents] > 1]
+            runs.add(windows.hashes(self._words)[places], places + start)
+        return runs
+
+    def _places(self, runs: SpilledRows, offsets: Positions, copies: Positions) -> SpilledRows:
+        """(position, first position of an equal run, sum over all equal runs) of those that stand in two documents."""
+        places = SpilledRows(Path(self._folder.name), "places", 3, max(2, int(offsets[-1])))
+        for some in runs.read():
+            rows = some[np.argsort(some[:, 0], kind="stable")]
+            if not rows.size:
+                continue
+            positions = rows[:, 1].view(np.int64)
+            documents = np.searchsorted(offsets, positions, side="right") - 1
+            heads = np.append(0, np.flatnonzero(rows[1:, 0] != rows[:-1, 0]) + 1)
+            sizes = np.diff(np.append(heads, len(rows)))
+            others = np.append(False, documents[1:] != documents[:-1])
+            others[heads] = False
+            several = np.logical_or.reduceat(others | (copies[documents] > 1), heads)
+            sums = np.add.reduceat(powers(positions), heads)
+            kept = np.repeat(several, sizes)
+            first, total = np.repeat(positions[heads], sizes), np.repeat(sums, sizes)
+            places.add(np.ascontiguousarray(positions[kept]), first[kept], total[kept])
+        return places
+
+
+def equal_words(words: Callable[[], Hashes], starts: Positions, others: Positions, lengths: Positions) -> Mask:
+    """True for each stretch of so many words at `starts` that has the same ones at `others`; all of shape (n,).
+
+    `words` is called for the hashes of all words ever again, so that pages of a file that were read are given back.
+    """
+    # A stretch of any length is compared in pieces.
+    pieces = np.where(starts == others, 0, -(-lengths // _WORDS_A_PIECE))
+    stretch = np.repeat(np.arange(starts.size), pieces)
+    begins = (np.arange(stretch.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)) * _WORDS_A_PIECE
+    sizes = np.minimum(_WORDS_A_PIECE, lengths[stretch] - begins)
+    true = np.ones(starts.size, dtype=np.bool_)
+    for first in range(0, stretch.size, _WORDS_A_PIECE):
+        some = slice(first, first + _WORDS_A_PIECE)
+        heads = np.cumsum(sizes[some]) - sizes[some]
+        within = np.arange(int(sizes[some].sum())) + np.repeat(begins[some] - heads, sizes[some])
+        here, there = np.repeat(starts[stretch[some]], sizes[some]), np.repeat(others[stretch[some]], sizes[some])
+        known = words()
+        same = known[here + within] == known[there + within]
+        true[stretch[some][~np.logical_and.reduceat(same, heads)]] = False
+    return true
+
+
+def _stretches(places: SpilledRows) -> tuple[Positions, Positions, Positions]:
+    """The beginnings of stretches, the numbers of runs that begin in each, and the place of the first of its kind."""
+    starts, kinds, heads, done = [_NONE], [_NONE], [_NONE], 0
+    before = np.zeros((0, 3), dtype=np.uint64)
+    for some in places.read():
+        rows = some[np.argsort(some[:, 0], kind="stable")]
+        if not len(rows):
+            continue
+        known = np.concatenate((before, rows))
+        # Two runs, one word apart, are of one stretch if all places of either are one word apart.
+        goes_on = (known[1:, 0] == known[:-1, 0] + np.uint64(1)) & (known[1:, 2] == next_power(known[:-1, 2]))
+        begins = np.flatnonzero(~(goes_on if len(before) else np.append(False, goes_on)))
+        starts.append(rows[begins, 0].view(np.int64))
+        kinds.append(rows[begins, 1].view(np.int64))
+        heads.append(begins + done)
+        done += len(rows)
+        before = rows[-1:]
+    return np.concatenate(starts), np.diff(np.append(np.concatenate(heads), done)), np.concatenate(kinds)

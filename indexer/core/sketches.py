@@ -1,0 +1,312 @@
+"""Sketches of features, their keys, and comparisons of packed ones, by the C core.
+
+Every call releases the GIL while the C code runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from indexer._core import ffi, lib
+from indexer.core.native import check, pointer
+from indexer.errors import UsageError, shown
+from indexer.model import CLUSTER_ID_LENGTH
+from indexer.model.hashes import as_hashes
+from indexer.model.joined import Texts, encoded, joined_texts
+
+KEY_TABLES: int = lib.ND_KEY_TABLES
+KEY_BITS: int = lib.ND_KEY_BITS
+MAX_ROWS: int = lib.ND_MAX_ROWS
+ROUNDS: int = lib.ND_ROUNDS
+MAX_VALUES: int = lib.ND_MAX_VALUES
+MIN_VALUES = 8
+BITS = (1, 2, 4, 8, 16)
+PASSAGE_BITS: int = lib.ND_PASSAGE_BITS
+
+
+def fingerprint(text: str | bytes) -> tuple[int, int] | None:
+    """The simhash-doc value (unsigned 64 bits) and the number of tokens of a text; None where it holds no token.
+
+    Bytes are read as UTF-8, ill-formed ones as U+FFFD. Raises MemoryError.
+    """
+    if not isinstance(text, str | bytes):
+        raise UsageError(f"a text is a string, or bytes in UTF-8, not {shown(text)}")
+    data = encoded(text)
+    out = ffi.new("uint64_t[2]")
+    status = lib.nd_fingerprint(ffi.from_buffer(data), len(data), out, out + 1)
+    if status == lib.ND_EMPTY:
+        return None
+    check(status)
+    return out[0], out[1]
+
+
+def simhash(features: ArrayLike, weights: ArrayLike | None = None) -> int | None:
+    """The simhash (Charikar 2002) of ready 64-bit feature hashes, each counted once or by its integer weight.
+
+    `features` is a uint64 (or int64, same bits) array of shape (n,), `weights` an int64 array of the same shape. Gives
+    an unsigned value, None for no feature. A bucket of exactly 0 gives bit 0. Raises UsageError where shapes or types
+    do not fit, and where the absolute weights pass the range of int64.
+    """
+    hashes = as_hashes(features, "features")
+    counts = None
+    if weights is not None:
+        counts = np.asarray(weights)
+        if counts.size and counts.dtype.kind not in "iu":
+            raise UsageError(f"weights must be integers, not {counts.dtype}")
+        if counts.shape != hashes.shape:
+            raise UsageError(f"weights have shape {counts.shape}, features {hashes.shape}")
+        if counts.dtype == np.uint64 and counts.size and int(counts.max()) > np.iinfo(np.int64).max:
+            raise UsageError("a weight passes the range of a signed 64-bit integer")
+        counts = np.ascontiguousarray(counts, dtype=np.int64)
+    out = ffi.new("uint64_t *")
+    status = lib.nd_simhash(
+        pointer("uint64_t[]", hashes),
+        ffi.NULL if counts is None else pointer("int64_t[]", counts),
+        hashes.size,
+        out,
+    )
+    if status == lib.ND_EMPTY:
+        return None
+    check(status)
+    return int(out[0])
+
+
+def simhash_keys(values: ArrayLike) -> NDArray[np.uint32]:
+    """The 16 packed keys, table << 28 | key, of each hash: shape (n,) to uint32 of shape (n, 16)."""
+    hashes = as_hashes(values, "values")
+    keys = np.empty((hashes.size, KEY_TABLES), dtype=np.uint32)
+    lib.nd_keys(pointer("uint64_t[]", hashes), hashes.size, pointer("uint32_t[]", keys))
+    return keys
+
+
+def minhash(features: ArrayLike, values: int) -> NDArray[np.uint32] | None:
+    """The minhash signature (Broder 1997) of well-mixed 64-bit feature hashes, of any order and with any repeats.
+
+    Shape (n,) to uint32 of shape (values,); None for no feature. Value i is the least of a * x + b modulo 2**32 over
+    the low 32 bits x of the features; with SplitMix64 from seed 0, numbered from 0, a is the high half of number 2i
+    with its last bit set, b the high half of number 2i + 1.
+    """
+    hashes = as_hashes(features, "features")
+    signature = np.empty(values, dtype=np.uint32)
+    status = lib.nd_minhash(pointer("uint64_t[]", hashes), hashes.size, values, pointer("uint32_t[]", signature))
+    return None if status == lib.ND_EMPTY else signature
+
+
+def fast_minhash(features: ArrayLike, values: int, rounds: int = ROUNDS) -> NDArray[np.uint32] | None:
+    """A minhash signature by fast similarity sketching (Dahlgaard, Knudsen and Thorup, FOCS 2017).
+
+    `features` are well-mixed 64-bit hashes of shape (n,), of any order and with any repeats; gives uint32 of shape
+    (values,), None for no feature; simhash.h says how values are made. Raises UsageError unless `values` is a power of
+    2 from 8 to 4,096 and `rounds` an even number below 4,096.
+    """
+    require_values(values)
+    if rounds % 2 or not 0 <= rounds < 4096:
+        raise UsageError(f"rounds must be an even number from 0 to 4094, not {rounds}")
+    hashes = as_hashes(features, "features")
+    signature = np.empty(values, dtype=np.uint32)
+    status = lib.nd_fast_minhash(
+        pointer("uint64_t[]", hashes), hashes.size, values, rounds, pointer("uint32_t[]", signature)
+    )
+    return None if status == lib.ND_EMPTY else signature
+
+
+def require_values(values: int) -> None:
+    """Raise UsageError for a number of values that no signature by fast similarity sketching has."""
+    if not MIN_VALUES <= values <= MAX_VALUES or values & (values - 1):
+        raise UsageError(f"values must be a power of 2 from {MIN_VALUES} to {MAX_VALUES}, not {values}")
+
+
+def weighted_minhash(features: ArrayLike, weights: ArrayLike, values: int) -> NDArray[np.uint32] | None:
+    """A signature of consistent weighted sampling (Ioffe 2010): a value is equal as often as the weighted Jaccard says.
+
+    `features` are distinct, well-mixed 64-bit hashes of shape (n,), their order of no account unless two samples are
+    equal; `weights` the same shape, above 0. Gives uint32 of shape (values,); None for no feature. simhash.h says how
+    the random numbers are drawn. Raises UsageError for weights of another shape, or that are no positive numbers.
+    """
+    hashes = as_hashes(features, "features")
+    numbers = np.ascontiguousarray(weights, dtype=np.float64)
+    if numbers.shape != hashes.shape:
+        raise UsageError(f"weights have shape {numbers.shape}, features {hashes.shape}")
+    if not np.all(np.isfinite(numbers) & (numbers >= np.finfo(np.float64).tiny)):
+        raise UsageError("weights must be finite and above 0")
+    signature = np.empty(values, dtype=np.uint32)
+    status = lib.nd_weighted_minhash(
+        pointer("uint64_t[]", hashes), pointer("double[]", numbers), hashes.size, values,
+        pointer("uint32_t[]", signature),
+    )  # fmt: skip
+    return None if status == lib.ND_EMPTY else signature
+
+
+def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | None:
+    """The bits of a random projection of well-mixed 64-bit feature hashes, each counted as often as it is given.
+
+    Shape (n,) to uint64 of shape (words,); None for no feature. Bit i of word w is 1 where more features have a 1 there
+    than a 0, in number w (from 0) of SplitMix64 from the feature as the seed.
+    """
+    hashes = as_hashes(features, "features")
+    projection = np.empty(words, dtype=np.uint64)
+    status = lib.nd_random_projection(
+        pointer("uint64_t[]", hashes), hashes.size, words, pointer("uint64_t[]", projection)
+    )
+    return None if status == lib.ND_EMPTY else projection
+
+
+def distinct(numbers: ArrayLike) -> NDArray[np.uint64]:
+    """The distinct ones of 64-bit integers, in the order in which each comes first: uint64 of shape (m,).
+
+    Raises MemoryError.
+    """
+    kept = np.array(as_hashes(numbers, "numbers"))
+    count = ffi.new("size_t *", kept.size)
+    check(lib.nd_distinct(pointer("uint64_t[]", kept), count))
+    return kept[: count[0]]
+
+
+def winnowed(hashes: ArrayLike, window: int) -> NDArray[np.uint64]:
+    """The least of every `window` (1 on) hashes in a row, in order: uint64 of shape (n,) to (m,), m at most n.
+
+    One that is the least of several windows in a row comes once; of fewer hashes than a window the least of all is
+    left. (Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003.)
+    Raises UsageError for a window below 1, MemoryError.
+    """
+    if window < 1:
+        raise UsageError(f"a window has at least 1 hash, not {window}")
+    kept = as_hashes(hashes, "hashes").copy()
+    count = ffi.new("size_t *", kept.size)
+    check(lib.nd_winnow(pointer("uint64_t[]", kept), count, window))
+    return kept[: count[0]]
+
+
+def pack(signature: NDArray[np.uint32], bits: int) -> bytes:
+    """The highest `bits` bits (1, 2, 4, 8 or 16) of each value, in order.
+
+    16 bits are two bytes, the lower first; fewer than 8 fill a byte from its highest bit on, the last with zeros.
+    """
+    if bits not in BITS:
+        raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
+    numbers = np.ascontiguousarray(signature, dtype=np.uint32)
+    packed = np.empty((numbers.size * bits + 7) // 8, dtype=np.uint8)
+    lib.nd_pack(pointer("uint32_t[]", numbers), numbers.size, bits, pointer("uint8_t[]", packed))
+    return packed.tobytes()
+
+
+def band_keys(signature: NDArray[np.uint32], bands: int, rows: int) -> NDArray[np.uint64]:
+    """The hash of each band of a signature's values, `rows` of them at a time: uint64 of shape (bands,).
+
+    It is lookup8 (initial value 0) of the values, each written as 4 bytes, the lowest first. Raises UsageError where
+    the signature has fewer than bands * rows values, or rows are not 1 to 256.
+    """
+    if not 1 <= rows <= MAX_ROWS or bands * rows > signature.size:
+        raise UsageError(f"{bands} bands of {rows} rows do not fit into {signature.size} values")
+    keys = np.empty(bands, dtype=np.uint64)
+    numbers = np.ascontiguousarray(signature, dtype=np.uint32)
+    lib.nd_band_keys(pointer("uint32_t[]", numbers), bands, rows, pointer("uint64_t[]", keys))
+    return keys
+
+
+def equal_parts(one: bytes, packed: NDArray[np.uint8], bits: int = 1) -> NDArray[np.int32]:
+    """The number of packed groups of `bits` bits that are equal in `one` and in each row of an array.
+
+    `packed` is uint8 of shape (n, len(one)); gives int32 of shape (n,). Bits that fill a last byte count as equal.
+    Raises UsageError for other shapes, types or bits.
+    """
+    parts = _parts(packed, bits)
+    if packed.shape[1] != len(one):
+        raise UsageError(f"packed values have {packed.shape[1]} bytes each, the one to compare {len(one)}")
+    differing = np.empty(packed.shape[0], dtype=np.int32)
+    rows = np.ascontiguousarray(packed)
+    lib.nd_differing(
+        ffi.from_buffer(one), pointer("uint8_t[]", rows), rows.shape[0], len(one), bits,
+        pointer("uint32_t[]", differing.view(np.uint32)),
+    )  # fmt: skip
+    return np.subtract(parts, differing, out=differing)
+
+
+def equal_parts_of_pairs(
+    packed: NDArray[np.uint8], left: ArrayLike, right: ArrayLike, bits: int = 1
+) -> NDArray[np.int32]:
+    """The same for pairs of rows of one array, left[i] and right[i]: int32 of their shape (m,).
+
+    Raises UsageError also for numbers of no row, and where left and right have different shapes.
+    """
+    parts = _parts(packed, bits)
+    lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
+    if lefts.shape != rights.shape:
+        raise UsageError(f"left has shape {lefts.shape}, right {rights.shape}")
+    if lefts.size and max(int(lefts.max()), int(rights.max())) >= packed.shape[0]:
+        raise UsageError(f"left and right must be numbers of the {packed.shape[0]} rows")
+    differing = np.empty(lefts.size, dtype=np.int32)
+    rows = np.ascontiguousarray(packed)
+    lib.nd_differing_pairs(
+        pointer("uint8_t[]", rows), rows.shape[1], bits, pointer("uint64_t[]", lefts),
+        pointer("uint64_t[]", rights), lefts.size, pointer("uint32_t[]", differing.view(np.uint32)),
+    )  # fmt: skip
+    return np.subtract(parts, differing, out=differing)
+
+
+def _parts(packed: NDArray[np.uint8], bits: int) -> int:
+    if bits not in BITS:
+        raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
+    if packed.dtype != np.uint8 or packed.ndim != 2:
+        raise UsageError(f"packed values must be a two-dimensional array of uint8, not {packed.ndim}-d {packed.dtype}")
+    return -(-8 * int(packed.shape[1]) // bits)
+
+
+def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[np.uint32]:
+    """The number of packed groups of `bits` bits (1, 2, 4, 8 or 16) in which each other string differs from `one`.
+
+    All strings have the same length. Gives uint32 of shape (len(others),). Raises UsageError for other lengths or bits.
+    """
+    if bits not in (1, 2, 4, 8, 16):
+        raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
+    if any(len(other) != len(one) for other in others):
+        raise UsageError(f"packed values must all have {len(one)} bytes")
+    differing = np.empty(len(others), dtype=np.uint32)
+    lib.nd_differing(
+        ffi.from_buffer(one), ffi.from_buffer(b"".join(others)), len(others), len(one), bits,
+        pointer("uint32_t[]", differing),
+    )  # fmt: skip
+    return differing
+
+
+def intersection_sizes(values: ArrayLike, offsets: ArrayLike, left: ArrayLike, right: ArrayLike) -> NDArray[np.int64]:
+    """The number of values that the sets left[i] and right[i] share, for each i: int64 of the shape (n,) of `left`.
+
+    Set s is `values[offsets[s]:offsets[s + 1]]`, sorted 64-bit integers. Raises UsageError for a set that is not
+    sorted, offsets that leave `values`, numbers of no set, and other shapes.
+    """
+    numbers, ends = as_hashes(values, "values"), as_hashes(offsets, "offsets")
+    lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
+    if lefts.shape != rights.shape:
+        raise UsageError(f"left has shape {lefts.shape}, right {rights.shape}")
+    if ends.size == 0 or int(ends[-1]) > numbers.size or np.any(ends[1:] < ends[:-1]):
+        raise UsageError("offsets must be sorted, and end within the values")
+    if lefts.size and max(int(lefts.max()), int(rights.max())) >= ends.size - 1:
+        raise UsageError(f"left and right must be numbers of the {ends.size - 1} sets")
+    falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
+    if not np.isin(falls[falls < int(ends[-1])], ends).all():
+        raise UsageError("the numbers of each set must be sorted, without repeats")
+    sizes = np.empty(lefts.size, dtype=np.int64)
+    lib.nd_intersections(
+        pointer("uint64_t[]", numbers), pointer("uint64_t[]", ends), pointer("uint64_t[]", lefts),
+        pointer("uint64_t[]", rights), lefts.size, pointer("uint64_t[]", sizes),
+    )  # fmt: skip
+    return sizes
+
+
+def logarithm(x: float) -> float:
+    """The natural logarithm of a positive normal number, the same to the last bit on every machine."""
+    return float(lib.nd_log(x))
+
+
+def cluster_ids(ids: Texts) -> NDArray[np.bytes_]:
+    """The values of `indexer.model.own_cluster_id` for documents without index and routing: S26 of shape (n,)."""
+    data, ends = joined_texts(ids)
+    made = np.empty(ends.size, dtype=f"S{CLUSTER_ID_LENGTH}")
+    lib.nd_cluster_ids(
+        ffi.from_buffer(data), pointer("size_t[]", ends), ends.size, pointer("uint8_t[]", made.view(np.uint8))
+    )
+    return made

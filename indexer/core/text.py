@@ -1,0 +1,260 @@
+"""Tokens, words, shingles, alignments and digests of texts, by the C core.
+
+Every call releases the GIL while the C code runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indexer._core import ffi, lib
+from indexer.core.native import adopted, check, pointer, taken
+from indexer.errors import UsageError
+from indexer.model.joined import Texts, encoded, joined_texts
+from indexer.model.tokens import Tokens
+
+UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
+DIGEST_BYTES = 16
+SIGN_KINDS: int = lib.ND_SIGN_KINDS
+SIGN_OF_DIGITS: int = lib.ND_SIGN_OF_DIGITS
+
+
+def _tokens(status: int, tokens: Any) -> Tokens:
+    check(status)
+    owned = ffi.gc(tokens.text, lib.nd_free)
+    starts, ends = (adopted(numbers, tokens.count, np.uintp) for numbers in (tokens.starts, tokens.ends))
+    return Tokens(bytes(ffi.buffer(owned, tokens.length)) if tokens.length else b"", starts, ends)
+
+
+def tokenise(text: str | bytes, *, numbers: bool = False) -> Tokens:
+    """The tokens that `fingerprint` hashes, in the text that they are cut from: normalised, identifiers blanked.
+
+    With `numbers` also the pieces that simhash-doc leaves out for having no letter, if they have a decimal digit.
+    Raises MemoryError.
+    """
+    data = encoded(text)
+    tokens = ffi.new("nd_tokens *")
+    call = lib.nd_tokenise_with_numbers if numbers else lib.nd_tokenise
+    return _tokens(call(ffi.from_buffer(data), len(data), tokens), tokens)
+
+
+def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
+    starts, ends = np.ascontiguousarray(tokens.starts), np.ascontiguousarray(tokens.ends)
+    if not starts.dtype == ends.dtype == np.uintp or starts.shape != ends.shape:
+        raise UsageError("starts and ends of tokens must be arrays of uintp of the same shape")
+    if ends.size and (int(ends.max()) > len(tokens.text) or (starts > ends).any()):
+        raise UsageError("tokens must lie within their text")
+    return ffi.from_buffer(tokens.text), pointer("size_t[]", starts), pointer("size_t[]", ends), starts.size
+
+
+def strip_digits(tokens: Tokens) -> Tokens:
+    """The tokens without their decimal digits, those of digits alone left out. Raises MemoryError."""
+    stripped = ffi.new("nd_tokens *")
+    return _tokens(lib.nd_strip_digits(*_spans(tokens), stripped), stripped)
+
+
+def normalise(text: str | bytes) -> bytes:
+    """toNFKC_Casefold of a text as UTF-8 (Unicode Standard, section 3.13). Raises MemoryError."""
+    return _rewritten(lib.nd_normalise, text)
+
+
+def _hashes(status: int, hashes: Any) -> NDArray[np.uint64]:
+    check(status)
+    return adopted(hashes.values, hashes.count, np.uint64)
+
+
+def lookup8(key: bytes, initial: int = 0) -> int:
+    """Jenkins' 64-bit hash (lookup8.c, `hash`) of bytes with an initial value, unsigned."""
+    return int(lib.nd_lookup8(ffi.from_buffer(key), len(key), initial))
+
+
+def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
+    """The hash of every token that `fingerprint` adds up, in the order of the text: uint64 of shape (tokens,).
+
+    It is lookup8 (initial value 0) of the token's UTF-8. Raises MemoryError.
+    """
+    data = encoded(text)
+    hashes = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_token_hashes(ffi.from_buffer(data), len(data), hashes), hashes)
+
+
+def hash_tokens(tokens: Tokens) -> NDArray[np.uint64]:
+    """lookup8 (initial value 0) of each token: uint64 of shape (n,). UsageError where one is not within its text."""
+    text, starts, ends, count = _spans(tokens)
+    hashes = np.empty(count, dtype=np.uint64)
+    lib.nd_hash_spans(text, len(tokens.text), starts, ends, count, pointer("uint64_t[]", hashes))
+    return hashes
+
+
+def character_hashes(tokens: Tokens, size: int) -> NDArray[np.uint64]:
+    """lookup8 (initial value 0) of every run of `size` characters (1 on) of tokens in a line: uint64 of shape (n,).
+
+    Between two tokens stands one space if anything lay between them. A line of fewer characters has one shingle, all
+    of it; one without tokens has none. Raises UsageError for a size below 1, MemoryError.
+    """
+    if size < 1:
+        raise UsageError(f"a shingle has at least 1 character, not {size}")
+    hashes = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_character_hashes(*_spans(tokens), size, hashes), hashes)
+
+
+def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> NDArray[np.uint64]:
+    """The hash of every shingle of `size` tokens (1 on), in the order of the text, with repeats: uint64 of shape (n,).
+
+    It is lookup8 (initial value 0) of the tokens' hashes, each written as 8 bytes, the lowest first. A text of fewer
+    tokens has one shingle, of all its tokens; one without tokens has none. With `numbers` the tokens are those of
+    `tokenise` with numbers. Raises UsageError for a size below 1, MemoryError.
+    """
+    if size < 1:
+        raise UsageError(f"a shingle has at least 1 token, not {size}")
+    data = encoded(text)
+    hashes = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(data), len(data), size, numbers, hashes), hashes)
+
+
+def words_of(
+    text: str | bytes, *, numbers: bool = True, identifiers: bool = True
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
+    """The words of a text, in order: their hashes as of `token_hashes`, and where each begins and ends in the text.
+
+    Three arrays of shape (n,); starts and ends count characters. With `numbers` also the words without a letter,
+    with `identifiers` also what stands in URLs and the like. Raises UsageError for 4 GiB of text or more, MemoryError.
+    """
+    return adopted_words(found_words(encoded(text), numbers=numbers, identifiers=identifiers))
+
+
+def found_words(data: bytes, *, numbers: bool = True, identifiers: bool = True) -> Any:
+    """The words of a text in UTF-8 as the core gives them, an `nd_words`. Raises as `words_of`."""
+    if len(data) >> 32:
+        raise UsageError("a text must be smaller than 4 GiB")
+    words = ffi.new("nd_words *")
+    check(lib.nd_words_of(ffi.from_buffer(data), len(data), numbers, identifiers, words))
+    return words
+
+
+def adopted_words(words: Any) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
+    """The arrays of what the core found, an `nd_words`, which is freed with them."""
+    count = words.count
+    # Three arrays in one block.
+    numbers = adopted(words.hashes, 2 * count, np.uint64)
+    places = numbers[count:].view(np.uint32)
+    return numbers[:count], places[:count], places[count:]
+
+
+def signed_words_of(
+    text: str | bytes, kinds: bytes
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32], Sequence[int]]:
+    """All words of a text as of `words_of`, and the signs between them.
+
+    A sign is a character of which `kinds[code]` is not 0, of SIGN_KINDS, and where it is SIGN_OF_DIGITS one in front of
+    an ASCII digit. Of each there are two numbers in a row: its place in characters, and the number of the first word
+    behind it. Raises UsageError for 4 GiB of text or more, MemoryError.
+    """
+    data = encoded(text)
+    words, signs = found_words(data), ffi.new("nd_signs *")
+    status = lib.nd_signs_of(ffi.from_buffer(data), len(data), ffi.from_buffer(kinds), words, signs)
+    made = adopted_words(words)
+    check(status)
+    found: Sequence[int] = ffi.unpack(signs.items, 2 * signs.count) if signs.count else ()
+    lib.nd_free(signs.items)
+    return *made, found
+
+
+def common_runs(
+    left: NDArray[np.uint64], right: NDArray[np.uint64], *, size: int, gap: int, least: int
+) -> NDArray[np.uint32]:
+    """Chains of the runs of equal hashes that two rows have in common: uint32 of shape (n, 4), as simhash.h says.
+
+    Each is a place in the left row, one in the right row, the number of hashes, and the chain; the runs of a chain
+    follow one another in both rows, with `gap` hashes at most between two. A chain begins with `size` (1 on) equal
+    hashes in a row, reaches over `least` in both, and has half as many in its runs. Raises UsageError for 2**31 hashes
+    or more, MemoryError.
+    """
+    if size < 1 or max(left.size, right.size) >> 31:
+        raise UsageError("a run has at least 1 hash, and a row fewer than 2**31")
+    runs = ffi.new("nd_runs *")
+    given = pointer("uint64_t[]", left), left.size, pointer("uint64_t[]", right), right.size
+    check(lib.nd_common_runs(*given, size, gap, least, runs))
+    return adopted(ffi.cast("uint32_t *", runs.items), 4 * runs.count, np.uint32).reshape(-1, 4)
+
+
+def align(left: NDArray[np.uint64], right: NDArray[np.uint64], limit: int) -> NDArray[np.uint32] | None:
+    """The blocks in which two lines of numbers differ, by the alignment that leaves the fewest out (Myers 1986).
+
+    Rows of uint32, shape (n, 4): `left[row[0]:row[1]]` stands against `right[row[2]:row[3]]`, and one of them may be
+    empty. None where more than `limit` numbers are left out. Raises MemoryError.
+    """
+    blocks, count = np.empty((limit + 1, 4), dtype=np.uint32), ffi.new("size_t *")
+    status = lib.nd_align(
+        pointer("uint64_t[]", left), left.size, pointer("uint64_t[]", right), right.size, limit,
+        pointer("uint32_t[]", blocks), count,
+    )  # fmt: skip
+    if status == lib.ND_OVERFLOW:
+        return None
+    check(status)
+    return blocks[: count[0]]
+
+
+def folded_text(text: str | bytes) -> bytes:
+    """A text as `text_digest` reads it: toNFKC_Casefold, runs of White_Space one space, none at the ends, as UTF-8.
+
+    White_Space is the property of that name in Unicode. Raises MemoryError.
+    """
+    return _rewritten(lib.nd_fold_text, text)
+
+
+def _rewritten(function: Any, text: str | bytes) -> bytes:
+    """The text that a function of the core makes of another one, as UTF-8."""
+    data = encoded(text)
+    made = ffi.new("nd_tokens *")
+    check(function(ffi.from_buffer(data), len(data), made))
+    try:
+        return taken(made)
+    finally:
+        lib.nd_tokens_free(made)
+
+
+def text_digest(text: str | bytes) -> bytes:
+    """A digest of 16 bytes, equal for two texts only if they are equal except for case and white space.
+
+    They are the first 16 of SHA-256 (FIPS 180-4), which scripts inside engines can make too, over `folded_text`; so
+    numbers, symbols and URLs count. Raises MemoryError.
+    """
+    return digest_of_folded(folded_text(text))
+
+
+def text_digests(texts: Texts) -> NDArray[np.uint8]:
+    """The `text_digest` of each of many texts: uint8 of shape (n, 16). Raises MemoryError."""
+    data, ends = joined_texts(texts)
+    count = ends.size
+    folded = ffi.new("nd_tokens *")
+    if not count:
+        return np.empty((0, DIGEST_BYTES), dtype=np.uint8)
+    check(lib.nd_fold_texts(ffi.from_buffer(data), pointer("size_t[]", ends), count, folded))
+    try:
+        # An empty text may have left no buffer at all.
+        whole = memoryview(ffi.buffer(folded.text, folded.length)) if folded.length else memoryview(b"")
+        stops = ffi.unpack(folded.ends, count)
+        parts = zip([0, *stops], stops, strict=False)
+        digests = b"".join([digest_of_folded(whole[start:stop]) for start, stop in parts])
+    finally:
+        lib.nd_tokens_free(folded)
+    return np.frombuffer(digests, dtype=np.uint8).reshape(count, DIGEST_BYTES)
+
+
+def digest_of_folded(folded: bytes | memoryview) -> bytes:
+    """The `text_digest` of a text that is folded."""
+    return hashlib.sha256(folded).digest()[:DIGEST_BYTES]
+
+
+def is_clean(text: Any) -> bool:
+    """True if the extraction of plain text takes UTF-8 (bytes, or anything with their interface) as it is.
+
+    That is, without control characters but white space, U+FFFE, U+FFFF and U+FEFF.
+    """
+    return bool(lib.nd_is_clean(ffi.from_buffer(text), memoryview(text).nbytes))

@@ -1,0 +1,108 @@
+"""A lease on the work in an index: of several processes that follow it one works at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import quote
+
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
+from indexer.engine.client.names import side_name
+from indexer.errors import StoreError
+
+_DOCUMENT = "follow-lease"
+_CHANGED = 409
+# Seconds that an end waits for the lease to be given back; else it runs out.
+_BRIEFLY = 0.5
+
+
+class Lease:
+    """A document beside an index that says who works there; it changes only where it is as it was read.
+
+    No clocks are compared: whoever waits takes it over when it has seen the same version for `seconds`. Who has it
+    renews it three times in that time.
+    """
+
+    def __init__(self, client: Client, seconds: float) -> None:
+        self._client, self._me, self._seconds = client, uuid.uuid4().hex, seconds
+        self._path = f"/{quote(side_name(client.target.name, 'resources'), safe='-')}"
+        self._version: tuple[int, int] | None = None
+        self._watched: tuple[tuple[int, int] | None, float] = None, 0.0
+
+    @contextmanager
+    def held(self, lost: Callable[[], None]) -> Iterator[bool]:
+        """Hold it while it is entered; False where another one has it. `lost` is called where one took it over.
+
+        Raises StoreError.
+        """
+        if not self._take():
+            yield False
+            return
+        ended = threading.Event()
+        keeper = threading.Thread(target=self._keep, args=(ended, lost), name="lease", daemon=True)
+        keeper.start()
+        try:
+            yield True
+        finally:
+            ended.set()
+            # An engine that hangs does not hold up the end.
+            giving = threading.Thread(target=self._give_back, args=(keeper,), name="lease", daemon=True)
+            giving.start()
+            giving.join(_BRIEFLY)
+
+    def _take(self) -> bool:
+        there = self._client.found(f"{self._path}/_doc/{_DOCUMENT}")
+        if there is None or not there.get("found"):
+            self._make()
+            return self._put(self._me, op_type="create")
+        version = int(there["_seq_no"]), int(there["_primary_term"])
+        if there["_source"].get("holder") not in ("", self._me):
+            if self._watched[0] != version:
+                self._watched = version, time.monotonic()
+            if time.monotonic() - self._watched[1] < self._seconds:
+                return False
+        self._version = version
+        return self._put(self._me)
+
+    def _make(self) -> None:
+        if self._client.found(f"{self._path}/_mapping") is None:
+            properties = {"name": {"type": "keyword"}}
+            try:
+                self._client.request("PUT", self._path, {"mappings": {"dynamic": False, "properties": properties}})
+            except AnswerError as error:
+                if error.kind != "resource_already_exists_exception":
+                    shown, name = self._client.target.shown, self._path[1:]
+                    raise StoreError(f"{shown}: can't make the index {name} beside it: {error.reason}") from error
+
+    def _put(self, holder: str, **params: str) -> bool:
+        """Write who has it; False where it has changed since it was read."""
+        if self._version and not params:
+            params = {"if_seq_no": str(self._version[0]), "if_primary_term": str(self._version[1])}
+        try:
+            path = f"{self._path}/_doc/{_DOCUMENT}"
+            answer = self._client.request("PUT", path, {"holder": holder}, **params)  # type: ignore[arg-type]
+        except AnswerError as error:
+            if error.status == _CHANGED:
+                return False
+            raise
+        self._version = int(answer["_seq_no"]), int(answer["_primary_term"])
+        return True
+
+    def _keep(self, ended: threading.Event, lost: Callable[[], None]) -> None:
+        while not ended.wait(self._seconds / 3):
+            try:
+                if not self._put(self._me):
+                    lost()
+                    return
+            except StoreError:
+                # The work itself meets the same trouble.
+                continue
+
+    def _give_back(self, keeper: threading.Thread) -> None:
+        keeper.join(_BRIEFLY)
+        with suppress(StoreError):
+            self._put("")

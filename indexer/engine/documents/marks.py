@@ -1,0 +1,184 @@
+"""The changes of an index that were looked at already, by the sequence numbers that its shards give them.
+
+A shard numbers its changes without a gap. Up to its global checkpoint all of them are in every copy and never taken
+back, so that a refresh after the question shows them; what has a greater number is new, changed or deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
+from indexer.engine.client.names import path_of
+from indexer.engine.client.slices import Page, Slices
+from indexer.engine.store.store import SearchStore
+from indexer.errors import StoreError
+from indexer.stores.texts import TextFields
+
+# The name of the resource that keeps the marks.
+LOOKED_AT = "looked-at"
+_ANSWER = "indices.*.uuid,indices.*.shards.*.seq_no,indices.*.shards.*.routing.primary"
+_DENIED = (400, 403, 404, 405, 410)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard of an index: its number, the latest change, and the one up to which all are in every copy."""
+
+    index: str
+    uuid: str
+    number: int
+    latest: int
+    checkpoint: int
+
+    @property
+    def key(self) -> str:
+        """The name of the shard in marks: an index that is made again under its name has others."""
+        return f"{self.uuid}/{self.number}"
+
+
+def read_shards(client: Client, path: str) -> list[Shard] | None:
+    """The shards behind the path of a name, as they are now; None where the engine does not tell, or not this user.
+
+    Raises StoreError.
+    """
+    try:
+        answer = client.request("GET", f"/{path}/_stats/docs", level="shards", filter_path=_ANSWER)
+    except StoreError as error:
+        if _is_refused(error):
+            return None
+        raise
+    shards = []
+    for index, described in sorted(answer.get("indices", {}).items()):
+        for number, copies in described.get("shards", {}).items():
+            primary = next((copy["seq_no"] for copy in copies if copy.get("routing", {}).get("primary")), None)
+            if primary is None or "uuid" not in described:
+                # A shard whose primary is away gives no numbers now.
+                return None
+            counts = int(primary["max_seq_no"]), int(primary["global_checkpoint"])
+            shards.append(Shard(index, described["uuid"], int(number), *counts))
+    return shards
+
+
+def _is_refused(error: StoreError) -> bool:
+    """True if the engine has no such thing, or not for this user."""
+    answer = error if isinstance(error, AnswerError) else error.__cause__
+    return isinstance(answer, AnswerError) and answer.status in _DENIED
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The latest change of each shard up to which documents were looked at, with these `settings`, at that time.
+
+    `documents` is how many there were.
+    """
+
+    settings: str
+    seen: Mapping[str, int]
+    at: str = ""
+    documents: int = 0
+
+    @classmethod
+    def read(cls, store: SearchStore, settings: str) -> Marks:
+        """Those that a store keeps; none where it has none, or those of other settings."""
+        data = store.get_resource(LOOKED_AT)
+        try:
+            kept = cls(**json.loads(data)) if data else None
+        except (TypeError, ValueError):
+            kept = None
+        return kept if kept and kept.settings == settings else cls(settings, {})
+
+    def keep(self, store: SearchStore) -> None:
+        """Keep them in a store; where no index may be made for them, the next run looks at everything again.
+
+        Raises StoreError.
+        """
+        kept = {"settings": self.settings, "seen": dict(self.seen), "at": self.at, "documents": self.documents}
+        try:
+            store.put_resource(LOOKED_AT, json.dumps(kept).encode())
+        except StoreError as error:
+            if not _is_refused(error):
+                raise
+
+    def behind(self, shards: Sequence[Shard]) -> int:
+        """The number of changes that nobody has looked at."""
+        return sum(max(0, shard.latest - self.seen.get(shard.key, -1)) for shard in shards)
+
+    def moved(self, before: Sequence[Shard], after: Sequence[Shard], wrote: Mapping[str, int]) -> dict[str, int]:
+        """The marks after a run that looked at all that was there before it and `wrote` to these indices.
+
+        Numbers have no gaps: where as many were given as this run has written, nobody else wrote.
+        """
+        later = {shard.key: shard for shard in after}
+        given: dict[str, int] = {}
+        for shard in before:
+            at = later.get(shard.key)
+            idle = at is not None and shard.checkpoint == shard.latest
+            given[shard.index] = given.get(shard.index, 0) + (at.latest - shard.latest if at and idle else 1 << 62)
+        return {
+            shard.key: later[shard.key].latest if given[shard.index] == wrote.get(shard.index, 0) else shard.checkpoint
+            for shard in before
+            if shard.key in later
+        }
+
+
+def settings_of(fields: TextFields, *described: object) -> str:
+    """A digest of what fingerprints are made from and how: where it differs, every document is looked at again."""
+    return hashlib.sha256(repr((fields, *described)).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadPart:
+    """A part of an index to be read: the path of the search, the query, and the shards that are asked."""
+
+    path: str
+    query: Mapping[str, Any]
+    preference: str = ""
+
+
+def parts_to_read(path: str, marks: Marks, shards: Sequence[Shard] | None) -> list[UnreadPart]:
+    """The parts that hold what nobody has looked at; all of it where there are no marks."""
+    if shards is None or not any(shard.key in marks.seen for shard in shards):
+        return [UnreadPart(path, {"match_all": {}})]
+    parts = []
+    for shard in shards:
+        seen = marks.seen.get(shard.key, -1)
+        if shard.latest > seen:
+            query = {"range": {"_seq_no": {"gt": seen}}}
+            parts.append(UnreadPart(path_of(shard.index)[1:], query, f"_shards:{shard.number}"))
+    return parts
+
+
+class PartReader:
+    """An iterator over the hits of parts, one part after the other, and a context manager; see Slices."""
+
+    def __init__(
+        self, client: Client, parts: Sequence[UnreadPart], body: Mapping[str, Any], slices: int, page: int
+    ) -> None:
+        self._client, self._parts, self._body, self._slices, self._page = client, parts, body, slices, page
+        self._open: Slices | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._open:
+            self._open.__exit__(kind, error, trace)
+
+    def __iter__(self) -> Iterator[Page]:
+        for part in self._parts:
+            body = {**self._body, "query": part.query}
+            slices = 1 if part.preference else self._slices
+            self._open = Slices(self._client, part.path, body, slices, self._page, preference=part.preference)
+            self._open.__enter__()
+            yield from self._open
+            self._open.__exit__(None, None, None)
+            self._open = None

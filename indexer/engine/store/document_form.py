@@ -1,0 +1,43 @@
+"""The form of an index's documents: the fields of their text, and the line that carries a fingerprint with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from indexer.engine.client.lines import encoded
+from indexer.engine.index.bodies import ROOT
+from indexer.engine.index.source_fields import BOM, described, text_at
+from indexer.engine.store.context import Context
+from indexer.errors import UsageError
+from indexer.model import Record
+from indexer.stores.texts import DocumentForm, StoredText, TextFields
+
+
+class IndexForm(DocumentForm):
+    """The form of the documents of the indices behind a name; `fields` stand as in `_source`."""
+
+    def __init__(self, context: Context, fields: TextFields) -> None:
+        context.require_mapped()
+        self._bodies, self._fields, self.html = context.bodies, fields, fields.html
+        self._indices = {"", context.name, *context.mappings}
+
+    def holds(self, index: str) -> bool:
+        """See DocumentForm.holds."""
+        return index in self._indices
+
+    def read(self, document: Mapping[str, Any]) -> tuple[StoredText, str, str]:
+        """See DocumentForm.read."""
+        exact, data = text_at(document, self._fields.names)
+        text = StoredText(exact, None if data is None else BOM + data, self.html, "fields" if data is None else "")
+        return text, *described(self._fields, document)
+
+    def with_fields(self, line: bytes, record: Record) -> bytes:
+        """See DocumentForm.with_fields."""
+        head = line.rstrip()
+        if not head.endswith(b"}"):
+            raise UsageError("the document does not end on its line")
+        fields, beside = self._bodies.within(self._bodies.fields(record))
+        # What lies beside an index is written by annotating, which finds the sketch lacking.
+        there = {name: value for name, value in fields.items() if name not in beside}
+        return head[:-1] + b"," + encoded({ROOT: there})[1:]

@@ -1,0 +1,42 @@
+"""Images: PNG, JPEG, and TIFF with all of its pages, read by OCR."""
+
+from __future__ import annotations
+
+import io
+from functools import partial
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import EXTRACTOR_VERSION, NEEDS_OCR
+from indexer.extract.ocr.pages import PageReader
+from indexer.extract.ocr.pictures import of_image
+from indexer.extract.ocr.tesseract import INSTALL
+from indexer.extract.pdf import running_text
+from indexer.extract.text import lines_of
+from indexer.model import Document
+
+# Those whose decoders are in use everywhere; Pillow has many others.
+_FORMATS = ("PNG", "TIFF", "JPEG")
+
+
+def extract_image(data: bytes, reader: PageReader | None) -> Document:
+    """The document of an image, also of a TIFF with many pages.
+
+    Raises ExtractionError "needs-ocr" without a reader, "malformed", and "too-large" for a page with too many.
+    """
+    if reader is None:
+        raise ExtractionError(NEEDS_OCR, f"an image, whose words --ocr reads; it needs {INSTALL}")
+    from PIL import Image
+
+    # The limit is checked below, before any pixel is decoded.
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        image = Image.open(io.BytesIO(data), formats=_FORMATS)
+        pages = {number: partial(of_image, image, number) for number in range(getattr(image, "n_frames", 1))}
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ExtractionError("malformed", f"not an image that Pillow reads: {error}") from None
+    found = reader.read(pages)
+    if not found:
+        raise reader.failure(len(pages))
+    text, begins = running_text([lines_of(found.get(number, "")) for number in pages])
+    name = f"images rules {EXTRACTOR_VERSION}{reader.said(pages, found)}"
+    return Document(text, extractor=name, pages=begins if len(pages) > 1 else ())

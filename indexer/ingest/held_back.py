@@ -1,0 +1,48 @@
+"""Changed documents that wait for a later one with their id, as of several in one run the last is stored."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Generic
+
+from indexer.extract.base import Item, Key
+from indexer.model import Ref
+
+_MOST_BYTES, _MOST_SECONDS = 64 << 20, 30.0
+
+
+class HeldBack(Generic[Key]):
+    """The documents of a run that are stored with other bytes, and may come once more; `ref_of` is their identity.
+
+    A file with two lines of one id would otherwise be written twice at each run. They wait for 30 seconds at most, and
+    64 MB of them; what comes later than that costs no more than a record written in between.
+    """
+
+    def __init__(self, ref_of: Callable[[Key], Ref]) -> None:
+        self._ref_of = ref_of
+        self._held: dict[Ref, tuple[float, Item[Key]]] = {}
+        self._bytes = 0
+
+    def hold(self, item: Item[Key]) -> None:
+        """Hold a document back."""
+        self._held[self._ref_of(item.key)] = time.monotonic(), item
+        self._bytes += len(item.data)
+
+    def drop(self, ref: Ref) -> bool:
+        """Forget the document with this identity, as a later one has come; True if there was one."""
+        if ref not in self._held:
+            return False
+        _, item = self._held.pop(ref)
+        self._bytes -= len(item.data)
+        return True
+
+    def due(self, *, at_the_end: bool = False) -> list[Item[Key]]:
+        """The documents that have waited long enough, or at the end all of them; they are held no longer."""
+        due: list[Item[Key]] = []
+        for ref, (since, item) in list(self._held.items()):
+            if not at_the_end and self._bytes <= _MOST_BYTES and time.monotonic() - since < _MOST_SECONDS:
+                break
+            self.drop(ref)
+            due.append(item)
+        return due

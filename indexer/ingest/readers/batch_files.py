@@ -1,0 +1,23 @@
+"""The files of Parquet that neardup batch writes, whose rows are no documents, told from those of others."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from indexer.ingest.readers.base import ColumnNames
+
+BATCH_FOOTER = b"neardup"
+"""The key of a footer under which a file says what it is."""
+BATCH_FOLDERS = ("sketches", "clusters", "clusters-before")
+"""The names of the folders in which such files are written."""
+
+
+def kind_of_batch(schema: Any, columns: ColumnNames) -> str:
+    """The kind of a file of a batch, as its footer says; empty for any other file, and where somebody added texts."""
+    texts = {columns.text.partition(".")[0]} if columns.text else {"text", "html"}
+    with suppress(ValueError, KeyError, TypeError):
+        kind = json.loads((schema.metadata or {})[BATCH_FOOTER])["kind"]
+        return "" if texts & set(schema.names) else f"a file of {kind}"
+    return ""

@@ -1,0 +1,274 @@
+"""Alerts of what a process that follows a store finds, to commands and addresses that its user names."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+from urllib.parse import urlsplit
+
+from indexer.engine.client.access import Access
+from indexer.engine.client.plain_http import ask
+from indexer.errors import NeardupError, UsageError
+from indexer.library.engine_options import Alerting
+from indexer.library.opening import Tell
+from indexer.library.tokens import read_token
+from indexer.model import ClusterRecord, Ref, name_of
+from indexer.model.declared import as_json
+from indexer.stores.base import ClusterWatcher
+from indexer.text.hiding import shown_name
+
+TOKEN_VARIABLE = "NEARDUP_ALERT_TOKEN"  # noqa: S105 the name of a variable
+# So many go at once; beyond so many that wait, further ones are lost.
+_AT_ONCE, _MOST_WAITING = 100, 10_000
+_ATTEMPTS, _LATER = 3, 5.0
+_MINUTE = 60.0
+_ACCEPTED = range(200, 300)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyAlert:
+    """An alert that a document repeats another one, which nothing said of it before.
+
+    Attributes:
+        id: The id of the document, with its index where a store has several
+        repeats: The document that it repeats
+        similarity: Their similarity, 0 to 1
+        cluster: The id of their cluster
+    """
+
+    id: str
+    repeats: str
+    similarity: float
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewClusterAlert:
+    """An alert of a cluster under an id that was not there before.
+
+    Attributes:
+        id: The id of the cluster
+        canonical: The document that represents it
+        title: The title of that one
+        size: The number of its documents
+        origins: Where they are from, the first by name
+    """
+
+    id: str
+    canonical: str
+    title: str
+    size: int
+    origins: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class AlertCounts:
+    """The numbers of alerts that a receiver has taken, that were given up, and that wait."""
+
+    alerts_delivered: int = 0
+    alerts_lost: int = 0
+    alerts_waiting: int = 0
+
+
+class _Command:
+    """A command: a fixed list of arguments, run without a shell, that gets alerts on its standard input."""
+
+    def __init__(self, words: str) -> None:
+        try:
+            self._arguments = shlex.split(words)
+        except ValueError as error:
+            raise UsageError(f"{words}: is no command: {error}") from None
+        if not self._arguments:
+            raise UsageError("name a command, or an address that begins with https://")
+        self.name = self._arguments[0]
+
+    def deliver(self, body: bytes, timeout: float) -> str:
+        """Run it with all of the environment but the credentials of stores; it ends with what it started."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("NEARDUP_")}
+        quiet = subprocess.DEVNULL
+        try:
+            process = subprocess.Popen(  # noqa: S603 the words are the user's own, and hold nothing of a document
+                self._arguments, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env=environment,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            return f"can't be run: {error.strerror or error}"
+        try:
+            process.communicate(body, timeout)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            return f"took more than {timeout:g} seconds"
+        return f"ended with code {process.returncode}" if process.returncode else ""
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    if process.stdin:
+        with suppress(OSError):
+            process.stdin.close()
+    process.wait()
+
+
+class _Address:
+    """An address that alerts are posted to; redirects are not followed, and proxies are passed by."""
+
+    def __init__(self, url: str, token: str) -> None:
+        place = urlsplit(url)
+        self.name = shown_name(url)
+        if place.username or place.password or not place.hostname:
+            raise UsageError(f"{self.name}: name a host, and give a token in {TOKEN_VARIABLE} or --alert-token-file")
+        if token and place.scheme != "https" and not _is_here(place.hostname):
+            raise UsageError(f"{self.name}: a token is sent over https:// only")
+        self._url, self._access = url, Access(bearer_token=token)
+        self._asked: Future[str] | None = None
+
+    def deliver(self, body: bytes, timeout: float) -> str:
+        """Post it; an answer that never ends is waited for no longer, and nothing more is sent until it has ended."""
+        if self._asked and not self._asked.done():
+            return "still answers the request before"
+        asked = self._asked = Future[str]()
+        threading.Thread(target=lambda: asked.set_result(self._post(body, timeout)), name="post", daemon=True).start()
+        try:
+            return asked.result(timeout)
+        except TimeoutError:
+            return f"took more than {timeout:g} seconds"
+
+    def _post(self, body: bytes, timeout: float) -> str:
+        headers = {"Content-Type": "application/json"}
+        try:
+            answer = ask(self._url, self._access, timeout, method="POST", body=body, headers=headers)
+        except NeardupError as error:
+            return str(error)
+        return "" if answer.status in _ACCEPTED else f"answered {answer.status}"
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@dataclass(slots=True)
+class _Outbox:
+    """The alerts of one kind that wait for their receiver; the next delivery is not before `due`."""
+
+    event: str
+    receiver: _Command | _Address
+    waiting: deque[Any] = field(default_factory=deque)
+    due: float = 0.0
+    failed: int = 0
+    trouble: str = ""
+
+
+class Alerts(ClusterWatcher):
+    """Hands alerts to receivers from a thread of its own, one delivery at a time; nobody waits for it.
+
+    What comes meanwhile goes together, at most 100 alerts in a delivery and so many deliveries a minute as the options
+    say. One that fails is tried three times; alerts that are given up, that come while 10,000 wait, or that still wait
+    at the end are lost, and `counts` says how many. Raises UsageError for a receiver that is none.
+    """
+
+    def __init__(self, shown: str, alerting: Alerting, counts: AlertCounts, tell: Tell) -> None:
+        self._shown, self._how, self._counts, self._tell = shown, alerting, counts, tell
+        token = read_token(alerting.alert_token_file, "--alert-token-file", TOKEN_VARIABLE)
+        named = {"copy": alerting.on_copy, "new-cluster": alerting.on_new_cluster}
+        self._boxes = {event: _Outbox(event, _receiver(words, token)) for event, words in named.items() if words}
+        self._begun: deque[float] = deque(maxlen=alerting.alerts_a_minute)
+        self._changed, self._ending = threading.Condition(), False
+        if self._boxes:
+            threading.Thread(target=self._work, name="alerts", daemon=True).start()
+
+    def copied(self, ref: Ref, other: Ref, cluster: Mapping[str, Any]) -> None:
+        """Take up that a document repeats another one now, with its annotation `cluster`."""
+        similarity = float(cluster.get("repeats_similarity", 0.0))
+        self._put("copy", CopyAlert(name_of(ref), name_of(other), similarity, str(cluster["id"])))
+
+    def formed(self, cluster: ClusterRecord) -> None:
+        """Take up that a cluster is new."""
+        canonical = name_of(cluster.canonical)
+        self._put("new-cluster", NewClusterAlert(cluster.id, canonical, cluster.title, cluster.size, cluster.origins))
+
+    def close(self, wait: float = 0.0) -> None:
+        """Deliver what waits for so many seconds at most; the rest is lost."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._counts.alerts_waiting, wait)
+            self._ending = True
+            self._counts.alerts_lost += self._counts.alerts_waiting
+            self._counts.alerts_waiting = 0
+            self._changed.notify_all()
+
+    def _put(self, event: str, alert: CopyAlert | NewClusterAlert) -> None:
+        if event not in self._boxes:
+            return
+        with self._changed:
+            if self._ending or self._counts.alerts_waiting >= _MOST_WAITING:
+                self._counts.alerts_lost += 1
+                return
+            self._boxes[event].waiting.append(alert)
+            self._counts.alerts_waiting += 1
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        while box := self._next():
+            self._deliver(box)
+
+    def _next(self) -> _Outbox | None:
+        """The next one to be delivered, when it is time; None at the end."""
+        with self._changed:
+            while not self._ending:
+                is_full = len(self._begun) == self._begun.maxlen
+                allowed = self._begun[0] + _MINUTE if is_full else 0.0
+                waiting = [box for box in self._boxes.values() if box.waiting]
+                first = min(waiting, key=lambda box: box.due, default=None)
+                pause = max(first.due, allowed) - time.monotonic() if first else None
+                if first and pause is not None and pause <= 0:
+                    return first
+                self._changed.wait(pause)
+        return None
+
+    def _deliver(self, box: _Outbox) -> None:
+        with self._changed:
+            some = list(islice(box.waiting, _AT_ONCE))
+        body = {"event": box.event, "store": self._shown, "alerts": as_json(some)}
+        self._begun.append(time.monotonic())
+        trouble = box.receiver.deliver(json.dumps(body).encode("ascii"), self._how.alert_timeout)
+        with self._changed:
+            if self._ending:
+                return
+            box.failed = box.failed + 1 if trouble else 0
+            # In turn with the others, and later each time.
+            box.due = time.monotonic() + _LATER * box.failed
+            if not trouble or box.failed == _ATTEMPTS:
+                for _ in some:
+                    box.waiting.popleft()
+                self._counts.alerts_waiting -= len(some)
+                self._counts.alerts_delivered += 0 if trouble else len(some)
+                self._counts.alerts_lost += len(some) if trouble else 0
+                box.failed = 0
+                self._changed.notify_all()
+        if trouble and trouble != box.trouble:
+            self._tell(f"{box.receiver.name}: {trouble}; alerts are not delivered", level="warning")
+        box.trouble = trouble
+
+
+def _receiver(words: str, token: str) -> _Command | _Address:
+    return _Address(words, token) if words.lower().startswith(("http://", "https://")) else _Command(words)

@@ -1,0 +1,106 @@
+"""Options of the actions on batches, in which only these are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from indexer.errors import UsageError
+
+if TYPE_CHECKING:
+    from indexer.clustering.relations import Permitted
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRun:
+    """The place of a batch's run; `master` is a URL of Spark, None for what spark-submit or its configuration says."""
+
+    run_on: Literal["local", "spark"] = "local"
+    master: str | None = None
+
+    @property
+    def on_spark(self) -> bool:
+        """True if tasks of Spark do the work."""
+        return self.run_on == "spark"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSpread:
+    """The place where clusters are made, and on Spark the number of parts; None for the usual numbers."""
+
+    running: BatchRun = BatchRun()
+    partitions: int | None = None
+    most_joined: int | None = None
+    most_grouped: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchJudging:
+    """The way near documents are verified, by their texts where None, and what goes beside plain copies."""
+
+    verify: Literal["text", "sketch"] | None = None
+    forms: bool = False
+    edited: bool = False
+
+    def permitted(self, *, unverified: bool = False) -> Permitted | None:
+        """The documents that may go by their texts, None where sketches alone decide. Raises UsageError."""
+        from indexer.clustering.relations import Permitted
+
+        by_sketch = unverified or self.verify == "sketch"
+        if by_sketch and (self.forms or self.edited):
+            raise UsageError("forms and edited documents are told by their texts; leave out --verify sketch")
+        if unverified and self.verify:
+            raise UsageError("--unverified goes by sketches alone; leave out --verify")
+        return None if by_sketch else Permitted(self.forms, self.edited)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchComparison:
+    """The older documents that are compared too, the memory, what becomes of stale inputs and repeated ids, and what
+    decides on near documents.
+    """
+
+    memory: int = 2 << 30
+    against: str | None = None
+    stale: Literal["refuse", "forget", "keep"] = "refuse"
+    latest: bool = False
+    judging: BatchJudging = BatchJudging()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutput:
+    """The place that documents go to, the way they are written, and how many origins their clusters must have."""
+
+    out: str
+    tag: bool = False
+    texts: bool = False
+    min_origins: int | None = None
+    singletons: Literal["keep", "drop"] = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPassages:
+    """The passages to cut, of `words` words or more, and the fields of rows and lines, None for the usual ones.
+
+    A document that loses one and has fewer than `least_left` words left is dropped.
+    """
+
+    words: int = 50
+    least_left: int = 1
+    text_field: str | None = None
+    id_field: str | None = None
+    time_field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLoading:
+    """The clusters that are loaded too, the places of documents, and what may be made and changed there."""
+
+    clusters: str | None = None
+    index_column: str = ""
+    routing_column: str = ""
+    no_create: bool = False
+    create_missing: bool = False
+    allow_version_change: bool = False
+    dry_run: bool = False
+    stale: Literal["refuse", "keep"] = "refuse"

@@ -1,0 +1,265 @@
+"""Bulk requests on their way to an index: each document gets the fields that annotating it would give it."""
+
+from __future__ import annotations
+
+import json
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from indexer.clustering.relations import Permitted
+from indexer.errors import NeardupError, UsageError
+from indexer.extract.base import Extracted, Failed, Item
+from indexer.ingest.digests import source_digest
+from indexer.ingest.outcomes import record_of
+from indexer.ingest.sketching import DigestedSketches, sketched_texts
+from indexer.library.rows import Rows
+from indexer.matching.asking import Answered, ReadingSettings, lookup_each, read_documents
+from indexer.matching.kept import schemes_of
+from indexer.matching.lookups import NearDocument
+from indexer.matching.question import Question
+from indexer.matching.relating import QuestionRelations
+from indexer.matching.rule import MatchRule
+from indexer.model import DEFAULT_MIN_TOKENS, Document, Record, Ref, name_of, with_declared
+from indexer.relations.relation import Relation
+from indexer.stores.base import Store
+from indexer.stores.texts import StoredText, TextFields
+from indexer.text.counts import counted
+
+MOST_DOCUMENTS = 10_000
+"""So many documents may be in one bulk request."""
+
+# The actions of a bulk request; those that a document follows, of which the first two bring a whole one.
+_WHOLE = ("index", "create")
+_WITH_BODY = (*_WHOLE, "update")
+_ACTIONS = (*_WITH_BODY, "delete")
+# This many near documents are looked at for one that says what the new one says.
+_TRIED = 5
+_FIELD = "neardup"
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedLine:
+    """A document of a bulk request that was left out, because it repeats a stored one.
+
+    Attributes:
+        line: The number of its action's line, from 1
+        id: Its id; empty where the engine makes one
+        repeats: The id of the stored document
+        similarity: How similar the two are, from 0 to 1
+        relation: How the text stands to the stored one: identical, reflowed, noise or edited
+    """
+
+    line: int
+    id: str
+    repeats: str
+    similarity: float
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadLine:
+    """A document of a bulk request that goes through as it came, because it could not be fingerprinted.
+
+    Attributes:
+        line: The number of its action's line, from 1
+        id: Its id; empty where the engine makes one
+        error: The reason
+    """
+
+    line: int
+    id: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintedRequest:
+    """A bulk request with fingerprints.
+
+    Attributes:
+        lines: The lines to send to the engine, each ended by a line feed
+        fingerprinted: How many documents have the fields of their fingerprints now
+        passed: How many actions went through as they came
+        skipped: The documents that were left out, because they repeat stored ones
+        unread: The documents that could not be fingerprinted, which are among those that went through
+    """
+
+    lines: str
+    fingerprinted: int
+    passed: int
+    skipped: Rows[RepeatedLine]
+    unread: Rows[UnreadLine]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOptions:
+    """The choices for a bulk request.
+
+    `fields` hold the text, as HTML with `html`; none for those that the index remembers. With `skip` a document is left
+    out whose text repeats a stored one by the rule `match`, and says nothing else.
+    """
+
+    fields: tuple[str, ...] = ()
+    html: bool = False
+    skip: bool = False
+
+
+@dataclass(slots=True)
+class _BulkAction:
+    """An action of a bulk request: its line, and that of its document; `text` where that is to be fingerprinted."""
+
+    number: int
+    kind: str
+    about: Mapping[str, Any]
+    action: bytes
+    body: bytes
+    text: StoredText | None = None
+    source: str = ""
+    title: str = ""
+    document: Document | None = None
+    record: Record | None = None
+    repeats: NearDocument | None = None
+    error: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of its document; empty where the engine makes one."""
+        given = self.about.get("_id")
+        return "" if given is None else str(given)
+
+
+class BulkRequests:
+    """Gives the documents of bulk requests their fingerprints; `reading` is how HTML is read.
+
+    Raises UsageError and StoreError as `Store.document_form` does, and UsageError for a rule that finds parts.
+    """
+
+    def __init__(self, store: Store, options: BulkOptions, rule: MatchRule, reading: ReadingSettings) -> None:
+        self._store, self._rule, self._reading = store, rule, reading
+        self._form = store.document_form(TextFields(options.fields, options.html) if options.fields else None)
+        self._options = replace(reading.options, format="html" if self._form.html else "text")
+        self._skips = options.skip
+        if options.skip:
+            rule.require_copies()
+
+    def fingerprinted(self, body: bytes) -> FingerprintedRequest:
+        """The same request with fingerprints. Raises UsageError, which names the line, where it is none."""
+        lines = list(_lines(body))
+        wanted = [line for line in lines if self._is_wanted(line)]
+        if len(wanted) > MOST_DOCUMENTS:
+            raise UsageError(
+                f"a bulk request has {counted(MOST_DOCUMENTS, 'document')} at most; send the rest in another one"
+            )
+        self._read(wanted)
+        read = [(line, line.document) for line in wanted if line.document]
+        sketched = sketched_texts(schemes_of(self._store), [document.text for _, document in read])
+        for (line, document), made in zip(read, sketched, strict=True):
+            line.record = self._record(line, document, made)
+        if self._skips:
+            self._compare([line for line in wanted if line.record and line.record.has_words and not line.record.short])
+        return self._answer(lines)
+
+    def _is_wanted(self, line: _BulkAction) -> bool:
+        """True if a document lacks its fingerprint, and can have one."""
+        if line.kind not in _WHOLE or not self._form.holds(str(line.about.get("_index") or "")):
+            return False
+        try:
+            document = json.loads(line.body.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            line.error = f"is no JSON: {error}"[:200]
+            return False
+        if not isinstance(document, dict) or _FIELD in document:
+            return False
+        line.text, line.source, line.title = self._form.read(document)
+        return line.text.data is not None
+
+    def _read(self, lines: Sequence[_BulkAction]) -> None:
+        """Read the texts of documents: HTML in worker processes, within limits."""
+        items = [Item(line, line.text.data or b"", format=self._options.format) for line in lines if line.text]
+        with self._reading.workers() as workers:
+            for item, read in zip(items, read_documents(items, workers, self._reading), strict=True):
+                if isinstance(read, Failed):
+                    item.key.error = f"{read.reason}: {read.detail}"
+                else:
+                    item.key.document = read
+
+    def _record(self, line: _BulkAction, document: Document, made: DigestedSketches) -> Record:
+        assert line.text  # noqa: S101 it was read
+        return record_of(
+            Extracted(line, document, made),
+            Ref(line.id),
+            source_digest(line.text.exact, self._store.info, self._options),
+            min_tokens=DEFAULT_MIN_TOKENS,
+            source=line.source,
+            title=line.title,
+            size=len(line.text.data or b"") - len(BOM_UTF8),
+            metadata=with_declared({}, document.declared),
+        )
+
+    def _compare(self, lines: Sequence[_BulkAction]) -> None:
+        """Find the stored document that says what each new one says; one with the id of a stored one replaces that."""
+        there = self._store.find_each([line.id for line in lines])
+        new = [line for line, refs in zip(lines, there, strict=True) if not (line.id and refs)]
+        questions = (Question(line.id, line.document.text) for line in new if line.document)
+        related = QuestionRelations(self._store)
+        answers = lookup_each(self._store, self._rule, questions, limit=_TRIED, added=related)
+        for line, answer in zip(new, answers, strict=True):
+            if isinstance(answer, Answered):
+                line.repeats = next((each for each in answer.answer.matches if _says_the_same(each)), None)
+
+    def _answer(self, lines: Sequence[_BulkAction]) -> FingerprintedRequest:
+        given: list[bytes] = []
+        fingerprinted = 0
+        for line in lines:
+            if line.repeats:
+                continue
+            body = line.body
+            if line.record:
+                try:
+                    body = self._form.with_fields(body, line.record)
+                    fingerprinted += 1
+                except NeardupError as error:
+                    line.error = str(error)
+            given += [line.action, body] if line.kind in _WITH_BODY else [line.action]
+        skipped = [_repeated(line, line.repeats) for line in lines if line.repeats]
+        return FingerprintedRequest(
+            "".join(f"{each.decode('utf-8', 'surrogateescape')}\n" for each in given),
+            fingerprinted,
+            len(lines) - fingerprinted - len(skipped),
+            Rows(RepeatedLine, skipped),
+            Rows(UnreadLine, (UnreadLine(line.number, line.id, line.error) for line in lines if line.error)),
+        )
+
+
+def _lines(body: bytes) -> Iterator[_BulkAction]:
+    rest = enumerate(body.split(b"\n"), 1)
+    for number, action in rest:
+        if not action.strip():
+            continue
+        kind, about = _action(number, action)
+        _, document = next(rest, (0, b"")) if kind in _WITH_BODY else (0, b"")
+        if kind in _WITH_BODY and not document.strip():
+            raise UsageError(f"line {number}: no document follows the action")
+        yield _BulkAction(number, kind, about, action, document)
+
+
+def _action(number: int, line: bytes) -> tuple[str, Mapping[str, Any]]:
+    try:
+        [(kind, about)] = json.loads(line.decode("utf-8")).items()
+    except (ValueError, AttributeError, RecursionError):
+        kind, about = "", None
+    if kind not in _ACTIONS or not isinstance(about, dict):
+        raise UsageError(f"line {number}: is no action of a bulk request ({', '.join(_ACTIONS)})")
+    return kind, about
+
+
+def _says_the_same(match: NearDocument) -> bool:
+    if match.identical:
+        return True
+    return isinstance(match.relation, Relation) and Permitted().lets_go(match.relation)
+
+
+def _repeated(line: _BulkAction, match: NearDocument) -> RepeatedLine:
+    relation = match.relation.word if isinstance(match.relation, Relation) else "identical"
+    return RepeatedLine(line.number, line.id, name_of(match.record.ref), match.similarity, relation)

@@ -1,0 +1,183 @@
+"""The index of an engine as it is followed, and what is followed in general: what changed there, and taking it up."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import TYPE_CHECKING
+
+from indexer.engine.client.base import Client
+from indexer.engine.client.connection import connect
+from indexer.engine.client.names import reading_path
+from indexer.engine.client.retries import RetryPolicy
+from indexer.engine.documents.annotating import AnnotationSummary
+from indexer.engine.documents.annotating import annotate as run
+from indexer.engine.documents.lease import Lease
+from indexer.engine.documents.marks import Marks, read_shards
+from indexer.errors import StoreError, UsageError
+from indexer.library.annotating import annotate_options, arriving_in, beside
+from indexer.library.engine_options import Annotating, Watching
+from indexer.library.opening import Tell, warned
+from indexer.library.options import Fingerprinting, Refresh, WorkerLimits
+from indexer.model.paths import store_file
+from indexer.model.times import now
+from indexer.stores import Store
+from indexer.text.hiding import shown_name
+
+if TYPE_CHECKING:
+    from indexer.clustering.arrivals import Arrivals
+
+# Sooner than a command gives up: the next look tries again.
+_PATIENCE = RetryPolicy(timeout=30.0, limit=20.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """The outcome of a run over what was new.
+
+    There are so many `documents`, and were `known` before; `annotated` got a fingerprint, `failed` counts by reason,
+    `removed` records went. `held` says that too many documents are gone at once, so that nothing was removed for it,
+    `is_changed` that clusters may have to be made anew.
+    """
+
+    documents: int
+    known: int
+    annotated: int
+    failed: Mapping[str, int]
+    removed: int
+    held: bool
+    is_changed: bool
+    seconds: float
+
+
+class Followed(ABC):
+    """A place where documents come and go, and the store with their fingerprints, `target`."""
+
+    shown: str
+    target: str
+
+    @abstractmethod
+    def look(self) -> int | None:
+        """The number of changes that nobody has looked at, also 0; None if there is nothing to take up.
+
+        Raises StoreError.
+        """
+
+    @abstractmethod
+    def take_up(self, begun: Callable[[Store], None], stop: Event) -> TakenUp:
+        """Fingerprint what is new, put it into clusters and remove what is gone; `begun` gets the store before.
+
+        Raises StoreError, and KeyboardInterrupt where `stop` is set.
+        """
+
+    def held(self, lost: Callable[[], None]) -> AbstractContextManager[bool]:  # noqa: ARG002
+        """A time in which no other process works; False where another one does. `lost` is called if it takes over."""
+        return nullcontext(True)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is open, so that the next look begins anew."""
+
+
+class FollowedIndex(Followed):
+    """An index, alias or data stream of an engine.
+
+    One question a look says whether anything changed (see `indexer.engine.documents.marks`), and it is taken up by the
+    run of `neardup annotate --cluster`, under a lease. Raises UsageError for what is not one index of an engine.
+    """
+
+    def __init__(
+        self,
+        store: str,
+        annotating: Annotating = Annotating(),
+        making: Fingerprinting = Fingerprinting(),
+        worker: WorkerLimits = WorkerLimits(),
+        watching: Watching = Watching(),
+        *,
+        refresh: Refresh = "wait",
+        tell: Tell = warned,
+    ) -> None:
+        self.shown = shown_name(store)
+        if store_file(store):
+            raise UsageError(f"{self.shown}: name the folders that are followed into a file")
+        if set("*,") & set(store.rpartition("/")[2]):
+            raise UsageError(f"{self.shown}: follow one index, alias or data stream")
+        self._store, self._to, self._how, self._tell = store, annotating.to, watching, tell
+        self.target = beside(store, annotating.to) if annotating.to else store
+        options = annotate_options(annotating, making, worker, refresh)
+        self._options = replace(options, most_lost=watching.most_lost, everything=watching.confirm_loss)
+        self._client: Client | None = None
+        self._aside: Client | None = None
+        self._lease: Lease | None = None
+        self._marks: Marks | None = None
+        self._since = now()
+
+    def look(self) -> int | None:
+        """See Followed.look."""
+        client = self._connected()
+        shards = read_shards(client, reading_path(client.target.name))
+        if not shards:
+            raise StoreError(
+                f"{client.target.shown}: no numbers of changes: there is no such index, a shard is away, or this user "
+                "may not ask for statistics (monitor)"
+            )
+        marks, there = self._marks, {shard.key for shard in shards}
+        if marks is None:
+            return sum(shard.latest + 1 for shard in shards)
+        behind = marks.behind(shards)
+        return behind if behind or not marks.seen.keys() <= there else None
+
+    def held(self, lost: Callable[[], None]) -> AbstractContextManager[bool]:
+        """See Followed.held."""
+        self._connected()
+        assert self._lease  # noqa: S101 connected
+        return self._lease.held(lost)
+
+    def take_up(self, begun: Callable[[Store], None], stop: Event) -> TakenUp:
+        """See Followed.take_up."""
+        summary = AnnotationSummary()
+        usual = arriving_in(summary, self._tell, since=self._since)
+        moved = 0
+
+        @contextmanager
+        def arriving(store: Store) -> Iterator[Arrivals | None]:
+            nonlocal moved
+            begun(store)
+            with usual(store) as coming:
+                yield coming
+            moved = coming.changes.documents + coming.changes.removed if coming else 0
+
+        run(
+            self._connected(), self._options, aside=self._aside, summary=summary, arriving=arriving, stop=stop
+        )  # fmt: skip
+        self._marks = summary.marks
+        self._options = replace(self._options, everything=False)
+        return TakenUp(
+            documents=summary.total,
+            known=summary.marks.documents,
+            annotated=summary.annotated,
+            failed=dict(summary.failed),
+            removed=summary.removed,
+            held=summary.held,
+            is_changed=bool(summary.annotated or summary.removed or moved),
+            seconds=summary.seconds,
+        )
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        for client in (self._client, self._aside):
+            if client:
+                with suppress(StoreError):
+                    client.close()
+        self._client = self._aside = self._lease = None
+
+    def _connected(self) -> Client:
+        if self._client is None:
+            self._client = connect(self._store, retry=_PATIENCE)
+            if self._to:
+                self._aside = connect(self.target, retry=_PATIENCE)
+            self._lease = Lease(self._aside or self._client, self._how.lease)
+        return self._client

@@ -1,0 +1,246 @@
+"""An index or folders that are kept right: what is new, changed or gone is taken up as it comes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from threading import Event
+from typing import Any
+
+from indexer.errors import MachineError, NeardupError, NotFoundError, StoreError
+from indexer.library.alerts import AlertCounts, Alerts
+from indexer.library.engine_options import Alerting, Watching
+from indexer.library.followed import Followed
+from indexer.library.opening import Tell, warned
+from indexer.stores import Store
+from indexer.text.counts import counted
+
+# Looks that failed are as far apart as this at most, in seconds.
+_LONGEST = 60.0
+_METRICS = {
+    "behind": "Changes that were not looked at yet.",
+    "documents": "Documents in the index.",
+    "annotated": "Documents that got a fingerprint from this process.",
+    "failed": "Documents that could not be fingerprinted by this process.",
+    "removed": "Records that this process removed, as their documents are gone.",
+    "passes": "Runs over what was new.",
+    "regroupings": "Groupings of everything.",
+    "errors": "Looks at the index that failed.",
+    "rate": "Documents a second that the last run over any has annotated.",
+    "alerts_delivered": "Alerts that a receiver has taken.",
+    "alerts_lost": "Alerts that were given up.",
+    "alerts_waiting": "Alerts that wait for their receiver.",
+    "held": "1 if too many documents are gone at once, so that nothing is removed.",
+    "standing_by": "1 if another process follows the index.",
+    "looked_at": "When the index was last looked at, in seconds since 1970.",
+}
+# What may be right the next time.
+_PASSING = (StoreError, MachineError, NotFoundError)
+
+
+@dataclass(slots=True)
+class FollowState(AlertCounts):
+    """The state of a process that follows an index or folders, as it is told to whoever watches.
+
+    `behind` changes were not looked at yet. `documents` there are; `annotated`, `failed` and `removed` count those of
+    this process, `passes` its runs over what was new, `regroupings` those over everything, `errors` the looks that
+    failed. `rate` is how many documents a second the last run that had any has annotated. `held` says that too many
+    documents are gone at once, so that nothing is removed for it; `standing_by` that another process works. `error` is
+    what is wrong now, `looked_at` when the index was last looked at (seconds since 1970).
+    """
+
+    behind: int = 0
+    documents: int = 0
+    annotated: int = 0
+    failed: int = 0
+    removed: int = 0
+    passes: int = 0
+    regroupings: int = 0
+    errors: int = 0
+    rate: float = 0.0
+    held: bool = False
+    standing_by: bool = False
+    error: str = ""
+    looked_at: float = 0.0
+
+    @property
+    def is_well(self) -> bool:
+        """True if the index was looked at, nothing is wrong, and nothing is held back."""
+        return bool(self.looked_at) and not self.error and not self.held
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, and whether it is well."""
+        return {"well": self.is_well, **asdict(self)}
+
+    def metrics(self, shown: str) -> str:
+        """The state as metrics of a store that is called so, in Prometheus's text format."""
+        from indexer.report.metrics import Metric, exposition
+
+        values, here = self.as_dict(), {"store": shown}
+        told = _METRICS.items()
+        return exposition(Metric(f"neardup_follow_{name}", says, [(here, values[name])]) for name, says in told)
+
+
+class Follower:
+    """Follows what is new, changed or gone in an index or in folders; `state` tells how far it is, also to threads.
+
+    What changed is fingerprinted and put into clusters. When it is quiet all of it is grouped anew, which takes a small
+    share of the time, and writes only what arrival order got wrong. Alerts tell of copies and new clusters. Raises
+    UsageError for a receiver of alerts that is none.
+    """
+
+    def __init__(
+        self,
+        followed: Followed,
+        watching: Watching = Watching(),
+        alerting: Alerting = Alerting(),
+        *,
+        tell: Tell = warned,
+    ) -> None:
+        self.state = FollowState()
+        self._followed, self._how, self._tell = followed, watching, tell
+        self._alerts = Alerts(followed.shown, alerting, self.state, tell)
+        self._last_words = alerting.alert_timeout
+        self._stop = Event()
+        # What was changed since all was grouped, whether clusters were left half made, and when they may be made again.
+        self._changed = self._broken = False
+        self._quiet_since = self._regroup_at = time.monotonic()
+
+    def run(self, stop: Event | None = None, *, once: bool = False) -> FollowState:
+        """Follow until `stop` is set, or with `once` until nothing is left to do.
+
+        Raises UsageError for fields or schemes that don't fit from the start, and with `once` all that goes wrong.
+        """
+        self._stop = stop or self._stop
+        failed = 0
+        try:
+            while not self._stop.is_set():
+                try:
+                    worked = self.look()
+                    failed = 0
+                    self.state.error = ""
+                except NeardupError as error:
+                    # What is asked for was right if it has worked: now it is the index that is another one.
+                    if once or not (self.state.passes or isinstance(error, _PASSING)):
+                        raise
+                    worked, failed = False, failed + 1
+                    self._note_error(error)
+                if once and not worked and not self.state.standing_by:
+                    break
+                if not worked:
+                    self._stop.wait(min(_LONGEST, self._how.interval * 2 ** min(failed, 10)))
+        finally:
+            self.close()
+            self._alerts.close(0.0 if self._stop.is_set() else self._last_words)
+        return self.state
+
+    def look(self) -> bool:
+        """Look once, and take up what is new; True if there was anything. Raises StoreError."""
+        behind = self._followed.look()
+        self.state.looked_at = time.time()
+        self.state.behind = behind or 0
+        return self._regroup_if_due() if behind is None else self._leased(self._pass)
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        self._followed.close()
+
+    def _note_error(self, error: NeardupError) -> None:
+        self.state.errors += 1
+        if str(error) != self.state.error:
+            self._tell(f"{error}; nothing is removed for it, and it is tried again", level="warning")
+        self.state.error = str(error)
+        # There may be another one in its place now.
+        self.close()
+
+    def _leased(self, work: Callable[[Event], bool]) -> bool:
+        """Work while no other process does; what it did is lost to nobody where the lease is."""
+        stop = _Either(self._stop)
+        with self._followed.held(stop.set) as mine:
+            if self.state.standing_by is mine:
+                self._tell("stands by: another process follows it" if not mine else "takes over")
+            self.state.standing_by = not mine
+            if not mine:
+                return False
+            try:
+                return work(stop)
+            except KeyboardInterrupt:
+                if self._stop.is_set() or not stop.is_set():
+                    raise
+                raise StoreError("another process took over, since this one was too slow") from None
+
+    def _pass(self, stop: Event) -> bool:
+        """Take up what was not looked at."""
+        done, state = self._followed.take_up(self._begin, stop), self.state
+        self._quiet_since = time.monotonic()
+        self._changed |= done.is_changed or (not state.passes and bool(done.documents))
+        failures = sum(done.failed.values())
+        state.passes += 1
+        state.documents = done.documents
+        state.annotated += done.annotated
+        state.failed += failures
+        state.removed += done.removed
+        if done.annotated:
+            state.rate = round(done.annotated / done.seconds, 1)
+        if done.held and not state.held:
+            self._tell(
+                f"of {counted(done.known, 'document')} only {done.documents:,} are left: nothing is removed for it "
+                "until they are back, or follow is started with --confirm-loss",
+                level="warning",
+            )
+        state.held = done.held
+        if done.annotated or failures:
+            self._tell(
+                f"{counted(done.annotated, 'document')} annotated, {failures:,} failed",
+                annotated=done.annotated, failed=dict(done.failed), behind=state.behind, seconds=round(done.seconds, 3),
+            )  # fmt: skip
+        return True
+
+    def _begin(self, store: Store) -> None:
+        """Note what the pass before left to a grouping of everything, and let alerts tell of what this one does."""
+        from indexer.clustering.memory import last_clustering
+
+        last = last_clustering(store)
+        self._broken = last.finished is False
+        # What the first clustering of all finds came before anybody asked.
+        if last.at or last.finished:
+            store.watcher = self._alerts
+
+    def _regroup_if_due(self) -> bool:
+        """Group everything anew where that is left to do, and the time has come; True if it was done."""
+        quiet = time.monotonic() - self._quiet_since >= self._how.quiet_for and time.monotonic() >= self._regroup_at
+        if self.state.held or not (self._broken or (self._changed and quiet)):
+            return False
+        return self._leased(self._regroup)
+
+    def _regroup(self, _stop: Event) -> bool:
+        from indexer.clustering.memory import last_clustering
+        from indexer.library.collection import open as open_collection
+
+        begin = time.monotonic()
+        with open_collection(self._followed.target, create=False, tell=self._tell) as collection:
+            if last_clustering(collection.store).at:
+                collection.store.watcher = self._alerts
+            made = collection.cluster()
+        took = time.monotonic() - begin
+        self._changed = self._broken = False
+        self._regroup_at = time.monotonic() + took / self._how.share
+        self.state.regroupings += 1
+        self._tell(
+            f"grouped everything: {counted(made.written.documents, 'document')} changed",
+            documents=made.written.documents, seconds=round(took, 3),
+        )  # fmt: skip
+        return bool(made.written.documents)
+
+
+class _Either(Event):
+    """An event that is also set where another one is."""
+
+    def __init__(self, other: Event) -> None:
+        super().__init__()
+        self._other = other
+
+    def is_set(self) -> bool:
+        """True if one of them is set."""
+        return super().is_set() or self._other.is_set()

@@ -1,0 +1,183 @@
+"""The precision of the clusters of a store, by what somebody said of a random sample."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from indexer.clustering.deciding import seen_documents
+from indexer.clustering.decision_file import read_judgments
+from indexer.clustering.memory import require_remembered
+from indexer.clustering.sampling import Sample, Sampled, Sampler, thresholds
+from indexer.clustering.stored import stored_clusters
+from indexer.errors import UsageError
+from indexer.library.rows import Rows, Shown
+from indexer.matching.evaluation.proportions import SampledStratum, estimated_share
+from indexer.matching.rule import MatchRule
+from indexer.model.decisions import JudgedSample
+from indexer.stores.base import Store
+from indexer.text.counts import counted
+
+LEAST_JUDGED = 60
+PRECISION = 0.95
+
+_NOT_DRAWN = "it is not in the sample, drawn again from the clusters as they are now"
+_OTHER = "it repeats another document now"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedShare:
+    """The precision from a threshold on, as judgments of a sample say.
+
+    Attributes:
+        of: "all" for all documents that repeat another one, "copies" for those of them that are identical, reflowed,
+            noise or edited
+        threshold: The least similarity (0 to 1) to what they repeat
+        documents: How many documents these are
+        judged: How many of them were judged
+        right: How many of these were called the same as what they repeat
+        precision: The share of the documents that is right, weighted by strata; null where one has none judged
+        low: The lower limit of its confidence interval; null like it
+        high: The upper limit of its confidence interval; null like it
+    """
+
+    table: ClassVar[tuple[str, ...]] = ("of", "threshold", "documents", "judged", "right", "precision", "low", "high")
+
+    of: str
+    threshold: float
+    documents: int
+    judged: int
+    right: int
+    precision: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotCounted:
+    """A judgment that does not count.
+
+    Attributes:
+        id: The document, as the file names it
+        reason: Why not
+    """
+
+    table: ClassVar[tuple[str, ...]] = ("id", "reason")
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JudgedRule(Shown):
+    """The precision of the rule of a store's clusters, as judgments of a random sample say.
+
+    Attributes:
+        rule: The match rule with all parameters
+        documents: The documents that repeat another one, from which the sample was drawn
+        sampled: How many of these were drawn
+        judged: How many of them were judged
+        needed: How many have to be judged before anything is said
+        wanted: The precision that a threshold should have
+        fits: The least threshold with an estimated precision of that and more; null for none, or too few judgments
+        shares: The precision from each threshold on; empty for too few judgments
+        not_counted: Judgments of what is not in the sample now, or has changed
+        says: The same in sentences
+    """
+
+    rule: str
+    documents: int
+    sampled: int
+    judged: int
+    needed: int
+    wanted: float
+    fits: float | None
+    shares: Rows[JudgedShare] = field(default_factory=lambda: Rows(JudgedShare), repr=False)
+    not_counted: Rows[NotCounted] = field(default_factory=lambda: Rows(NotCounted), repr=False)
+    says: tuple[str, ...] = ()
+
+
+def judged_rule(store: Store, judgments: str | os.PathLike[str], *, precision: float = PRECISION) -> JudgedRule:
+    """The precision of the rule of a store's clusters; see `indexer.library.clusters.Clusters.judge`."""
+    if not 0 < precision <= 1:
+        raise UsageError(f"precision, {precision:g}, must be above 0 and at most 1")
+    given = read_judgments(judgments)
+    made = require_remembered(store)
+    sampler = Sampler(made.rule, given.seed, given.size)
+    for cluster in stored_clusters(store, least=2, repeating=True):
+        sampler.add(cluster)
+    sample = sampler.drawn()
+    said, refused = _counting(store, given, sample)
+    judged, needed = len(said), min(LEAST_JUDGED, sample.documents)
+    shares = list(_shares(sample, said, thresholds(made.rule))) if judged and judged >= needed else []
+    enough = [each for each in shares if each.of == "all" and (each.precision or 0.0) >= precision]
+    fits = min(enough, key=lambda each: each.threshold, default=None)
+    done = JudgedRule(
+        made.rule.written(whole=True), sample.documents, len(sample.in_turn()), judged, needed, precision,
+        fits.threshold if fits else None, Rows(JudgedShare, shares), Rows(NotCounted, refused),
+    )  # fmt: skip
+    return replace(done, says=tuple(_sentences(done, made.rule, fits)))
+
+
+def _sentences(done: JudgedRule, rule: MatchRule, fits: JudgedShare | None) -> Iterator[str]:
+    yield (
+        f"{counted(done.judged, 'judgment')} of a sample of {done.sampled:,}, drawn from the "
+        f"{counted(done.documents, 'document')} that repeat another one by {rule.in_words}"
+    )
+    if done.judged < done.needed:
+        yield f"too few to say how many of these are right: judge {counted(done.needed, 'document')} of the sample"
+        return
+    for name, which in (("all", "all"), ("copies", "those that are identical, reflowed, misread or edited")):
+        whole = [each for each in done.shares if each.of == name and each.documents][-1:]
+        yield from (f"of {which}, {counted(each.documents, 'document')}, {_interval(each)}" for each in whole)
+    if fits is None:
+        yield f"with no threshold of this measure {done.wanted:.0%} of them are right, as far as can be told"
+    else:
+        shown = rule.shown(fits.threshold)
+        yield f"the lowest threshold with {done.wanted:.0%} right: {shown}; of these {_interval(fits)}"
+
+
+def _counting(store: Store, given: JudgedSample, sample: Sample) -> tuple[dict[Sampled, bool], list[NotCounted]]:
+    """The documents of a sample that somebody judged, True where right, and the judgments that do not count."""
+    drawn = {one.document: one for one in sample.in_turn()}
+    said, refused = dict[Sampled, bool](), list[NotCounted]()
+    for document, other in seen_documents(store, given.judged):
+        name = document.decided.id
+        wrong = next((one for one in (document, other) if one.reason), None)
+        if wrong and wrong.reason:
+            says = wrong.reason.says
+            refused.append(NotCounted(name, says if wrong is document else f"{other.decided.id}: {says}"))
+        elif document.ref not in drawn:
+            refused.append(NotCounted(name, _NOT_DRAWN))
+        elif drawn[document.ref].repeats != other.ref:
+            refused.append(NotCounted(name, _OTHER))
+        else:
+            said[drawn[document.ref]] = document.decided.choice == "keep"
+    return said, refused
+
+
+def _shares(sample: Sample, said: dict[Sampled, bool], least: Sequence[float]) -> Iterator[JudgedShare]:
+    for name in ("all", "copies"):
+        for threshold in least:
+            strata = [
+                SampledStratum(
+                    stratum.documents,
+                    sum(one in said for one in stratum.sampled),
+                    sum(said.get(one, False) for one in stratum.sampled),
+                )
+                for stratum in sample.strata
+                if stratum.least >= threshold and (stratum.copies or name == "all")
+            ]
+            estimate = estimated_share(strata)
+            yield JudgedShare(
+                name, threshold, *(sum(getattr(each, what) for each in strata) for what in SampledStratum.__slots__),
+                *((estimate.value, estimate.low, estimate.high) if estimate else (None, None, None)),
+            )  # fmt: skip
+
+
+def _interval(share: JudgedShare) -> str:
+    if share.precision is None or share.low is None or share.high is None:
+        return "it can't be said how many are right, since of some kind none was judged"
+    return f"{share.precision:.1%} are right ({share.low:.1%} to {share.high:.1%} with a confidence of 95%)"

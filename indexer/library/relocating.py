@@ -1,0 +1,101 @@
+"""Files of duplicates moved aside or replaced by links, and put back."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from indexer.clustering.relocation import Relocated, Relocation, undone
+from indexer.clustering.removal import Removal
+from indexer.errors import UsageError
+from indexer.ingest.relocating import ActList, FileAct, read_acts
+from indexer.library.rows import Rows, Shown
+from indexer.model import name_of
+from indexer.model.paths import printable_path
+from indexer.model.times import now
+from indexer.stores import Store
+
+
+@dataclass(frozen=True, slots=True)
+class RelocatedFile:
+    """A file that is moved, linked or put back, or why it is left.
+
+    Attributes:
+        id: The document whose file it is
+        act: "move", "hard" or "symbolic"; empty for a document that stays
+        path: Where the file is, or was before it was moved
+        target: Where it goes, or the kept file that a link leads to
+        left: Why nothing is done; empty where something is
+    """
+
+    table: ClassVar[tuple[str, ...]] = ("id", "act", "path", "target", "left")
+
+    id: str
+    act: str
+    path: str
+    target: str
+    left: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Relocations(Shown):
+    """The files that were moved, linked or put back.
+
+    Attributes:
+        files: Each file, those that are left too
+        done: How many were moved, linked or put back, or in a dry run would be
+        bytes: Their size; of links what they free
+        list: The list that neardup undo takes back; empty in a dry run
+        dry_run: True if nothing was changed
+    """
+
+    files: Rows[RelocatedFile] = field(default_factory=lambda: Rows(RelocatedFile), repr=False)
+    done: int = 0
+    bytes: int = 0
+    list: str = ""
+    dry_run: bool = False
+
+
+def relocate(
+    removal: Removal,
+    *,
+    move_to: str | os.PathLike[str] | None,
+    link: Literal["hard", "symbolic"] | None,
+    list_file: str | os.PathLike[str] | None,
+    dry_run: bool,
+) -> Relocations:
+    """Move or link the files of the documents of a removal; see `indexer.library.clusters.Clusters.relocate`."""
+    if (move_to is None) == (link is None):
+        raise UsageError("give a folder to move files to, or the kind of link that takes their place")
+    relocation = Relocation(removal, folder=os.fspath(move_to) if move_to is not None else "", link=link)
+    if dry_run:
+        return _answer([_row(one) for one in relocation.planned()], "", dry_run=True)
+    path = os.path.abspath(list_file or f"neardup-acts-{now()[:19].replace(':', '').replace('-', '')}.jsonl")
+    with ActList(path) as acts:
+        return _answer([_row(one) for one in relocation.done(acts)], printable_path(path))
+
+
+def undo(store: Store, list_file: str | os.PathLike[str], *, dry_run: bool) -> Relocations:
+    """Take back what a list says; see `indexer.library.clusters.Clusters.undo`."""
+    rows = [
+        (_act_row(act, "it was not done, or was taken back" if why is None else why), act.size)
+        for act, why in undone(store, read_acts(list_file), dry_run=dry_run)
+    ]
+    return _answer(rows, "", dry_run=dry_run)
+
+
+def _answer(rows: list[tuple[RelocatedFile, int]], path: str, *, dry_run: bool = False) -> Relocations:
+    done = [size for row, size in rows if not row.left]
+    return Relocations(Rows(RelocatedFile, (row for row, _ in rows)), len(done), sum(done), path, dry_run)
+
+
+def _row(one: Relocated) -> tuple[RelocatedFile, int]:
+    if one.act is None:
+        record = one.document.record
+        return RelocatedFile(name_of(record.ref), "", record.source, "", one.kept), 0
+    return _act_row(one.act, one.kept), one.act.size
+
+
+def _act_row(act: FileAct, left: str) -> RelocatedFile:
+    return RelocatedFile(act.id, act.act, printable_path(act.path), printable_path(act.target), left)

@@ -1,0 +1,26 @@
+"""Tokens that a program shows, or is shown, as "Authorization: Bearer"."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from indexer.errors import UsageError
+
+
+def read_token(path: str | None, option: str, variable: str) -> str:
+    """The token in a file that an `option` names, else in a `variable` of the environment; empty for none.
+
+    Raises UsageError, which never shows it, for a file that has none, and for what no header can hold.
+    """
+    where = variable if path is None else f"{option} {path}"
+    try:
+        token = (os.environ.get(variable, "") if path is None else Path(path).read_text("utf-8")).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{where}: can't be read: {getattr(error, 'strerror', None) or 'it is no text'}") from None
+    if path is not None and not token:
+        raise UsageError(f"{where}: is empty")
+    if not re.fullmatch(r"[\x20-\x7e]*", token):
+        raise UsageError(f"{where}: a token has no line breaks or characters beyond ASCII")
+    return token

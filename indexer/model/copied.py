@@ -1,0 +1,30 @@
+"""Rows of copied passages, as they are kept beside a store for its dashboards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from indexer.model.records import Ref
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedRow:
+    """A passage of several documents, the share of a document that stands elsewhere, or what one origin has of another.
+
+    `key` tells it from all others of its kind. `ref` is the document that a passage stood in first, or that a share is
+    of. `texts` and `numbers` are the values of its fields.
+    """
+
+    kind: Literal["passage", "document", "origins"]
+    key: str
+    ref: Ref | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, float | bool] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The id of the row, the same at the next time: 32 hexadecimal digits of a SHA-256."""
+        return hashlib.sha256(f"{self.kind}\0{self.key}".encode("utf-8", "surrogatepass")).hexdigest()[:32]

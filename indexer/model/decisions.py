@@ -1,0 +1,84 @@
+"""The decisions of people about documents that were called near: what is kept, what goes, and what is not the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Literal, cast, get_args
+
+DecidedChoice = Literal["keep", "drop", "apart"]
+CHOICES: tuple[DecidedChoice, ...] = get_args(DecidedChoice)
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedDocument:
+    """A document that somebody decided about: its id as users write it, the digest of the text that was seen, a choice.
+
+    `digest` is that of `indexer.core.text.text_digest` in hexadecimal digits; a decision holds for that text alone.
+    "keep" and "drop" are for documents that belong together, "apart" for one that is not the same as these.
+    """
+
+    id: str
+    digest: str
+    choice: DecidedChoice
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision about the documents of one cluster, each once.
+
+    Those to keep and to drop belong together; each that is apart is not the same as any of these, and where all are
+    apart no two are the same.
+    """
+
+    documents: tuple[DecidedDocument, ...]
+
+    @property
+    def together(self) -> tuple[DecidedDocument, ...]:
+        """The documents that belong together: those to keep, then those to drop."""
+        return (*self.chosen("keep"), *self.chosen("drop"))
+
+    def chosen(self, choice: DecidedChoice) -> list[DecidedDocument]:
+        """The documents with this choice."""
+        return [one for one in self.documents if one.choice == choice]
+
+    @property
+    def id(self) -> str:
+        """The id of the decision, the same for the same one: 32 hexadecimal digits of its SHA-256."""
+        return hashlib.sha256(decision_json(self).encode()).hexdigest()[:32]
+
+    def without_choices(self) -> Decision:
+        """The same as it is remembered: which documents belong together, and which don't."""
+        documents = [DecidedDocument(one.id, one.digest, "keep") for one in self.together]
+        return Decision(tuple(sorted((*documents, *self.chosen("apart")), key=lambda one: (one.id, one.digest))))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSample:
+    """The judgments of a random sample of documents that repeat others.
+
+    The sample is that of `indexer.clustering.sampling`, of so many documents by this seed. Each of `judged` is of two
+    documents, one of the sample first and then the one that it repeats: both to keep where they are the same, else both
+    apart.
+    """
+
+    seed: str
+    size: int
+    judged: tuple[Decision, ...]
+
+
+def decision_json(decision: Decision) -> str:
+    """A decision as JSON in ASCII, in which a lone half of a surrogate pair is kept."""
+    return json.dumps([[one.id, one.digest, one.choice] for one in decision.documents])
+
+
+def decision_of(held: str) -> Decision:
+    """The decision of its JSON in a store; ValueError for anything else."""
+    rows = json.loads(held)
+    if not isinstance(rows, list) or not all(
+        isinstance(row, list) and len(row) == 3 and all(isinstance(cell, str) for cell in row) and row[2] in CHOICES
+        for row in rows
+    ):
+        raise ValueError("no decision")
+    return Decision(tuple(DecidedDocument(name, digest, cast(DecidedChoice, choice)) for name, digest, choice in rows))

@@ -1,0 +1,66 @@
+"""The kinds of texts that a store is made for: what sketches it keeps, by which rule, and from how many words on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from indexer.errors import UsageError
+from indexer.model.records import DEFAULT_MIN_TOKENS
+
+KindName = Literal["documents", "short", "scans"]
+KIND_NAMES: tuple[KindName, ...] = get_args(KindName)
+DOCUMENTS: KindName = "documents"
+
+
+@dataclass(frozen=True, slots=True)
+class TextKind:
+    """A kind of texts: what a store of it is made with, unless something else is asked for.
+
+    `schemes` are those beside simhash-doc as they are written, `rule` is the match rule where none is asked for, and
+    documents of fewer than `min_tokens` words are left out of answers. `about` says what texts are of the kind.
+    """
+
+    name: KindName
+    about: str
+    schemes: tuple[str, ...]
+    rule: str
+    min_tokens: int
+
+
+KINDS: Mapping[str, TextKind] = {
+    kind.name: kind
+    for kind in (
+        TextKind(
+            DOCUMENTS,
+            "texts of some length",
+            ("minhash",),
+            "simhash-doc@3bits/minhash@0.6+minhash@0.6",
+            min_tokens=DEFAULT_MIN_TOKENS,
+        ),
+        TextKind(
+            "short",
+            "titles, products and messages of 3 words or more",
+            ("short-text",),
+            "short-text@0.65",
+            min_tokens=2,
+        ),
+        # The minhash is for what needs whole documents, as `prune` does: a rule of parts removes nothing.
+        TextKind(
+            "scans",
+            "pages read by OCR, with misread letters",
+            ("passages:features=letters", "minhash"),
+            "passages@0.25",
+            min_tokens=DEFAULT_MIN_TOKENS,
+        ),
+    )
+}
+"""Every kind, by its name."""
+
+
+def kind_named(name: str) -> TextKind:
+    """The kind of this name. Raises UsageError where there is none."""
+    if name not in KINDS:
+        raise UsageError(f"there is no kind of texts {name!r}; choose one of {', '.join(KINDS)}")
+    return KINDS[name]

@@ -1,0 +1,56 @@
+"""The comparison of two texts that are near each other: how one stands to the other."""
+
+from __future__ import annotations
+
+from indexer.relations.alignment import blocks_between, bridged
+from indexer.relations.changes import TextChanges
+from indexer.relations.facts import DifferingFact
+from indexer.relations.lexicon import Lexicon
+from indexer.relations.operators import differing_operators
+from indexer.relations.relation import Relation, RelationWord
+from indexer.relations.wording import Wording
+
+# Of two texts the longer one has so many times the words of the shorter, of which so many stand in it, to contain it.
+_CONTAINS, _PART = 1.5, 0.95
+
+
+def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, brief: bool = False) -> Relation:
+    """The relation of one text to another, by the words that a collection is known to use, where that is given.
+
+    In doubt it is one of those that keep both texts. With `brief` nothing is looked for beyond the first fact that
+    differs, which is much quicker: the word is the same, but of a form not all facts are told. Time grows with the
+    words and the square of those that differ.
+    """
+    blocks = blocks_between(left, right)
+    if not blocks:
+        if left.digest == right.digest:
+            return Relation("identical")
+        operators = differing_operators(left.text, right.text)
+        return Relation("form", (DifferingFact("sign", *operators),)) if operators else Relation("reflowed")
+    changes = TextChanges(left, right, bridged(left, right, blocks), lexicon)
+    changes.judge(brief=brief)
+    if not changes.facts and (operators := differing_operators(left.text, right.text)):
+        changes.facts.append(DifferingFact("sign", *operators))
+    return Relation(
+        _word(changes, len(left), len(right)),
+        tuple(dict.fromkeys(changes.facts)),
+        tuple(changes.misread),
+        changes.added,
+        changes.removed,
+        changes.removed / max(1, len(left)),
+        tuple(changes.lost_facts),
+        tuple(changes.only_left),
+        changes.cleaner,
+    )
+
+
+def _word(changes: TextChanges, ours: int, theirs: int) -> RelationWord:
+    if changes.facts:
+        return "form"
+    if ours >= _CONTAINS * theirs and changes.added <= (1 - _PART) * theirs:
+        return "contains"
+    if theirs >= _CONTAINS * ours and changes.removed <= (1 - _PART) * ours:
+        return "part"
+    if changes.added or changes.removed or changes.reworded:
+        return "edited"
+    return "noise" if changes.misread else "reflowed"

@@ -1,0 +1,110 @@
+"""The clusters of a report as the page lets somebody decide about them, and a sample to judge."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from indexer.clustering.decision_file import FORM
+from indexer.model import Record, name_of
+from indexer.model.paths import path_of_printable
+from indexer.relations.relation import COPIES
+from indexer.report.contents import ReportContents, ShownCluster, ShownSample
+from indexer.report.dates import date_of
+from indexer.text.visible import beginning, printable
+
+# A title this long is cut; the name of a file is shown whole.
+_TITLE = 160
+# What librarians and others call the relations, beside what stays.
+_SAID = {
+    "identical": "same text",
+    "reflowed": "same text, other layout",
+    "noise": "same text, misread letters",
+    "edited": "edited text",
+    "form": "same form, other facts",
+    "contains": "holds the other and more",
+    "part": "part of the other",
+}
+
+
+def decisions_data(report: ReportContents, room: int) -> tuple[str, int]:
+    """The clusters as JSON that stands in a page, in so many bytes, and how many are in it."""
+    head = f'{{"form":{_json(FORM)},"store":{_json(printable(report.store))},"clusters":['
+    parts, left = list[str](), room - len(head)
+    for cluster in report.clusters:
+        part = _json(_cluster(cluster, report))
+        left -= len(part) + 1
+        if left < 0:
+            break
+        parts.append(part)
+    return f"{head}{','.join(parts)}]}}", len(parts)
+
+
+def _json(value: Any) -> str:
+    """A value as JSON in ASCII that can't end a script element."""
+    return (
+        json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    )
+
+
+def _cluster(cluster: ShownCluster, report: ReportContents) -> Mapping[str, Any]:
+    noted = zip(cluster.repeats, cluster.relations, strict=True)
+    members = [
+        _member(record, report.figures.rule.shown(near) if place else "", repeats, relation)
+        for place, ((record, near), (repeats, relation)) in enumerate(zip(cluster.members, noted, strict=True))
+    ]
+    return {"id": cluster.id, "size": cluster.size, "members": members}
+
+
+def _member(record: Record, near: str, repeats: bool, relation: str) -> Mapping[str, Any]:
+    return {
+        "id": name_of(record.ref),
+        "digest": record.text_digest,
+        **described(record, _SAID.get(relation, ""), near),
+        "proposed": "keep" if not repeats else "drop" if relation in COPIES else "",
+    }  # fmt: skip
+
+
+def sample_data(sample: ShownSample) -> str:
+    """The documents of a sample as JSON that stands in a page: of each pair the one that repeats the other first."""
+    pairs = [
+        {
+            "documents": [
+                {"id": name_of(record.ref), "digest": record.text_digest} for record in (pair.right, pair.left)
+            ],
+        }
+        for pair in sample.pairs
+    ]
+    return _json({"form": FORM, "seed": sample.seed, "size": sample.size, "pairs": pairs})
+
+
+def described(record: Record, *said: str) -> Mapping[str, str]:
+    """The title of a document, where it lies, the address that opens it, and what else there is to say of it."""
+    title, name = titled(record)
+    facts = [*said, date_of(record), record.format, _size(record.size)]
+    return {"title": title, "name": name, "href": _link(record.source), "facts": " \u00b7 ".join(filter(None, facts))}
+
+
+def titled(record: Record) -> tuple[str, str]:
+    """The title of a document, or else the name of its file, and where it lies, to be shown below."""
+    source = record.source or record.ref.id
+    file = source.rstrip("/").rpartition("/")[2] or source
+    known = record.title.strip() and record.title not in (source, record.ref.id, file)
+    return printable(beginning(record.title, _TITLE) if known else file), printable(source)
+
+
+def _link(source: str) -> str:
+    """The address that opens a document; empty where there is none that a page may open."""
+    if os.path.isabs(source):
+        return Path(path_of_printable(source)).as_uri()
+    return source if urlsplit(source).scheme in ("http", "https") else ""
+
+
+def _size(value: int) -> str:
+    if value < 1000:
+        return f"{value} B"
+    return f"{value / 1000:,.0f} kB" if value < 1_000_000 else f"{value / 1_000_000:,.1f} MB"

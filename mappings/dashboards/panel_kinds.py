@@ -1,0 +1,152 @@
+"""The kinds of panels that dashboards have, and what a panel asks: no more than both products know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from data_views import VIEWS
+
+# The oldest that a product has: they warn of a specification that is newer than their library, and of no older one.
+_LITE = "https://vega.github.io/schema/vega-lite/v4.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """One aggregation of a classic visualisation: its kind, its role there ("metric", "segment" or "group")."""
+
+    kind: str
+    role: str
+    params: Mapping[str, Any]
+
+
+def count(label: str) -> Aggregation:
+    """How many."""
+    return Aggregation("count", "metric", {"customLabel": label})
+
+
+def measure(kind: Literal["sum", "max"], name: str, label: str) -> Aggregation:
+    """A number of a field's."""
+    return Aggregation(kind, "metric", {"field": name, "customLabel": label})
+
+
+def terms(name: str, label: str, size: int, role: str = "segment") -> Aggregation:
+    """The most frequent values of a field; what has none is counted as unknown."""
+    order = {"orderBy": "1", "order": "desc", "size": size, "otherBucket": False, "otherBucketLabel": "others"}
+    missing = {"missingBucket": True, "missingBucketLabel": "unknown"}
+    return Aggregation("terms", role, {"field": name, **order, **missing, "customLabel": label})
+
+
+def filters(parts: Mapping[str, str], role: str = "group") -> Aggregation:
+    """Parts by their queries, under their labels."""
+    made = [{"input": {"query": query, "language": "lucene"}, "label": label} for label, query in parts.items()]
+    return Aggregation("filters", role, {"filters": made})
+
+
+def over_time(name: str, label: str) -> Aggregation:
+    """By time, as fine as the chosen range allows."""
+    how = {"scaleMetricValues": False, "interval": "auto", "drop_partials": False}
+    return Aggregation(
+        "date_histogram",
+        "segment",
+        {"field": name, **how, "min_doc_count": 1, "extended_bounds": {}, "customLabel": label},
+    )
+
+
+def in_steps(name: str, label: str, step: float) -> Aggregation:
+    """A number of a field's in steps, in order; a step without documents is left out."""
+    how = {
+        "interval": step,
+        "min_doc_count": False,
+        "has_extended_bounds": False,
+        "extended_bounds": {"min": "", "max": ""},
+    }
+    return Aggregation("histogram", "segment", {"field": name, **how, "customLabel": label})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """What all panels have: a name for its id, a title, a sentence, and its place in 48 columns."""
+
+    name: str
+    title: str
+    about: str = ""
+    width: int = 24
+    height: int = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric(Panel):
+    """Numbers."""
+
+    view: str
+    query: str
+    aggregations: tuple[Aggregation, ...]
+    height: int = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart(Panel):
+    """Bars, standing or lying."""
+
+    view: str
+    query: str
+    aggregations: tuple[Aggregation, ...]
+    shape: Literal["histogram", "horizontal_bar"] = "histogram"
+    axis: str = "documents"
+    colors: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search(Panel):
+    """A saved search: rows of documents."""
+
+    view: str
+    query: str
+    columns: tuple[str, ...]
+    sort: tuple[tuple[str, str], ...]
+    width: int = 48
+    height: int = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vega(Panel):
+    """A Vega-Lite chart of the buckets of one aggregation."""
+
+    view: str
+    aggregation: Mapping[str, Any]
+    drawing: Mapping[str, Any]
+    height: int = 7
+
+    def specification(self, index: str) -> dict[str, Any]:
+        """The Vega-Lite specification, over the index of this name."""
+        view = VIEWS[self.view]
+        url = {
+            "%context%": True,
+            "%timefield%": view.time_field,
+            "index": index + view.suffix,
+            "body": {"size": 0, "aggs": {"parts": self.aggregation}},
+        }
+        data = {"url": url, "format": {"property": "aggregations.parts.buckets"}}
+        return {"$schema": _LITE, "data": data, **self.drawing}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controls(Panel):
+    """Lists to choose from: fields and their labels. What is chosen narrows every panel."""
+
+    view: str
+    fields: tuple[tuple[str, str], ...]
+    width: int = 48
+    height: int = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """A dashboard; INDEX in its title is the index's name."""
+
+    name: str
+    title: str
+    about: str
+    panels: tuple[Panel, ...] = field(default=())

@@ -1,0 +1,192 @@
+"""short-text: the contract, what is found whatever the words are, and twins that never meet."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexer.model.ragged import Ragged
+from indexer.schemes import registry
+from indexer.schemes.base import Scheme, Sketches
+from indexer.schemes.testing import SchemeContract
+from tests.vectors import make_short_vectors
+
+# No word is another one misspelt, and none is of grammar.
+WORDS = [
+    "".join((a, b, "tol", c))
+    for a in ("ba", "ke", "mo", "ri")
+    for b in ("fund", "gark", "zelp")
+    for c in ("x", "wem", "quist")
+]
+NEAR = 0.65
+
+
+class TestShortText(SchemeContract):
+    specification = "short-text"
+    bad = ("short-text:words=7", "short-text:words=1001", "short-text:words=x", "short-text:words=2.5")
+    payload_limit = 6000
+    bad_payloads = (b"", b"x", b"0123456789abcdef", b"0123456789abcdefword")
+
+
+class TestShortTextOfManyWords(SchemeContract):
+    specification = "short-text:words=1000"
+    bad = ("short-text:words=true",)
+    payload_limit = 20000
+    bad_payloads = (b"", b"x" * 40)
+
+
+def scheme() -> Scheme:
+    return registry.scheme("short-text")
+
+
+def met(one: str, other: str) -> tuple[bool, float]:
+    """Whether two texts share a key, and their similarity."""
+    made = scheme()
+    left, right = made.sketch(one), made.sketch(other)
+    assert left is not None
+    assert right is not None
+    return bool({*left.keys} & {*right.keys}), float(made.similarities(left.payload, [right.payload])[0])
+
+
+def near(one: str, other: str) -> bool:
+    meets, similarity = met(one, other)
+    return meets and similarity >= NEAR
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=8, max_size=30, unique=True), st.randoms(use_true_random=False))
+@settings(max_examples=150, deadline=None)
+def test_one_word_in_ten_and_one_at_least_may_be_changed_cut_or_swapped_with_the_next(
+    words: list[str], draw: random.Random
+) -> None:
+    count = max(1, len(words) // 10)
+    places = draw.sample(range(len(words)), count)
+    changed = [f"other{chr(97 + place)}" if place in places else word for place, word in enumerate(words)]
+    assert near(" ".join(words), " ".join(changed))
+    cut = [word for place, word in enumerate(words) if place not in places]
+    assert near(" ".join(words), " ".join(cut))
+    swapped = words[:]
+    for place in places:
+        first = min(place, len(words) - 2)
+        swapped[first], swapped[first + 1] = swapped[first + 1], swapped[first]
+    assert near(" ".join(words), " ".join(swapped))
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=5, max_size=9, unique=True), st.data())
+@settings(max_examples=60, deadline=None)
+def test_in_five_words_or_more_any_one_may_be_another(words: list[str], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(words) - 1))
+    assert near(" ".join(words), " ".join([*words[:place], "other", *words[place + 1 :]]))
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=3, max_size=12, unique=True), st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_misspelt_word_is_the_same_from_three_words_on(words: list[str], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(words) - 1))
+    letter = data.draw(st.integers(1, len(words[place]) - 1))
+    misspelt = words[place][:letter] + words[place][letter + 1 :]
+    assert near(" ".join(words), " ".join([*words[:place], misspelt, *words[place + 1 :]]))
+
+
+TWINS = (
+    ("Nike running shoe black, size 42", "Nike running shoe black, size 43"),
+    ("Orange juice 1.5 l", "Orange juice 15 l"),
+    ("Orange juice 500 ml", "Orange juice 500 g"),
+    ("Cable white 2 m", "Cable white 2m, 3 pcs"),
+    ("Cotton shirt blue M", "Cotton shirt blue L"),
+    ("cotton shirt blue size m", "cotton shirt blue size l"),
+    ("Cotton shirt blue small", "Cotton shirt blue large"),
+    ("Cotton shirt blue XL", "Cotton shirt blue XXL"),
+    ("Compiler for the arm64 architecture", "Compiler for the sparc64 architecture"),
+    ("Vitamin C tablets from Bayer", "Vitamin D tablets from Bayer"),
+    ("A short history of World War I", "A short history of World War II"),
+    ("The jury found the two men guilty of fraud", "The jury found the two men not guilty of fraud"),
+    ("The jury found three men guilty of fraud", "The jury found four men guilty of fraud"),
+    ("Sales fell by 5% in the last quarter of the year", "Sales fell by $5 in the last quarter of the year"),
+    ("Le ministre ne veut pas parler de la loi", "Le ministre veut parler de la loi"),
+    ("El precio sube 12 euros por persona en mayo", "El precio sube 21 euros por persona en mayo"),
+    ("中国队今天以三比零战胜对手", "中国队今天以四比零战胜对手"),
+    ("It was -5 degrees on the mountain at noon", "It was 5 degrees on the mountain at noon"),
+)
+
+
+@pytest.mark.parametrize(("one", "other"), TWINS)
+def test_twins_that_differ_in_a_number_a_size_or_a_negation_share_no_key(one: str, other: str) -> None:
+    assert met(one, other) == (False, 0.0)
+
+
+NAMED = (
+    ("The mayor of Berlin opens a new bridge over the river", "The mayor of Paris opens a new bridge over the river"),
+    ("Berlin opens a new bridge over the river today", "Paris opens a new bridge over the river today"),
+    ("Samsung Galaxy Phone Case Black", "Apple Galaxy Phone Case Black"),
+    (
+        "The president of Gambia meets the press in the capital",
+        "The president of Zambia meets the press in the capital",
+    ),
+    ("The court says the plan is legal under the new law", "The court says the plan is illegal under the new law"),
+)
+
+
+@pytest.mark.parametrize(("one", "other"), NAMED)
+def test_another_name_or_the_opposite_is_not_near(one: str, other: str) -> None:
+    assert met(one, other)[1] == 0.0
+
+
+SAME = (
+    ("Orange juice 500ml, pack of 6", "orange juice 500 ml  pack of 6"),
+    ("SENATE PASSES BILL ON CLEAN WATER", "Senate passes bill on clean water"),
+    ("L'été arrive dans le sud de la France", "L\N{RIGHT SINGLE QUOTATION MARK}été arrive dans le sud de la France"),
+    ("ＡＢＣ 新闻 报道", "abc 新闻报道"),
+)
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_case_spaces_and_signs_count_for_nothing(one: str, other: str) -> None:
+    assert met(one, other) == (True, 1.0)
+
+
+def test_a_text_that_is_not_short_is_near_its_equal_alone() -> None:
+    words = [f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(101)]
+    assert met(" ".join(words), " ".join(words)) == (True, 1.0)
+    assert met(" ".join(words), " ".join([*words[:-1], "other"])) == (False, 0.0)
+
+
+def pairs(made: Scheme, texts: Sequence[str]) -> set[tuple[int, int]]:
+    sketches = [sketch for text in texts if (sketch := made.sketch(text))]
+    table = Sketches(
+        Ragged.of_bytes([each.payload for each in sketches]), Ragged.of_integers([each.keys for each in sketches])
+    )
+    blocks = list(made.join(table, NEAR))
+    return {pair for left, right in blocks for pair in zip(left.tolist(), right.tolist(), strict=True)}
+
+
+def test_what_more_than_a_thousand_have_in_common_makes_no_pairs_of_them() -> None:
+    frame = "watch the new video of {} at the great stadium of our town"
+    names = [f"{a}{b}" for a in WORDS for b in WORDS][:1200]
+    texts = [frame.format(name) for name in names] + [frame.format(f"{names[0]}, {names[1]}")]
+    met_by = pairs(scheme(), texts)
+    assert len(met_by) < 10
+    assert (0, 1200) in met_by
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 10, 100])
+def test_keys_are_few_sorted_and_do_not_depend_on_the_other_texts(count: int) -> None:
+    sketch = scheme().sketch(" ".join(f"{WORDS[n % len(WORDS)]}" for n in range(count)))
+    assert sketch is not None
+    assert list(sketch.keys) == sorted({*sketch.keys})
+    assert len(sketch.keys) <= 1 + 9 + max(0, count - 2)
+    assert np.all(np.diff(np.array(sketch.keys)) > 0)
+
+
+@pytest.mark.parametrize("identifier", make_short_vectors.IDENTIFIERS)
+def test_the_scheme_meets_every_vector(identifier: str) -> None:
+    written = json.loads((Path(make_short_vectors.__file__).parent / "short-text.json").read_text("ascii"))
+    [wanted] = [each for each in written["documents"] if each["id"] == identifier]
+    assert written["texts"] == make_short_vectors.TEXTS
+    assert make_short_vectors.document(identifier) == wanted
