@@ -213,7 +213,14 @@ class WorkerPool:
                     self._end(worker)
                     worker = None
                     worker = self._begin()
-                self._outcomes.put(worker.extract(item, self._limits))
+                outcome = worker.extract(item, self._limits)
+                if worker.documents > 1 and isinstance(outcome, Failed) and outcome.reason == "crashed":
+                    # It may have been killed before it saw this document, or by what earlier ones left in it.
+                    self._end(worker)
+                    worker = None
+                    worker = self._begin()
+                    outcome = worker.extract(item, self._limits)
+                self._outcomes.put(outcome)
                 if worker.retired:
                     self._end(worker)
                     worker = None
@@ -263,6 +270,7 @@ class _Worker:
                 "on Linux or macOS, in WSL, or in a container. Texts need no worker, as with neardup hash --text"
             )
         self.retired = False
+        self.documents = 0
         self._pages = pages
         self._text_limit = 0
         self._format: str | None = None
@@ -303,6 +311,7 @@ class _Worker:
 
     def extract(self, item: Item[Key], limits: Limits) -> Extracted[Key, Any] | Failed[Key]:
         """The outcome of one item; the worker does not survive a crash or the time limit."""
+        self.documents += 1
         known = self._pages.kept.of(item.data) if self._pages else {}
         read: dict[int, str] = {}
         try:

@@ -11,9 +11,13 @@ from typing import Any
 
 from indexer.model import Document, Fingerprint
 
+# As in a process that earlier documents have worn out, or that somebody killed while it waited.
+documents: list[str] = []
+
 
 def obey(document: Document) -> Any:
     """Do what the text says, or give back what every kind of answer looks like."""
+    documents.append(document.text)
     orders = {
         "hang": lambda: time.sleep(3600),
         "spin": spin,
@@ -27,6 +31,7 @@ def obey(document: Document) -> Any:
         "pid": os.getpid,
         "environment": lambda: [list(pair) for pair in os.environ.items()],
         "read": sys.stdin.read,
+        "kill if used": lambda: len(documents) > 1 and os.kill(os.getpid(), signal.SIGKILL),
     }
     if document.text in orders:
         return orders[document.text]()

@@ -142,6 +142,12 @@ def test_a_failure_costs_its_own_document(order: str, reason: str, says: str) ->
         assert says in error.detail
 
 
+def test_a_document_pays_for_no_worker_that_earlier_ones_have_worn_out() -> None:
+    with pool(1) as workers:
+        found = taken(workers.map(orders("one", "kill if used", "kill if used", "two")))
+    assert sorted(outcome.key for outcome in found) == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("order", ["hang", "spin"])
 def test_the_time_limit_ends_a_hang(order: str) -> None:
     with pool(limits=Limits(seconds=1.0)) as workers:
