@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from indexer.ingest.outcomes import DuplicateFilter
     from indexer.model import Ref
     from indexer.schemes.base import Scheme
-    from indexer.stores import Store
+    from indexer.stores import Store, StoreInfo
 
 Each = TypeVar("Each")
 _NO_COLUMNS = "the store can't remember the names of the columns; give them wherever these files are read again"
@@ -120,6 +120,8 @@ class Indexing:
         letters = Refused(self._letters, settings.options, settings.limits, self._tell)
         usual = schemes_of_new(making.schemes, making.scheme, made=not exists, kind=kind)
         made = store_info(settings.options.content, usual, kind)
+        if not exists:
+            _require_rule(arriving, made, self._store)
         with opened(self._store, self._tell, create=made, refresh=refresh) as target:
             self.opened = True
             if self.on_open:
@@ -278,6 +280,20 @@ def begun(inputs: Iterable[Each]) -> Iterable[Each] | None:
     rest = iter(inputs)
     first = list(islice(rest, 1))
     return chain(first, rest) if first else None
+
+
+def _require_rule(arriving: Arriving, made: StoreInfo, name: str) -> None:
+    """UsageError for a rule that a new store can't serve, before it is made."""
+    from indexer.matching.shorthand import RuleRequest, rule_asked
+    from indexer.stores.sketches import require_schemes
+
+    rule = rule_asked(RuleRequest(match=arriving.match, distance=arriving.distance))
+    if rule is None:
+        return
+    # What finds parts is refused whatever sketches there are: to make those would be no help.
+    if arriving.skip_duplicates:
+        rule.require_copies()
+    require_schemes(made.schemes, rule.schemes, shown_name(name))
 
 
 @contextmanager

@@ -44,6 +44,18 @@ def test_similar_shows_both_shares(neardup: Neardup) -> None:
     assert "clusters of parts" in (neardup.folder / "report.html").read_text()
 
 
+def test_a_rule_that_a_new_store_can_t_serve_makes_none(neardup: Neardup) -> None:
+    (neardup.folder / "docs").mkdir()
+    (neardup.folder / "docs/book.txt").write_text(CHAPTERS[0])
+    skip = ("index", "docs", "--skip-duplicates", "--match")
+    for more in ((), ("--scheme", "passages")):
+        assert "also finds parts" in neardup(*skip, RULE, *more, code=2).err
+    assert "index with --scheme supershingles" in neardup(*skip, "supershingles", code=2).err
+    assert "needs the statistics of a corpus" in neardup("index", "docs", "--cluster", "--match", "i-match", code=2).err
+    assert not list(neardup.folder.glob("collection.neardup*"))
+    neardup(*skip, "supershingles", "--scheme", "supershingles")
+
+
 def test_a_part_with_other_words_is_no_older_version(neardup: Neardup) -> None:
     (neardup.folder / "docs").mkdir()
     (neardup.folder / "docs/book.txt").write_text(" ".join(CHAPTERS))
