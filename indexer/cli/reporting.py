@@ -156,7 +156,8 @@ def report(
     else:
         written = made.save(place, format)
         redundant = f"{made.redundant:,} of {counted(made.documents, 'document')} ({made.figures.redundant_share:.1%})"
-        say(f"wrote {place}, {size(written)}; redundant: {redundant}")
+        beside = f"; forms and parts: {made.figures.differing:,}" if made.figures.differing else ""
+        say(f"wrote {place}, {size(written)}; redundant: {redundant}{beside}")
     if unclustered := made.figures.unclustered:
         say(f"{counted(unclustered, 'document')} came since the last clustering; run neardup cluster")
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, ranks_of
-from indexer.clustering.noted import NotedRelations, RepeatingDocument
+from indexer.clustering.noted import NotedRelations, RepeatingDocument, is_redundant
 from indexer.clustering.succession import PlacedVersion, Succession, by_version
 from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
 from indexer.model.chunking import chunks
@@ -241,8 +241,9 @@ class Assigner:
                 if version := placed.get(member.position):
                     versions[member.record.ref] = version.annotation
                 group = new_groups[member.group]
-                group.redundant += bool(repeats)
-                group.redundant_bytes += member.record.size * bool(repeats)
+                redundant = is_redundant(repeats)
+                group.redundant += redundant
+                group.redundant_bytes += member.record.size * redundant
                 wanted = self._wanted(member, group, float(near[member.group][member.place])) | repeats
                 # One of which nothing is said is alone.
                 if group.size > 1 or repeats or not is_alone(member.record.ref, member.annotation):

@@ -9,12 +9,25 @@ from typing import Any, NamedTuple, Self
 from indexer.clustering.memory import LastClustering
 from indexer.matching.relating import AT_HAND, Relating, stored_texts
 from indexer.model import Record, Ref
+from indexer.relations.relation import COPIES
 from indexer.stores.base import Store
 
 UNVERIFIED = "unverified"
 """Noted in place of a relation where a text could not be read."""
 
+_COULD_GO = (*COPIES, UNVERIFIED, "")
+
 _PLACE = ("repeats", "repeats_index", "repeats_routing")
+
+
+def could_go(relation: str) -> bool:
+    """False for what is noted of forms, in which facts differ, and parts; true also where nothing is known."""
+    return relation in _COULD_GO
+
+
+def is_redundant(annotation: Mapping[str, Any]) -> bool:
+    """True for the annotation `cluster` of a document that repeats another one and could go for it."""
+    return "repeats" in annotation and could_go(annotation.get("relation", ""))
 
 
 class RepeatingDocument(NamedTuple):

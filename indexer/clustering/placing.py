@@ -23,7 +23,7 @@ from indexer.clustering.assign import (
 )
 from indexer.clustering.clusters import assigned, component_groups
 from indexer.clustering.decided import HeldDecisions, grouped_nodes
-from indexer.clustering.noted import RepeatingDocument
+from indexer.clustering.noted import RepeatingDocument, is_redundant
 from indexer.core.components import NamedComponents
 from indexer.matching.lookups import Asking
 from indexer.matching.nodes import found_of, nodes_of
@@ -190,20 +190,25 @@ class Placer:
         [beside] = self.store.annotations([cluster.canonical])
         stays = beside is not None and repeated_by(cluster.canonical, beside) is None and not self.rule.of_parts
         for some in chunks(joining, READ_AT_ONCE):
-            noted, repeats = [], list[RepeatingDocument]()
-            for (record, similarity), fields in zip(
-                some, self.store.annotations([record.ref for record, _ in some]), strict=True
-            ):
-                if fields is None:
-                    continue
-                value = round(similarity, 4)
-                cluster = _grown(cluster, record, value, redundant=stays)
-                said = repeating(record.ref, cluster.canonical, value) if stays else {}
-                if stays:
-                    repeats.append(RepeatingDocument(0, record, said, fields, canonical, beside or {}))
-                noted.append((record.ref, membership(cluster.id, False, value, cluster.size), said, fields))
-            self._assigner.tell(repeats)
-            self._assigner.note([(ref, joined | said, fields) for ref, joined, said, fields in noted])
+            there = [
+                (record, round(similarity, 4), fields)
+                for (record, similarity), fields in zip(
+                    some, self.store.annotations([record.ref for record, _ in some]), strict=True
+                )
+                if fields is not None
+            ]
+            said = [repeating(record.ref, cluster.canonical, value) if stays else {} for record, value, _ in there]
+            self._assigner.tell(
+                [
+                    RepeatingDocument(0, record, repeats, fields, canonical, beside or {})
+                    for (record, _, fields), repeats in zip(there, said if stays else (), strict=stays)
+                ]
+            )
+            noted = []
+            for (record, value, fields), repeats in zip(there, said, strict=True):
+                cluster = _grown(cluster, record, value, redundant=is_redundant(repeats))
+                noted.append((record.ref, membership(cluster.id, False, value, cluster.size) | repeats, fields))
+            self._assigner.note(noted)
         self._assigner.put_clusters([cluster])
 
     def _regroup(self, touching: _Touching) -> None:

@@ -37,7 +37,7 @@ class Report:
 
     @property
     def redundant(self) -> int:
-        """The number of redundant documents: those that repeat one that is kept."""
+        """The number of redundant documents: those that repeat a kept one, and are not known to be forms or parts."""
         return self.contents.figures.total.redundant
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,6 +88,7 @@ class Report:
             ("not compared", f"{numbers.not_compared:,}"),
             ("documents", f"{numbers.total.documents:,}"),
             ("redundant", f"{numbers.total.redundant:,} ({numbers.total.part:.1%})"),
+            ("forms, parts", f"{numbers.differing:,}"),
             ("clusters", f"{numbers.clusters:,}"),
             ("bytes", f"{numbers.total.total_bytes:,}, of them redundant {numbers.total.redundant_bytes:,}"),
         ]

@@ -312,10 +312,11 @@ class ClusterRecord:
     """The record of a cluster of two or more documents in a store.
 
     `title` is the canonical document's; `size` counts the members and `redundant` those of them that repeat a document
-    which is kept, `total_bytes` and `redundant_bytes` sum their sizes. `least_similarity` (0 to 1) is the smallest
-    similarity of a member to the canonical document. `first_seen` and `last_seen` are the earliest and latest
-    `arrived_at` of the members. `formats` and `origins` (see `indexer.model.origins`) are those of the members, sorted,
-    at most MOST_ORIGINS of them: so many stand for that many or more.
+    which is kept, without forms and parts as far as these are known, `total_bytes` and `redundant_bytes` sum their
+    sizes. `least_similarity` (0 to 1) is the smallest similarity of a member to the canonical document. `first_seen`
+    and `last_seen` are the earliest and latest `arrived_at` of the members. `formats` and `origins` (see
+    `indexer.model.origins`) are those of the members, sorted, at most MOST_ORIGINS of them: so many stand for that many
+    or more.
     """
 
     id: str

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from indexer.clustering.memory import Remembered
+from indexer.clustering.noted import could_go
 from indexer.clustering.sampling import Sampler
 from indexer.clustering.stored import StoredCluster, stored_clusters
 from indexer.ingest.failures import DUPLICATE
@@ -49,7 +50,7 @@ _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 class Share:
     """The redundant share of a part of the collection: documents and their bytes.
 
-    Redundant are the documents that repeat one which is kept: what could go, each with something near it left.
+    Redundant are the documents that repeat one which is kept, and are not known to be forms or parts: what could go.
     """
 
     documents: int = 0
@@ -109,7 +110,7 @@ class SimilarityStep:
 
 @dataclass(frozen=True, slots=True)
 class RelationCount:
-    """Redundant documents whose texts stand so to those that they repeat.
+    """Documents, redundant or not, whose texts stand so to the near ones that are kept.
 
     Attributes:
         relation: "identical", "reflowed", "noise", "edited", "form", "contains", "part", "unverified" for a text that
@@ -148,8 +149,8 @@ class ReportCounts:
     `left_out` is what was not compared, by reason, the most frequent first. `clusters` have two members or more,
     `in_clusters` together; `spanning` of them were from two origins or more when they were last written. `unclustered`
     documents came since the last clustering. `similarities` counts the redundant documents by how similar they are to
-    what they repeat, in the unit of `rule`, `relations` by how their texts stand to it. `by_source` is by host, or by
-    folder as deep as stays readable; `by_time` by hour, day, month or year.
+    what they repeat, in the unit of `rule`; `relations` counts by how their texts stand to it, forms and parts
+    too. `by_source` is by host, or by folder as deep as stays readable; `by_time` by hour, day, month or year.
     """
 
     rule: MatchRule
@@ -172,6 +173,11 @@ class ReportCounts:
     def not_compared(self) -> int:
         """The number of documents compared with none: those of the store, and those that could not be stored."""
         return sum(each.documents for each in self.left_out if not each.compared)
+
+    @property
+    def differing(self) -> int:
+        """The number of documents near one that is kept that are forms or parts, and so not redundant."""
+        return sum(each.documents for each in self.relations if not could_go(each.relation))
 
     @property
     def exact(self) -> int:
@@ -253,8 +259,10 @@ def figures(
                 sampler.add(cluster)
             rows = zip(cluster.members, cluster.repeats, cluster.shares, cluster.relations, strict=True)
             for ref, other, share, relation in rows:
-                if other is not None:
-                    relations[relation] += 1
+                if other is None:
+                    continue
+                relations[relation] += 1
+                if could_go(relation):
                     redundant.extend((ref,))
                     near[_step(share, made.rule)] += 1
             inside.extend(cluster.members)

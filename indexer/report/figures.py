@@ -86,8 +86,9 @@ class ReportFigures:
         not_compared: Documents that were compared with none
         left_out: What was not compared, by reason; `not_compared` leaves out duplicates that were left out on request
         documents: The documents of the store
-        redundant: Those of them that repeat one which is kept
+        redundant: Those of them that repeat one which is kept, without forms and parts as far as these are known
         redundant_share: The same as a share (0 to 1)
+        differing: Documents near one that is kept that are forms or parts
         bytes: Their size
         redundant_bytes: The size of the redundant ones
         fingerprinted: Documents that have words
@@ -98,7 +99,7 @@ class ReportFigures:
         spanning: Clusters from two hosts or folders or more
         cluster_sizes: Clusters by their size
         similarities: Redundant documents by their similarity to what they repeat
-        relations: Redundant documents by how their texts stand to what they repeat
+        relations: Redundant documents, forms and parts by how their texts stand to the near one that is kept
         by_format: The shares by format
         by_source: The shares by host or folder
         by_time: The shares over time
@@ -114,6 +115,7 @@ class ReportFigures:
     documents: int
     redundant: int
     redundant_share: float
+    differing: int
     bytes: int
     redundant_bytes: int
     fingerprinted: int

@@ -20,8 +20,10 @@ from panel_kinds import (
 )  # fmt: skip
 
 RECORDS = "_exists_:neardup.tokens"
-# A document that repeats one which is kept.
-REDUNDANT = "_exists_:neardup.cluster.repeats"
+# A document that is near one which is kept, for which it could be removed if facts don't differ and it is no part.
+REPEATS = "_exists_:neardup.cluster.repeats"
+DIFFERING = ("form", "contains", "part")
+REDUNDANT = f"({REPEATS} AND NOT neardup.cluster.relation:({' OR '.join(DIFFERING)}))"
 # A document that has left its cluster is canonical in one of its own, and has no class of size.
 IN_CLUSTER = "_exists_:neardup.cluster.size_class"
 KEPT = f"{RECORDS} AND NOT {REDUNDANT}"
@@ -29,11 +31,15 @@ _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 
 
 def _share() -> Vega:
-    redundant = {"redundant": {"filter": {"exists": {"field": "neardup.cluster.repeats"}}}}
+    repeats, differs = (
+        {"exists": {"field": "neardup.cluster.repeats"}},
+        {"terms": {"neardup.cluster.relation": [*DIFFERING]}},
+    )
+    redundant = {"redundant": {"filter": {"bool": {"filter": [repeats], "must_not": [differs]}}}}
     return Vega(
         name="share",
         title="Share of duplicates",
-        about="The documents that repeat one which is kept, as a part of all documents.",
+        about="The documents that could be removed, as a part of all documents.",
         view="documents",
         width=10,
         aggregation={"filters": {"filters": [{"exists": {"field": "neardup.tokens"}}]}, "aggs": redundant},
@@ -122,7 +128,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Metric(
         name="redundant-metric",
         title="Could be removed",
-        about="The documents that repeat one which is kept, and their bytes.",
+        about="The documents that repeat one which is kept, without forms and parts, and their bytes.",
         view="documents",
         query=REDUNDANT,
         aggregations=(count("documents"), measure("sum", "neardup.bytes", "size")),
@@ -141,10 +147,10 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Chart(
         name="relations",
         title="Relation to what stays",
-        about="How the texts of documents that could be removed stand to those that they repeat, as clustering notes "
-        "it; without a relation are those of which it was told to read no text.",
+        about="How the texts of documents stand to the near ones that are kept, as clustering notes it: forms and "
+        "parts could not be removed; without a relation are those of which it was told to read no text.",
         view="documents",
-        query=REDUNDANT,
+        query=REPEATS,
         aggregations=(count("documents"), terms("neardup.cluster.relation", "relation", 10)),
         shape="horizontal_bar",
         width=48,

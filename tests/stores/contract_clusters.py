@@ -212,6 +212,10 @@ class ClusterContract:
         store.annotate([(ref, {"cluster": fields | {"relation": "form"}}) for ref, fields in repeating])
         # What was noted of their relation stays, also where one is alone that others repeat.
         assert clusters.cluster(store, rule, threads=1).changes.documents == 0
+        # Forms are not redundant, in no figure.
+        found = figures(store, made, most=1)[0]
+        assert (found.total.redundant, found.total.redundant_bytes, found.differing) == (0, 0, len(wanted))
+        assert not any(one.redundant or one.redundant_bytes for one in store.clusters())
         assert Pruning(store).delete() == len(wanted)
         left = clusters.cluster(store, rule, threads=1)
         assert (left.documents, left.clusters, list(pairs_of(store, rule))) == (56 - len(wanted), 0, [])
