@@ -46,6 +46,14 @@ def test_the_unit_has_the_form_that_systemd_says() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_unit_is_little_exposed() -> None:
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("NEEDS systemd-analyze")
+    weighed = ["systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", UNIT]
+    done = subprocess.run(weighed, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-200:]
+
+
 def test_each_runs_a_command_that_there_is() -> None:
     [line] = re.findall(r"^ExecStart=/usr/bin/env (.*)$", UNIT.read_text(), re.MULTILINE)
     [service] = read(COMPOSED)["services"].values()

@@ -121,23 +121,25 @@ def test_an_index_that_is_made_again_without_its_fields_is_waited_for(server: Se
 
 def test_a_lease_is_held_by_one_and_runs_out(server: Server, index_name: str) -> None:
     clients = [connect(made(server, index_name, 1)) for _ in range(2)]
-    one, other = (Lease(client, 2.0) for client in clients)
-    lost: list[bool] = []
-    with one.held(lambda: lost.append(True)) as first, other.held(lambda: lost.append(True)) as second:
+    # The second renews it every three seconds, which is too seldom for the first.
+    quick, slow = Lease(clients[0], 1.0), Lease(clients[1], 9.0)
+    lost: list[str] = []
+    with quick.held(lambda: lost.append("quick")) as first, slow.held(lambda: lost.append("slow")) as second:
         assert (first, second) == (True, False)
-    with other.held(lambda: lost.append(True)) as second:
+    with slow.held(lambda: lost.append("slow")) as second:
         assert second
-        # Who stops renewing it loses it, and is told so as soon as it can be.
-        other._seconds = 1e6
         taken = []
 
         def takes_over() -> bool:
-            with one.held(lambda: None) as mine:
+            with quick.held(lambda: lost.append("quick")) as mine:
                 taken.append(mine)
             return mine
 
         wait_for(takes_over)
         assert taken.count(True) == 1
+        # Who renews it too late is told that it is lost.
+        wait_for(lambda: bool(lost))
+    assert lost == ["slow"]
     for client in clients:
         client.close()
 
