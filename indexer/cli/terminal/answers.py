@@ -16,6 +16,7 @@ from indexer.cli.terminal.relations import LIKELY, relation_shown
 from indexer.errors import ExtractionError
 from indexer.text.counts import counted, share_shown
 from indexer.text.remarks import in_json
+from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
     from indexer.cli.terminal.progress import Following
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # How many documents a message names.
 _SHOWN = 5
+# Characters of a title in a table.
+_TITLE = 100
 # What has the most candidates of all that an ordinary store is asked by.
 _WIDEST = "simhash-doc@7bits"
 
@@ -220,7 +223,7 @@ def _shares(match: Match) -> tuple[str, ...]:
 
 def _row(match: Match, rule: MatchRule) -> tuple[str, ...]:
     label = (match.label + " short" * match.short).strip()
-    title = " ".join(match.title.split())
+    title = beginning(match.title, _TITLE)
     # Below the current folder a path is shown as the user would type it.
     path = match.source.removeprefix(os.path.join(os.getcwd(), ""))
     bits = rule.bits(match.similarity) if rule.unit == "bits" else match.bits

@@ -111,10 +111,10 @@ def _frames(name: str, begin: int, *, place: bool) -> list[Frame]:
 
 
 def _without(name: str, slots: list[Slot], gap: Slot) -> str:
-    """A name with gaps for a slot and for all that say the same."""
+    """A name with gaps for a slot and for all that are written the same: the 2 of another folder is not that of 2.0."""
     parts, end = [], 0
     for slot in slots:
-        if slot.kind == gap.kind and slot.value == gap.value:
+        if slot.kind == gap.kind and slot.shown.lower() == gap.shown.lower():
             parts += [name[end : slot.start], GAP]
             end = slot.end
     # Projects change how they write their names from one release to the next.

@@ -64,6 +64,9 @@ def test_a_date_in_a_name_may_be_that_of_an_event() -> None:
 def test_equal_numbers_in_a_name_are_one() -> None:
     first, _ = frames_of_place("/a/foo-1.2/foo-1.2.html")
     assert first.text == "/a/foo-\0/foo-\0.html"
+    outer, inner = frames_of_place("/version_2/docs/2.0/a.html")
+    assert (outer.text, inner.text) == ("/version_\0/docs/2.0/a.html", "/version_2/docs/\0/a.html")
+    assert inner.text == frames_of_place("/version_2/docs/1.0/a.html")[1].text
 
 
 def test_a_title_has_numbers_behind_its_name_only() -> None:
