@@ -287,6 +287,9 @@ class TextChanges:
     def _are_joined(self, ours: Sequence[int], theirs: Sequence[int]) -> bool:
         """True if words of which one side has more are the same but for a lost space and a letter."""
         one, other = _folded(self.left, ours), _folded(self.right, theirs)
+        # No space is read as an underscore: a_b.h is another file than a-b.h.
+        if any("_" in word.strip("_") for word in (*one, *other)):
+            return False
         joined, joined_other = "".join(one), "".join(other)
         if not _alike(joined, joined_other) or OSA.distance(_read(joined), _read(joined_other)) > 1:
             return False

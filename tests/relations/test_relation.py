@@ -74,6 +74,7 @@ def test_a_digit_that_differs_is_no_misread_one(
         ("It costs 5 € more.", "It costs 5 $ more.", "amount 5 € / 5 $"),
         ("The flat has the key AB-17x.", "The flat has the key AB-18x.", "code 17x / 18x"),
         ("The module is Foreign here.", "The module is Foreign.Safe here.", "name nothing / Safe"),
+        ("It includes magick_wand.h first.", "It includes magick-wand.h first.", "name magick_wand / magick-wand"),
         ("They call mongo alone.", "They call mongosh alone.", "word mongo / mongosh"),
         ("It belongs to Anna Meyer alone.", "It belongs to Anna Meier alone.", "name Meyer / Meier"),
         ("Animals are allowed.", "Animals are not allowed.", "negation nothing / not"),
