@@ -198,12 +198,13 @@ class Placer:
                 if fields is not None
             ]
             said = [repeating(record.ref, cluster.canonical, value) if stays else {} for record, value, _ in there]
-            self._assigner.tell(
-                [
-                    RepeatingDocument(0, record, repeats, fields, canonical, beside or {})
-                    for (record, _, fields), repeats in zip(there, said if stays else (), strict=stays)
-                ]
-            )
+            if stays:
+                self._assigner.tell(
+                    [
+                        RepeatingDocument(0, record, repeats, fields, canonical, beside or {})
+                        for (record, _, fields), repeats in zip(there, said, strict=True)
+                    ]
+                )
             noted = []
             for (record, value, fields), repeats in zip(there, said, strict=True):
                 cluster = _grown(cluster, record, value, redundant=is_redundant(repeats))

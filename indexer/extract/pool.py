@@ -210,15 +210,11 @@ class WorkerPool:
         while (item := self._items.get()) is not None and not self._closed:
             try:
                 if worker is None or not worker.alive:
-                    self._end(worker)
-                    worker = None
-                    worker = self._begin()
+                    worker = self._begin(worker)
                 outcome = worker.extract(item, self._limits)
                 if worker.documents > 1 and isinstance(outcome, Failed) and outcome.reason == "crashed":
                     # It may have been killed before it saw this document, or by what earlier ones left in it.
-                    self._end(worker)
-                    worker = None
-                    worker = self._begin()
+                    worker = self._begin(worker)
                     outcome = worker.extract(item, self._limits)
                 self._outcomes.put(outcome)
                 if worker.retired:
@@ -229,7 +225,9 @@ class WorkerPool:
                 self._outcomes.put(error)
         self._end(worker)
 
-    def _begin(self) -> _Worker:
+    def _begin(self, before: _Worker | None) -> _Worker:
+        """A worker in place of the one before, which ends."""
+        self._end(before)
         with self._lock:
             if self._closed:
                 raise UsageError("the pool of workers is closed")

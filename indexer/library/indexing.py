@@ -197,11 +197,10 @@ def arrivals(
         return
     from indexer.clustering.arrivals import NOT_CLUSTERED, Arrivals, rule_for
     from indexer.clustering.relations import Permitted
-    from indexer.matching.shorthand import RuleRequest, rule_asked
 
     by = rule_for(
         store,
-        rule_asked(RuleRequest(match=arriving.match, distance=arriving.distance), store),
+        arriving.rule(store),
         bound=arriving.clustering.bound,
         canonical=arriving.clustering.canonical_rule,
         cluster=arriving.cluster,
@@ -284,10 +283,9 @@ def begun(inputs: Iterable[Each]) -> Iterable[Each] | None:
 
 def _require_rule(arriving: Arriving, made: StoreInfo, name: str) -> None:
     """UsageError for a rule that a new store can't serve, before it is made."""
-    from indexer.matching.shorthand import RuleRequest, rule_asked
     from indexer.stores.sketches import require_schemes
 
-    rule = rule_asked(RuleRequest(match=arriving.match, distance=arriving.distance))
+    rule = arriving.rule()
     if rule is None:
         return
     # What finds parts is refused whatever sketches there are: to make those would be no help.

@@ -22,6 +22,7 @@ from indexer.model.times import Refresh
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
+    from indexer.matching.rule import MatchRule
     from indexer.stores.base import Store
     from indexer.stores.texts import TextFields
 
@@ -234,6 +235,12 @@ class Arriving:
 
     def __bool__(self) -> bool:
         return self.cluster or self.skip_duplicates
+
+    def rule(self, store: Store | None = None) -> MatchRule | None:
+        """The match rule that is asked for, None where nothing is; raises what `rule_asked` does."""
+        from indexer.matching.shorthand import RuleRequest, rule_asked
+
+        return rule_asked(RuleRequest(match=self.match, distance=self.distance), store)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from indexer.clustering.noted import UNVERIFIED, could_go
 from indexer.engine.index.copied_beside import COPIED_PROPERTIES
 from indexer.engine.index.files import properties
 from indexer.engine.index.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
+from indexer.relations.relation import WORDS
 
 FOLDER = Path(__file__).resolve().parents[2] / "mappings" / "dashboards"
 PRODUCTS = ("kibana", "opensearch-dashboards")
@@ -82,6 +84,15 @@ def test_the_files_are_what_the_generator_makes(product: str, monkeypatch: pytes
     import make_dashboards
 
     assert (FOLDER / f"{product}.ndjson").read_text("utf-8") == make_dashboards.file_text(product)
+
+
+def test_what_could_be_removed_is_what_the_report_calls_redundant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import panels
+
+    assert set(panels.DIFFERING) == {word for word in WORDS if not could_go(word)} == {"form", "contains", "part"}
+    assert could_go(UNVERIFIED)
+    assert could_go("")
 
 
 @pytest.mark.parametrize("product", PRODUCTS)
