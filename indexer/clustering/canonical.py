@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +17,19 @@ from indexer.model.refs import ref_order
 
 CanonicalKind = Literal["earliest", "longest", "field", "source", "declared", "newest", "oldest"]
 
+# The words by which folders and files are called copies, also in the syntax of RE2.
+COPY_WORDS = (
+    r"(?:^|[^a-z])(?:backups?|bak|copy|copies|kopie|copie|copia|old|te?mp|trash)(?:[^a-z]|$)"
+    r"|\([0-9]{1,2}\)(?:\.[a-z0-9]+)?$|~$"
+)
+_COPY_WORDS = re.compile(COPY_WORDS, re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class CanonicalRule:
     """The rule for the canonical document of a cluster; ties go to the earliest, then to the first by id.
 
+    Before the earliest, whatever the rule, come those whose path or URL calls them a copy least often (`copy_words`).
     "earliest" by `arrived_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
     `descending`, largest first, numbers before text and documents without it last (a dot leads into an object);
     "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last;
@@ -52,10 +61,11 @@ class CanonicalRule:
 
     def key(self, record: Record) -> tuple[Any, ...]:
         """The key to compare documents by: the canonical one has the smallest."""
-        return (*self.preferred(record), record.arrived_at == "", record.arrived_at, *ref_order(record.ref))
+        own, at = (*self.preferred(record), copy_words(record.source)), record.arrived_at
+        return (*own, at == "", at, *ref_order(record.ref))
 
     def preferred(self, record: Record) -> tuple[Any, ...]:
-        """The part of the key that comes before time and id."""
+        """The part of the key that comes before what all rules go by."""
         if self.kind == "longest":
             return (-record.tokens,)
         if self.kind == "field":
@@ -66,6 +76,11 @@ class CanonicalRule:
         if self.kind == "declared":
             return (_declared(record.source, _field(record.metadata, CANONICAL_URL)),)
         return ()
+
+
+def copy_words(source: str) -> int:
+    """The number of words by which a path or URL calls itself a copy: `backup`, `old`, `tmp`, `report (1).pdf`."""
+    return len(_COPY_WORDS.findall(source))
 
 
 def _declared(source: str, url: Any) -> int:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.clustering.canonical import CanonicalRule, parse_canonical, read_canonical
+from indexer.clustering.canonical import CanonicalRule, copy_words, parse_canonical, read_canonical
 from indexer.clustering.grouping import Groups, group
 from indexer.clustering.stored import stored_clusters
 from indexer.core.components import Components
@@ -250,7 +250,7 @@ def test_two_clusters_that_become_one_keep_the_name_of_the_larger(store: Store) 
 
 
 RECORDS = [
-    record("a", 0, indexed_at="2026-01-03", tokens=10, source="/old/a", metadata={"n": 5, "at": {"day": "b"}}),
+    record("a", 0, indexed_at="2026-01-03", tokens=10, source="/first/a", metadata={"n": 5, "at": {"day": "b"}}),
     record("b", 0, indexed_at="2026-01-01", tokens=30, source="/new/b", metadata={"n": "text", "at": {"day": "ba"}}),
     record("c", 0, indexed_at="2026-01-02", tokens=20, source="/mirror/c", metadata={"n": 2.5, "at": {"day": "a"}}),
     record("d", 0, indexed_at="", tokens=1, metadata={}),
@@ -267,7 +267,7 @@ RECORDS = [
         ("field:at.day", (), "cabd"),
         ("field:at.day:desc", (), "bacd"),
         ("field:none", (), "bcad"),
-        ("source", ("/mirror/*", "/old/*"), "cabd"),
+        ("source", ("/mirror/*", "/first/*"), "cabd"),
     ],
 )
 def test_rules_for_the_canonical_document(store: Store, rule: str, prefer: tuple[str, ...], order: str) -> None:
@@ -277,6 +277,33 @@ def test_rules_for_the_canonical_document(store: Store, rule: str, prefer: tuple
     put(store, *reversed(RECORDS))
     cluster_store(store, canonical=asked)
     assert partition(store) == {"abcd": order[0]}
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("", 0), ("/library/a.html", 0), ("/golden/oldest.html", 0), ("/photocopy/templates/copying.html", 0),
+        ("https://example.org/f(x)", 0), ("/Backup/a.html", 1), ("/backup-2024/a.html", 1), ("/a.html.bak", 1),
+        ("/Copy of a.html", 1), ("/a - Copy.html", 1), ("/a (1).pdf", 1), ("/a.txt~", 1), ("/old_site/a.html", 1),
+        ("C:\\Temp\\a.html", 1), ("https://old.example.org/tmp/a", 2), ("/Backup/a/old/b (12).pdf", 3),
+    ],
+)  # fmt: skip
+def test_words_that_call_a_file_a_copy(source: str, words: int) -> None:
+    assert copy_words(source) == words
+
+
+def test_what_is_called_a_copy_is_canonical_only_among_copies(store: Store) -> None:
+    put(
+        store,
+        record("a", 0, indexed_at="2026-01-01", source="/backup/x.html", tokens=9000),
+        record("b", 0, indexed_at="2026-01-02", source="/x.html"),
+        record("c", FAR, indexed_at="2026-01-01", source="/old/y (1).html"),
+        record("d", FAR, indexed_at="2026-01-02", source="/old/y.html"),
+    )
+    cluster_store(store)
+    assert partition(store) == {"ab": "b", "cd": "d"}
+    cluster_store(store, canonical=CanonicalRule("longest"))
+    assert partition(store)["ab"] == "a"
 
 
 def test_pages_that_declare_another_canonical_come_last() -> None:

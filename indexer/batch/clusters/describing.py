@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, column_of, compute, joined_of, numbers_of, present_in, scalar
 from indexer.clustering.assign import Gathered, GroupMember
-from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.canonical import COPY_WORDS, CanonicalRule
 from indexer.clustering.succession import Succession, by_version
 from indexer.core.sketches import cluster_ids
 from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
@@ -32,9 +32,10 @@ def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) ->
 
     Of those that it prefers alike the one with the lower number in `arrivals` comes first, where None by id.
     """
-    times = compute.coalesce(rows["time"], scalar(""))
+    times, sources = (compute.coalesce(rows[name], scalar("")) for name in ("time", "source"))
     keys = {
         "preferred": column_of(_preference(rows, canonical)),
+        "copies": compute.count_substring_regex(sources, COPY_WORDS, ignore_case=True),
         "unknown": compute.equal(times, scalar("")),
         "time": times,
         "last": rows["id"] if arrivals is None else column_of(arrivals),
@@ -47,7 +48,7 @@ def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) ->
 
 
 def _preference(rows: Any, canonical: CanonicalRule) -> Positions:
-    """A number (int64) of each document, smaller where the rule prefers it, whatever its time and id."""
+    """A number (int64) of each document, smaller where the rule prefers it, whatever all rules go by."""
     if canonical.kind == "earliest":
         return np.zeros(len(rows), dtype=np.int64)
     texts = rows["metadata"].to_pylist() if canonical.reads_metadata else [None] * len(rows)

@@ -29,8 +29,8 @@ cluster_options = Group(
         help="The canonical document of a cluster: earliest (the first to come; in a batch by --time-field, else by "
         "files and rows), longest (most words), declared (pages whose rel=canonical names their own URL first, those "
         "that name another last), newest or oldest (in place of the earliest its latest or first version, "
-        "where the order is known; not in a batch), field:NAME or field:NAME:desc (smallest or largest field), source "
-        "(by --prefer).  "
+        "where the order is known), field:NAME or field:NAME:desc (smallest or largest field), source "
+        "(by --prefer). Of equal ones, what its path calls a copy (backup, old, tmp) comes last.  "
         "[default: earliest]",
     ),
     click.option(
