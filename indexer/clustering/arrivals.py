@@ -29,6 +29,7 @@ from indexer.clustering.noted import NotedRelations
 from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
 from indexer.clustering.recent import BulkJudge, Recent, SketchIdentity, held_of
 from indexer.clustering.relations import Permitted, StandIns
+from indexer.clustering.settling import settle
 from indexer.errors import StoreError, UsageError
 from indexer.matching.lookups import Asking, plans
 from indexer.matching.nodes import found_of, read_nodes
@@ -191,6 +192,7 @@ class Arrivals:
     def close(self) -> None:
         """Put what came into clusters, and note that these are whole; not called where a batch was broken off."""
         self.place()
+        settle(self._assigner)
         self._replaced.close()
         if self._begun:
             # What came in this run is in its cluster, so that it has ended now and not when it began.

@@ -16,6 +16,7 @@ from indexer.clustering.decided import HeldDecisions, grouped_nodes
 from indexer.clustering.grouping import Bucket, Groups, radius_of
 from indexer.clustering.memory import finished, in_progress, last_clustering, note_of
 from indexer.clustering.noted import NotedRelations
+from indexer.clustering.settling import settle
 from indexer.errors import ExtractionError
 from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.measures.tables import Comparer
@@ -91,7 +92,7 @@ def cluster(
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
     last = last_clustering(store)
-    relations = NotedRelations.after(last, store, read=relation)
+    relations = NotedRelations.after(last, store, read=relation, renews=True)
     note = note_of(rule, bound, chosen, reads=relations.reads)
     if not dry_run:
         # A store that can't be written says so now, and not when everything was read.
@@ -113,6 +114,7 @@ def cluster(
                 store.put_clustering_note(before)
             raise
     groups = put_groups(store, assigner, nodes, comparison, grouped, threads)
+    settle(assigner)
     if not dry_run:
         finished(store, note)
     sizes = [members.size for members in groups if members.size > 1]

@@ -101,7 +101,7 @@ class Copies:
         if rule:
             rule.require_copies()
         self._store, self._rule, self._permitted = store, rule, permitted
-        self._texts = stored_texts(store, learns=False)
+        self._texts = stored_texts(store)
         self.stays: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
         asked = [record for record in store.get(list(dict.fromkeys(refs))) if record is not None]

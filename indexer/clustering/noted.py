@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from indexer.clustering.memory import LastClustering
-from indexer.matching.relating import AT_HAND, Relating, stored_texts
+from indexer.matching.lexicons import read_lexicon
+from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, stored_texts
 from indexer.model import Record, Ref
+from indexer.relations.lexicon import Lexicon, WordAnswers
 from indexer.relations.relation import COPIES
 from indexer.stores.base import Store
 
@@ -51,22 +53,34 @@ class NotedRelations:
     A text that is replaced loses what was noted of it; of a document of which nothing was, as of one that is alone, it
     is known by its time, which is not after `since`, the last clustering. `given` are relations that are known from
     elsewhere. With `read` the other texts are read again and aligned, which took so many `seconds`, None where there
-    were none; what could not be read before is tried again where `read` is true. Memory: that of
-    `indexer.matching.relating.RelatedTexts`.
+    were none; what could not be read before is tried again where `read` is true.
+
+    They go by the words that the store keeps. Where there are none, those of the texts that are read are counted; with
+    `renews` also where the collection has outgrown them, and what was noted is then told again as far as it can be.
+    Memory: that of `indexer.matching.relating.RelatedTexts`; where words are counted also some hundred bytes for each
+    document whose relation depends on them.
     """
 
-    def __init__(self, store: Store, *, read: Relating, since: str = "") -> None:
-        most_bytes = AT_HAND if read == "at hand" else None
-        self._texts = stored_texts(store, brief=True, most_bytes=most_bytes) if read else None
-        self._again, self._since = read is True, since
+    def __init__(self, store: Store, *, read: Relating, since: str = "", renews: bool = False) -> None:
+        self._store, self._most_bytes = store, AT_HAND if read == "at hand" else None
+        kept = read_lexicon(store, makes_anew=renews) if read else None
+        learns = bool(read) and (kept is None or (renews and kept.is_outgrown(store.count())))
+        self._learned = _AskedLexicon() if learns else None
+        self._texts = self._by(self._learned or kept, learns=learns) if read else None
+        self._again, self._anew, self._since = read is True, learns and renews, since
+        # Of documents whose relation depends on words that are still counted, what was known of those.
+        self._depending: dict[Ref, dict[int, WordAnswers]] = {}
         self.given: Mapping[Ref, str] = {}
         self.seconds: float | None = None
 
     @classmethod
-    def after(cls, last: LastClustering, store: Store, *, read: Relating | None = None) -> Self:
+    def after(cls, last: LastClustering, store: Store, *, read: Relating | None = None, renews: bool = False) -> Self:
         """The relations after the last clustering; None reads what is at hand, or nothing where that one did so."""
         read = ("at hand" if last.reads else False) if read is None else read
-        return cls(store, read=read, since=last.at if last.finished else "")
+        return cls(store, read=read, since=last.at if last.finished else "", renews=renews)
+
+    def _by(self, lexicon: Lexicon | None, *, learns: bool = False) -> RelatedTexts[Record]:
+        return stored_texts(self._store, lexicon=lexicon, learns=learns, most_bytes=self._most_bytes, brief=True)
 
     @property
     def reads(self) -> bool:
@@ -84,13 +98,16 @@ class NotedRelations:
         if self._texts is None:
             return known
         groups: dict[int, list[Record]] = {}
+        before: dict[int, list[Record]] = {}
         for each, word in zip(documents, known, strict=True):
             if not word and each.other:
-                groups.setdefault(each.group, []).extend((each.record, each.other))
+                # Of a cluster that grows the words would count each time.
+                grows = not self._anew and (each.noted_of_other.get("cluster") or {}).get("size_class")
+                (before if grows else groups).setdefault(each.group, []).extend((each.record, each.other))
         begun = time.monotonic()
-        self._texts.prepare(groups.values())
+        self._texts.prepare(groups.values(), before.values())
         words = [word or self._read(each) for each, word in zip(documents, known, strict=True)]
-        if groups:
+        if groups or before:
             self.seconds = (self.seconds or 0.0) + time.monotonic() - begun
         return words
 
@@ -101,9 +118,14 @@ class NotedRelations:
             return "identical"
         if word := self.given.get(document.record.ref, ""):
             return word
+        return "" if self._anew else self._noted(document)
+
+    def _noted(self, document: RepeatingDocument) -> str:
+        """The relation that was noted before and still holds; empty where there is none."""
         before = document.noted.get("cluster") or {}
         same = all(before.get(name) == document.wanted.get(name) for name in _PLACE)
-        stays = document.noted_of_other.get("cluster") or document.other.indexed_at <= self._since
+        other = document.other
+        stays = document.noted_of_other.get("cluster") or (other is not None and other.indexed_at <= self._since)
         word = str(before.get("relation") or "") if same and stays else ""
         return "" if word == "identical" or (word == UNVERIFIED and self._again) else word
 
@@ -111,4 +133,47 @@ class NotedRelations:
         if document.other is None or self._texts is None:
             return UNVERIFIED
         relation = self._texts.between(document.record, document.other)
-        return UNVERIFIED if isinstance(relation, str) else relation.word
+        if self._learned is not None and (asked := self._learned.taken()):
+            self._depending[document.record.ref] = {word: self._learned.says(word) for word in asked}
+        if isinstance(relation, str):
+            return (self._noted(document) if self._anew else "") or UNVERIFIED
+        return relation.word
+
+    def learned(self) -> Lexicon | None:
+        """The words that were counted, as they are kept; None where there were none to count."""
+        if self._learned is None or not self._learned.documents:
+            return None
+        return self._learned.to_keep(self._store.count())
+
+    def depending(self, lexicon: Lexicon) -> list[Ref]:
+        """The documents whose relation was told when less was known of its words than in the end."""
+        return [
+            ref
+            for ref, asked in self._depending.items()
+            if any(lexicon.says(word) != known for word, known in asked.items())
+        ]
+
+    def settled(self, lexicon: Lexicon, pairs: Sequence[tuple[Record, Record]]) -> list[str]:
+        """The relations of documents to others by all that was counted; empty where a text can't be read any more."""
+        texts = self._by(lexicon)
+        texts.prepare(pairs)
+        found = [texts.between(*pair) for pair in pairs]
+        return ["" if isinstance(relation, str) else relation.word for relation in found]
+
+
+class _AskedLexicon(Lexicon):
+    """A lexicon that remembers which words it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wanted: set[int] = set()
+
+    def frequency(self, word: int) -> int:
+        """The number of documents that a word stands in, by its hash."""
+        self._wanted.add(word)
+        return super().frequency(word)
+
+    def taken(self) -> set[int]:
+        """The words that were asked for since the last time."""
+        asked, self._wanted = self._wanted, set()
+        return asked

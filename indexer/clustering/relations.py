@@ -13,9 +13,11 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from indexer.ingest.rereading import StoredTexts
+from indexer.matching.lexicons import StoredLexicon, read_lexicon
 from indexer.matching.relating import RelatedTexts, relation_of, stored_texts
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
+from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import COPIES, Relation
 from indexer.relations.wording import Wording
 from indexer.schemes.base import Positions
@@ -312,6 +314,7 @@ class StandIns:
 
     def __init__(self, store: Store, permitted: Permitted) -> None:
         self._store, self._permitted, self._texts = store, permitted, StoredTexts(store)
+        self._lexicon = StoredLexicon(store)
 
     def first_of(self, record: Record, near: Sequence[Ref], earlier: Mapping[Ref, Record]) -> Ref | None:
         """The first of near documents that a document may be left out for, None where each says something else.
@@ -327,15 +330,19 @@ class StandIns:
                 return ref
         texts = {one.ref: text for one, text in self._texts.read([record, *others.values()])}
         for ref in others:
-            relation = relation_of(texts[record.ref], texts[ref], brief=True)
+            relation = relation_of(texts[record.ref], texts[ref], self._lexicon, brief=True)
             if isinstance(relation, Relation) and self._permitted.lets_go(relation):
                 return ref
         return None
 
 
 def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
-    """The relations of a store's documents, by their texts as they are read again."""
-    return Relations(permitted, stored_texts(store))
+    """The relations of a store's documents, by their texts as they are read again.
+
+    Where the store keeps no words, it goes by those that these texts are found to use.
+    """
+    kept = read_lexicon(store)
+    return Relations(permitted, stored_texts(store, lexicon=kept or Lexicon(), learns=kept is None))
 
 
 def settled(

@@ -82,6 +82,7 @@ def diff(
 ) -> TextDifference:
     """The words that differ between two documents, as for `compare`; see `Collection.diff`."""
     from indexer.library.comparisons import TextDifference
+    from indexer.matching.lexicons import StoredLexicon
     from indexer.matching.relating import relation_of
     from indexer.relations.relation import order_with
     from indexer.relations.versions.order import compared as in_order
@@ -93,7 +94,7 @@ def diff(
     (left, signs), (right, others) = (_text(os.fspath(name), extraction or Extraction(), store) for name in (a, b))
     made = part_difference(left, right, limit=max_words)
     pieces = tuple(shortened(made.pieces, context))
-    relation = relation_of(left.aligned.text, right.aligned.text)
+    relation = relation_of(left.aligned.text, right.aligned.text, StoredLexicon(store) if store else None)
     return TextDifference(
         pieces, made.same, made.removed, made.added, made.limit, made.cut, made.holder, made.place,
         **relation_members(relation), **order_members(order_with(in_order(signs, others), relation)),

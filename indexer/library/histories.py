@@ -134,8 +134,9 @@ class _Changes:
 
     def __init__(self, store: Store) -> None:
         from indexer.ingest.rereading import StoredTexts
+        from indexer.matching.lexicons import StoredLexicon
 
-        self._texts = StoredTexts(store)
+        self._texts, self._lexicon = StoredTexts(store), StoredLexicon(store)
         self._known: dict[Any, Any] = {}
 
     def between(self, older: Record, newer: Record) -> VersionChange:
@@ -147,7 +148,7 @@ class _Changes:
             left, right = self._wording(older), self._wording(newer)
         except ExtractionError as error:
             return VersionChange(unread=error.detail or error.reason)
-        relation = relate(left, right)
+        relation = relate(left, right, self._lexicon)
         facts = tuple(map(str, relation.facts))
         words = word_difference(left.text, right.text)
         return VersionChange(relation.word, words.removed, words.added, facts)
@@ -159,7 +160,7 @@ class _Changes:
         from indexer.relations.versions.order import Order
 
         try:
-            return order_with(Order(), relate(self._wording(one), self._wording(other)))
+            return order_with(Order(), relate(self._wording(one), self._wording(other), self._lexicon))
         except ExtractionError:
             return Order()
 

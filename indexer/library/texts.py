@@ -25,6 +25,7 @@ from indexer.matching.relating import RelatedTexts
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC, Ref
 from indexer.model.ragged import Ragged
+from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import Relation
 from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme, Similarities
@@ -348,7 +349,13 @@ def _relations(texts: Iterable[Any], place_of: Positions, of: Positions, permitt
             yield number, text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
     texts_read = RelatedTexts(
-        read, key=int, name=lambda number: f"text {place_of[number]}", digest=lambda _: "", brief=True
+        read,
+        key=int,
+        name=lambda number: f"text {place_of[number]}",
+        digest=lambda _: "",
+        lexicon=Lexicon(),
+        learns=True,
+        brief=True,
     )
     return Relations(permitted, texts_read)
 

@@ -7,10 +7,12 @@ from functools import cached_property
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
+from indexer.matching.lexicons import StoredLexicon
 from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.question import Question
 from indexer.matching.relating import relation_of
 from indexer.model import Ref
+from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import Relation
 from indexer.stores.base import Store
 from indexer.text.excerpts import Excerpt, Readable, excerpts_of
@@ -21,17 +23,18 @@ from indexer.text.passages import Alignable, CommonPassages, FeatureKind, common
 class SharedPassages:
     """The parts that two texts share: as `CommonPassages` has it, and the longest passages as people read them.
 
-    `texts` are the two themselves.
+    `texts` are the two themselves, `lexicon` has the words of the store.
     """
 
     common: CommonPassages
     excerpts: tuple[Excerpt, ...]
     texts: tuple[str, str]
+    lexicon: Lexicon | None
 
     @cached_property
     def relation(self) -> Relation | str:
         """The relation of the first text to the other one, which is near it, or why there is none."""
-        return relation_of(*self.texts)
+        return relation_of(*self.texts, self.lexicon)
 
 
 class Excerpts:
@@ -39,6 +42,7 @@ class Excerpts:
 
     def __init__(self, store: Store | None, *, of_letters: bool = False) -> None:
         self._texts, self._of_letters = StoredTexts(store) if store else None, of_letters
+        self._lexicon = StoredLexicon(store) if store else None
 
     def added_to(self, answer: Answer, question: Question) -> Answer:
         """The same answer with the passages of each match, and the shares as an alignment of the texts has them.
@@ -58,7 +62,7 @@ class Excerpts:
                 unread[record.ref] = document.detail or document.reason
                 continue
             text = Readable(Alignable(document.text, self._features), document.pages)
-            shared = _shared(asked, text)
+            shared = _shared(asked, text, self._lexicon)
             found[record.ref] = replace(
                 match, shares=shared.common.shares, longest=shared.common.longest,
                 passages=len(shared.common.passages), excerpts=shared.excerpts,
@@ -69,7 +73,7 @@ class Excerpts:
     def between(self, one: Question, other: Question) -> SharedPassages | None:
         """The parts that two documents have in common; None where one has no text that can be read again."""
         try:
-            return _shared(self._readable(one), self._readable(other))
+            return _shared(self._readable(one), self._readable(other), self._lexicon)
         except (UsageError, ExtractionError):
             return None
 
@@ -89,7 +93,7 @@ class Excerpts:
         return Readable(Alignable(document.text, self._features), document.pages)
 
 
-def _shared(one: Readable, other: Readable) -> SharedPassages:
+def _shared(one: Readable, other: Readable, lexicon: Lexicon | None) -> SharedPassages:
     common = common_passages(one.aligned, other.aligned)
     texts = one.aligned.text, other.aligned.text
-    return SharedPassages(common, excerpts_of(common.passages, one, other), texts)
+    return SharedPassages(common, excerpts_of(common.passages, one, other), texts, lexicon)

@@ -9,6 +9,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from indexer.errors import ExtractionError
 from indexer.ingest.rereading import StoredTexts
+from indexer.matching.lexicons import StoredLexicon
 from indexer.matching.lookups import Answer
 from indexer.matching.pairing import NearPair
 from indexer.matching.question import Question
@@ -42,10 +43,9 @@ class RelatedTexts(Generic[AnyDocument]):
     """The texts of documents that are near others, and their relations.
 
     `read` gives texts, `key` tells documents apart, `name` names them, and `digest` is equal for identical texts, empty
-    where it is unknown. With `learns` the relations go by the words that these texts are found to use, which then have
-    to be those of whole clusters, else by those of `lexicon`, where one is given; with `brief` as in
-    `indexer.relations.relation.relate`. Memory: some 16 million characters of
-    texts, and those of one `prepare`.
+    where it is unknown. The relations go by the words of `lexicon`; with `learns` those of these texts are added to it,
+    which then have to be those of whole clusters. `brief` is that of `indexer.relations.comparing.relate`. Memory: some
+    16 million characters of texts, and those of one `prepare`.
     """
 
     def __init__(
@@ -55,33 +55,38 @@ class RelatedTexts(Generic[AnyDocument]):
         name: Callable[[AnyDocument], str],
         digest: Callable[[AnyDocument], str],
         *,
-        learns: bool = True,
-        lexicon: Lexicon | None = None,
+        lexicon: Lexicon,
+        learns: bool = False,
         brief: bool = False,
     ) -> None:
         self._brief = brief
         self._read, self.key, self.name, self.digest = read, key, name, digest
-        self._learned = Lexicon() if learns and lexicon is None else None
-        self.lexicon = self._learned or lexicon
+        self.lexicon, self._learns = lexicon, learns
         self._known: OrderedDict[Hashable, Wording | str] = OrderedDict()
         self._characters = 0
         self.unread = ""
         self._counts = Counter[bool]()
 
-    def prepare(self, groups: Iterable[Sequence[AnyDocument]]) -> None:
-        """Read the texts of documents that are to be compared, group by group, in place of those of long ago."""
-        listed = list(groups)
+    def prepare(
+        self, groups: Iterable[Sequence[AnyDocument]], counted_before: Iterable[Sequence[AnyDocument]] = ()
+    ) -> None:
+        """Read the texts of documents that are to be compared, group by group, in place of those of long ago.
+
+        From groups that were `counted_before`, at least in part, no words are learned.
+        """
+        learned = list(groups)
+        listed = [*learned, *counted_before]
         while self._characters > _KEPT_AT_ONCE:
             _, old = self._known.popitem(last=False)
             self._characters -= 0 if isinstance(old, str) else len(old.text)
         wanted = {self.key(each): each for documents in listed for each in documents}
         for document, text in self._read([each for key, each in wanted.items() if key not in self._known]):
             self._note(document, text)
-        if self._learned is None:
+        if not self._learns:
             return
-        for documents in listed:
+        for documents in learned:
             known = [self._known[self.key(each)] for each in documents]
-            self._learned.add([wording.hashes for wording in known if isinstance(wording, Wording)])
+            self.lexicon.add([wording.hashes for wording in known if isinstance(wording, Wording)])
 
     def _note(self, document: AnyDocument, text: str | ExtractionError) -> None:
         said = _made_ready(text)
@@ -121,7 +126,7 @@ class RelatedTexts(Generic[AnyDocument]):
         return self.related(left, right)
 
     def related(self, left: Wording, right: Wording) -> Relation:
-        """The relation of two texts, by the words that these ones are known to use."""
+        """The relation of two texts, by the words of the lexicon."""
         return relate(left, right, self.lexicon, brief=self._brief)
 
     def remark(self, instead: str) -> str:
@@ -134,17 +139,24 @@ class RelatedTexts(Generic[AnyDocument]):
 
 
 def stored_texts(
-    store: Store, *, learns: bool = True, most_bytes: int | None = None, brief: bool = False
+    store: Store,
+    *,
+    lexicon: Lexicon | None = None,
+    learns: bool = False,
+    most_bytes: int | None = None,
+    brief: bool = False,
 ) -> RelatedTexts[Record]:
-    """The relations of a store's documents, by their texts as they are read again; `learns` and `brief` as there.
+    """The relations of a store's documents, by their texts as they are read again, and by the store's words.
 
-    With `most_bytes` files that are larger are not read.
+    `lexicon` is taken in place of those; `learns` and `brief` as there. With `most_bytes` files that are larger are not
+    read.
     """
     return RelatedTexts(
         StoredTexts(store, most_bytes).read,
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
         digest=lambda record: record.text_digest,
+        lexicon=lexicon or StoredLexicon(store),
         learns=learns,
         brief=brief,
     )
@@ -163,7 +175,7 @@ class RelatedPair(NamedTuple):
 
 def related_pairs(store: Store, pairs: Iterable[NearPair]) -> Iterator[RelatedPair]:
     """Pairs of a store's documents with their relations, in order; texts are read again, each once or more often."""
-    texts = stored_texts(store, learns=False)
+    texts = stored_texts(store)
     for some in chunks(pairs, _PAIRS_AT_ONCE):
         refs = list(dict.fromkeys(ref for pair in some for ref in (pair.left, pair.right)))
         records = dict(zip(refs, store.get(refs, sketches=False), strict=True))
@@ -189,6 +201,7 @@ class QuestionRelations:
 
     def __init__(self, store: Store, *, at_hand: bool = False) -> None:
         self._texts = StoredTexts(store, AT_HAND if at_hand else None)
+        self._lexicon = StoredLexicon(store)
 
     def added_to(self, answer: Answer, question: Question) -> Answer:
         """The same answer with the relation of the question to each near document, or the reason why there is none."""
@@ -201,7 +214,8 @@ class QuestionRelations:
         else:
             read = self._texts.read([each.record for each in wanted.values()])
             found = {
-                record.ref: replace(wanted[record.ref], relation=_between(own, record, text)) for record, text in read
+                record.ref: replace(wanted[record.ref], relation=_between(own, record, text, self._lexicon))
+                for record, text in read
             }
         return replace(answer, matches=[found.get(match.record.ref, match) for match in answer.matches])
 
@@ -213,18 +227,24 @@ class QuestionRelations:
         return _made_ready(text)
 
 
-def _between(own: Wording, record: Record, text: str | ExtractionError) -> Relation | str:
+def _between(own: Wording, record: Record, text: str | ExtractionError, lexicon: Lexicon) -> Relation | str:
     said = _made_ready(text)
-    return f"{name_of(record.ref)}: {said}" if isinstance(said, str) else relate(own, said)
+    return f"{name_of(record.ref)}: {said}" if isinstance(said, str) else relate(own, said, lexicon)
 
 
-def relation_of(text: str | ExtractionError, other: str | ExtractionError, *, brief: bool = False) -> Relation | str:
-    """The relation of a text to another one that is near it, or why there is none; `brief` as in `relate`."""
+def relation_of(
+    text: str | ExtractionError,
+    other: str | ExtractionError,
+    lexicon: Lexicon | None = None,
+    *,
+    brief: bool = False,
+) -> Relation | str:
+    """The relation of a text to another one that is near it, or why there is none; the rest as in `relate`."""
     left = _made_ready(text)
     if isinstance(left, str):
         return left
     right = _made_ready(other)
-    return right if isinstance(right, str) else relate(left, right, brief=brief)
+    return right if isinstance(right, str) else relate(left, right, lexicon, brief=brief)
 
 
 def _made_ready(text: str | ExtractionError) -> Wording | str:

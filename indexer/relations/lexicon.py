@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +14,10 @@ Hashes = npt.NDArray[np.uint64]
 # A word of the collection stands in at least so many documents, a common one in so many and in this share of all.
 _KNOWN, _COMMON, _COMMON_SHARE = 2, 5, 0.01
 _MOST, _MOST_ASKED = 2_000_000, 20_000
+# A lexicon that is kept has so many words, and serves until there are so many times the documents.
+_MOST_KEPT, _OUTGROWN = 500_000, 2
+_HEAD, _MAGIC = struct.Struct("<4s4xQQQ"), b"lex1"
+_HASH_BYTES, _COUNT_BYTES = 8, 4
 
 
 def known_words(words: Hashes) -> tuple[Hashes, npt.NDArray[np.int64]]:
@@ -21,28 +27,75 @@ def known_words(words: Hashes) -> tuple[Hashes, npt.NDArray[np.int64]]:
     return hashes[known], counts[known].astype(np.int64)
 
 
+class WordAnswers(NamedTuple):
+    """The answers about a word: whether it is known, and whether it is common."""
+
+    knows: bool
+    is_common: bool
+
+
 class Lexicon:
     """In how many documents each word stands, of those that were added; near ones are to be added as one.
 
-    Memory: 16 bytes a word, of at most two million; the rarest are let go.
+    `of_stored` is the size of the collection when it was kept. Memory: 16 bytes a word, of at most two million; the
+    rarest are let go.
     """
 
     def __init__(self) -> None:
-        self.documents = 0
+        self.documents = self.of_stored = 0
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)
         self._counts: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._waiting: list[Hashes] = []
         self._asked: dict[int, int] = {}
 
     @classmethod
-    def of(cls, hashes: Hashes, counts: npt.NDArray[np.int64], documents: int) -> Lexicon:
+    def of(cls, hashes: Hashes, counts: npt.NDArray[np.int64], documents: int, most: int = _MOST) -> Lexicon:
         """A lexicon of words, by their hashes, each once, and in how many of so many documents they stand."""
         made = cls()
         # Of as many counts the lower hash, so that the order in which words come decides nothing.
-        kept = np.lexsort((hashes, -counts))[:_MOST]
+        kept = np.lexsort((hashes, -counts))[:most]
         kept = kept[np.argsort(hashes[kept])]
         made.documents, made._hashes, made._counts = documents, hashes[kept], counts[kept]
         return made
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Lexicon:
+        """The lexicon that `to_bytes` wrote; ValueError where it is damaged."""
+        if len(data) < _HEAD.size:
+            raise ValueError("it is too short")
+        magic, documents, of_stored, words = _HEAD.unpack_from(data)
+        if magic != _MAGIC or len(data) != _HEAD.size + words * (_HASH_BYTES + _COUNT_BYTES):
+            raise ValueError("it is of another form")
+        made = cls()
+        made._hashes = np.frombuffer(data, "<u8", words, _HEAD.size).astype(np.uint64)
+        made._counts = np.frombuffer(data, "<u4", words, _HEAD.size + words * _HASH_BYTES).astype(np.int64)
+        if (made._hashes[1:] <= made._hashes[:-1]).any():
+            raise ValueError("its words are out of order")
+        made.documents, made.of_stored = documents, of_stored
+        return made
+
+    def to_bytes(self) -> bytes:
+        """The words with their counts, 12 bytes each."""
+        self._settle()
+        head = _HEAD.pack(_MAGIC, self.documents, self.of_stored, self._hashes.size)
+        return head + self._hashes.astype("<u8").tobytes() + self._counts.astype("<u4").tobytes()
+
+    def to_keep(self, of_stored: int) -> Lexicon:
+        """The part that is kept with a collection of so many documents: known words, at most half a million."""
+        self._settle()
+        known = self._counts >= _KNOWN
+        made = Lexicon.of(self._hashes[known], self._counts[known], self.documents, _MOST_KEPT)
+        made.of_stored = of_stored
+        return made
+
+    def is_outgrown(self, stored: int) -> bool:
+        """True if the collection has over twice the documents that it had when the lexicon was kept."""
+        return stored > _OUTGROWN * self.of_stored
+
+    def take(self, other: Lexicon) -> None:
+        """Know what another lexicon knows, in place of all before."""
+        self.documents, self.of_stored = other.documents, other.of_stored
+        self._hashes, self._counts, self._waiting, self._asked = other._hashes, other._counts, [*other._waiting], {}
 
     def add(self, texts: Sequence[Hashes]) -> None:
         """Count the words of texts that are near each other, by their hashes, as those of one document."""
@@ -57,8 +110,7 @@ class Lexicon:
 
     def frequency(self, word: int) -> int:
         """The number of documents that a word stands in, by its hash."""
-        if self._waiting:
-            self._settle()
+        self._settle()
         if (known := self._asked.get(word)) is not None:
             return known
         place = int(self._hashes.searchsorted(np.uint64(word)))
@@ -76,7 +128,13 @@ class Lexicon:
         """True for a word that says little about a document, since many have it."""
         return self.frequency(word) >= max(_COMMON, _COMMON_SHARE * self.documents)
 
+    def says(self, word: int) -> WordAnswers:
+        """All answers about a word, by its hash."""
+        return WordAnswers(self.knows(word), self.is_common(word))
+
     def _settle(self) -> None:
+        if not self._waiting:
+            return
         hashes, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
         self._waiting = []
         self._asked.clear()

@@ -9,7 +9,6 @@ from indexer.clustering.stored import StoredCluster
 from indexer.matching.relating import RelatedTexts, stored_texts
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
-from indexer.relations.comparing import relate
 from indexer.relations.slots import FormSlot, slots_of
 from indexer.relations.wording import Wording
 from indexer.stores.base import Store
@@ -33,7 +32,7 @@ class ShownForm:
 
 def largest_forms(store: Store, largest: Sequence[StoredCluster]) -> tuple[ShownForm, ...]:
     """Those clusters of which most documents are forms beside the canonical one; twelve of each are read again."""
-    texts = stored_texts(store, learns=False)
+    texts = stored_texts(store, brief=True)
     return tuple(form for some in chunks(largest, _AT_ONCE) for form in _of_some(store, texts, some))
 
 
@@ -44,7 +43,7 @@ def _of_some(store: Store, texts: RelatedTexts[Record], clusters: Sequence[Store
     wordings = {record.ref: made for record in records if (made := texts.wording(record)) is not None}
     named: dict[Ref, Record] = {record.ref: record for record in records}
     for cluster in clusters:
-        if form := _form(cluster, wordings, named):
+        if form := _form(cluster, wordings, named, texts):
             yield form
 
 
@@ -55,13 +54,18 @@ def _sample(cluster: StoredCluster) -> list[Ref]:
     return [cluster.members[0], *(others[int(at * step)] for at in range(min(len(others), READ - 1)))]
 
 
-def _form(cluster: StoredCluster, wordings: Mapping[Ref, Wording], records: Mapping[Ref, Record]) -> ShownForm | None:
+def _form(
+    cluster: StoredCluster,
+    wordings: Mapping[Ref, Wording],
+    records: Mapping[Ref, Record],
+    texts: RelatedTexts[Record],
+) -> ShownForm | None:
     canonical, *sample = _sample(cluster)
     frame = wordings.get(canonical)
     others = [wordings[ref] for ref in sample if ref in wordings]
     if frame is None or not others:
         return None
-    forms = [other for other in others if relate(other, frame, brief=True).word == "form"]
+    forms = [other for other in others if texts.related(other, frame).word == "form"]
     if 2 * len(forms) <= len(others):
         return None
     name = records[canonical].source or name_of(canonical)

@@ -17,6 +17,7 @@ from indexer.clustering.assign import READ_AT_ONCE
 from indexer.matching.relating import RelatedTexts
 from indexer.model.chunking import chunks
 from indexer.relations.comparing import relate
+from indexer.relations.lexicon import Lexicon
 from indexer.relations.wording import Wording
 from tests.benchmarks.forms import Speech
 from tests.relations.edits import misread
@@ -131,7 +132,7 @@ def noted(pairs: Sequence[tuple[str, str]]) -> float:
     """The seconds of the processor in which clustering tells the relations of pairs whose texts are in memory."""
     texts = RelatedTexts[tuple[int, int]](
         lambda wanted: ((each, pairs[each[0]][each[1]]) for each in wanted), key=lambda each: each, name=str,
-        digest=lambda _: "", brief=True,
+        digest=lambda _: "", lexicon=Lexicon(), learns=True, brief=True,
     )  # fmt: skip
     begun = time.process_time()
     for page in chunks(range(len(pairs)), READ_AT_ONCE // 2):

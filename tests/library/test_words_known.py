@@ -1,0 +1,107 @@
+"""The relation of two documents is the same in every command, by the words that the store keeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import indexer
+from indexer.errors import StoreError
+from indexer.matching.lexicons import LEXICON, read_lexicon
+from tests.cli.written import changed, prose
+from tests.words_known import LEFT, RIGHT, said, write
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path)
+    with indexer.open("all.neardup") as collection:
+        collection.index(".")
+    return "all.neardup"
+
+
+def test_every_command_says_the_same(store: str) -> None:
+    with indexer.open(store) as collection:
+        assert collection.cluster().relations == {"edited": 3, "noise": 1}
+    assert set(said(store).values()) == {"noise"}
+
+
+def test_where_no_words_are_kept_a_doubtful_one_is_a_fact(store: str) -> None:
+    with indexer.open(store) as collection:
+        collection.cluster(relation=False)
+        assert read_lexicon(collection.store) is None
+    found = said(store)
+    # It counts the words of all clusters itself.
+    assert (found.pop("cluster"), found.pop("prune")) == ("", "noise")
+    assert set(found.values()) == {"form"}
+
+
+def test_what_arrives_goes_by_the_words_that_are_kept(store: str, tmp_path: Path) -> None:
+    with indexer.open(store) as collection:
+        collection.cluster()
+        (tmp_path / "third.txt").write_text(prose(20) + " and there it has a nice boat")
+        (tmp_path / "fourth.txt").write_text(prose(20) + " and there it has a nice bcat")
+        collection.index(["third.txt", "fourth.txt"], cluster=True)
+    assert set(said(store, "third.txt", "fourth.txt").values()) == {"noise"}
+
+
+def test_a_collection_of_twice_the_size_counts_its_words_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path)
+    with indexer.open("all.neardup") as collection:
+        collection.index([LEFT, RIGHT])
+        assert collection.cluster().relations == {"form": 1}
+        collection.index(["known-1.txt", "known-1-more.txt"])
+        assert collection.cluster().relations == {"edited": 1, "form": 1}
+    assert set(said("all.neardup").values()) == {"form"}
+    with indexer.open("all.neardup") as collection:
+        collection.index(["known-2.txt", "known-2-more.txt"])
+        for expected in ({"dry_run": True}, {}, {}):
+            assert collection.cluster(**expected).relations == {"edited": 2, "noise": 1}
+    assert set(said("all.neardup").values()) == {"noise"}
+
+
+def test_relations_are_told_by_all_words_in_whatever_order_documents_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More documents than are read at once, of which the first misread words that the last ones have."""
+    monkeypatch.chdir(tmp_path)
+    words = [f"{first}{middle}atoni" for first in "bdfgklmnprst" for middle in "aeiou"]
+    pages: list[dict[str, str]] = []
+    for number in range(1500):
+        word = words[number % len(words)] if not 60 <= number < 1440 else "nothing"
+        text = f"{prose(number, 40)} it has a nice {word} there {prose(5000 + number, 40)}"
+        misread = number < len(words)
+        pages += [
+            {"id": f"{number}-a", "text": text},
+            {"id": f"{number}-b", "text": text.replace("atoni", "atcni") if misread else changed(text)},
+        ]
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(page) + "\n" for page in pages))
+    with indexer.open("all.neardup") as collection:
+        collection.index("all.jsonl")
+        made = collection.cluster()
+        pairs = {frozenset((pair.left, pair.right)): pair.relation for pair in collection.pairs(relation=True)}
+        noted = {
+            frozenset((ref.id, known["cluster"]["repeats"])): known["cluster"]["relation"]
+            for ref, known in collection.store.scan_annotations()
+            if known["cluster"].get("repeats")
+        }
+        counted = sum(cluster.redundant for cluster in collection.store.clusters())
+    assert noted == pairs
+    assert made.relations == {"edited": 1440, "noise": 60}
+    assert counted == 1500
+
+
+def test_damaged_words_are_named_and_made_anew(store: str) -> None:
+    with indexer.open(store) as collection:
+        collection.cluster()
+        data = collection.store.get_resource(LEXICON)
+        assert data is not None
+        collection.store.put_resource(LEXICON, data[:-5])
+        with pytest.raises(StoreError, match=r"damaged.*neardup cluster makes them anew"):
+            collection.compare(LEFT, RIGHT)
+        collection.cluster()
+        assert collection.store.get_resource(LEXICON) == data

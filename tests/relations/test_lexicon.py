@@ -1,0 +1,45 @@
+"""The lexicon: what it keeps, and that it says the same when it was kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from indexer.relations.lexicon import Hashes, Lexicon
+
+
+def _hashes(*words: int) -> Hashes:
+    return np.array(words, dtype=np.uint64)
+
+
+DATA = Lexicon.of(_hashes(5, 9, 3), np.array([2, 3, 4]), 8).to_bytes()
+
+
+def test_what_is_kept_says_the_same_of_every_word() -> None:
+    lexicon = Lexicon()
+    for number in range(300):
+        lexicon.add([_hashes(1, 2**64 - 1, 1000 + number), _hashes(1, 500 + number // 2)])
+    for _ in range(4):
+        lexicon.add([_hashes(7)])
+    kept = Lexicon.from_bytes(lexicon.to_keep(600).to_bytes())
+    assert (kept.documents, kept.of_stored) == (304, 600)
+    for word in (1, 7, 2**64 - 1, 500, 501, 1000, 3):
+        assert kept.says(word) == lexicon.says(word)
+    # What stands in one cluster alone is not kept.
+    assert len(kept.to_bytes()) - len(Lexicon().to_bytes()) == 12 * (3 + 150)
+    assert not kept.is_outgrown(1200)
+    assert kept.is_outgrown(1201)
+
+
+def test_of_very_many_words_those_of_most_documents_are_kept() -> None:
+    counts = np.arange(2, 600_002)
+    kept = Lexicon.of(np.arange(600_000, dtype=np.uint64), counts, 700_000).to_keep(1)
+    assert len(kept.to_bytes()) - len(Lexicon().to_bytes()) == 12 * 500_000
+    assert [kept.knows(word) for word in (0, 99_999, 100_000, 599_999)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("damaged", [DATA[:10], DATA[:-1], b"none" + DATA[4:], DATA[:40] + DATA[32:40] + DATA[48:]])
+def test_what_is_damaged_is_refused(damaged: bytes) -> None:
+    assert Lexicon.from_bytes(DATA).to_bytes() == DATA
+    with pytest.raises(ValueError, match=r"^it is|^its words"):
+        Lexicon.from_bytes(damaged)
