@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from rapidfuzz.distance import OSA
 
 from indexer.relations import facts
 from indexer.relations.alignment import Block, equal_words, moved
 from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Hashes, Lexicon
 from indexer.relations.manuals import ManualBesidePage, differing_names
+from indexer.relations.misreading import alike, distance_as_read, look_alike
 from indexer.relations.wording import Wording
 from indexer.text.vocabulary import ENDINGS, GRAMMATICAL, NEGATING_BEGINNINGS, NEGATIONS, NUMERALS
 
@@ -25,9 +25,6 @@ _LONGEST_UNIT = 4
 # What is misread or added by an editor is seldom so in the same way more often.
 _REPEATED = 2
 _STAYS = 1 / 2
-# Letters that look like others, which recognition of characters takes for them.
-_ALIKE = (("rn", "m"), ("cl", "d"), ("vv", "w"), ("ii", "u"), ("tl", "th"), ("li", "h"))
-_ALIKE_ALONE = str.maketrans("cbti", "ehfl")
 # A doubtful word is misread in a text where so many others are without a doubt: one in lower case, and a name.
 _DOUBTFUL, _DOUBTFUL_NAMES = 2.0, 0.25
 # Where so many are, a word may be misread once more in the same way.
@@ -291,7 +288,7 @@ class TextChanges:
         if any("_" in word.strip("_") for word in (*one, *other)):
             return False
         joined, joined_other = "".join(one), "".join(other)
-        if not _alike(joined, joined_other) or OSA.distance(_read(joined), _read(joined_other)) > 1:
+        if not alike(joined, joined_other) or distance_as_read(joined, joined_other) > 1:
             return False
         known = [
             *(self._knows(self.left, place, word) for place, word in zip(ours, one, strict=True)),
@@ -306,7 +303,7 @@ class TextChanges:
             return "equal"
         mine, yours = left.folded(place), right.folded(there)
         longest, grammar = max(len(mine), len(yours)), mine in _GRAMMAR or yours in _GRAMMAR
-        if _same_stem(mine, yours) or not _alike(mine, yours) or _negates(mine, yours):
+        if _same_stem(mine, yours) or not alike(mine, yours) or _negates(mine, yours):
             return "other"
         if longest <= _FILLING and not grammar:
             return "other"
@@ -316,7 +313,7 @@ class TextChanges:
         known, at, unknown, odd = (left, place, right, there) if knows[0] else (right, there, left, place)
         often = np.count_nonzero(unknown.hashes == unknown.hashes[odd])
         sure = grammar or (not named and self._reads(known, at)) or self._are_common(known, [at])
-        if all(knows) or unit or (often > _REPEATED and not sure and not _look_alike(mine, yours)):
+        if all(knows) or unit or (often > _REPEATED and not sure and not look_alike(mine, yours)):
             return "other"
         if any(knows) and (sure or (often == 1 and (not named or self._stays(known.hashes[at])))):
             self._unknown_left += not knows[0]
@@ -353,7 +350,7 @@ class TextChanges:
         ):
             enough = len(pairs) <= share * clear
             for pair in pairs:
-                again = kind == "word" and _look_alike(self.left.folded(pair[0]), self.right.folded(pair[1]))
+                again = kind == "word" and look_alike(self.left.folded(pair[0]), self.right.folded(pair[1]))
                 if enough and often[self._pair_of(pair)] <= 1 + again * (clear // _AGAIN):
                     sure.append(pair)
                 else:
@@ -403,34 +400,6 @@ def _said(wording: Wording, places: Sequence[int]) -> str:
 
 def _without(places: list[int], others: list[int]) -> list[int]:
     return [place for place in places if place not in others] if others else places
-
-
-def _alike(one: str, other: str) -> bool:
-    """True if the words differ by no more letters than one of them can be misread or mistyped by."""
-    if not one or not other or facts.has_digit(one) or facts.has_digit(other):
-        return False
-    longest = max(len(one), len(other))
-    most = 1 if longest <= 5 else 2 if longest <= 8 else 3
-    # Letters are seldom lost or doubled so often as taken for others: mongosh is no misread mongo.
-    if abs(len(one) - len(other)) > max(1, most - 1):
-        return False
-    if OSA.distance(one, other, score_cutoff=most) <= most:
-        return True
-    return OSA.distance(_read(one), _read(other), score_cutoff=most) <= most - 1
-
-
-def _read(word: str) -> str:
-    for letters, seen in _ALIKE:
-        word = word.replace(letters, seen)
-    return word
-
-
-def _look_alike(one: str, other: str) -> bool:
-    """True if two words differ in nothing but letters that look like others."""
-    return any(
-        mine.translate(_ALIKE_ALONE) == yours.translate(_ALIKE_ALONE)
-        for mine, yours in ((one, other), (_read(one), _read(other)))
-    )
 
 
 def _negates(one: str, other: str) -> bool:

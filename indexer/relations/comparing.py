@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from indexer.relations.alignment import blocks_between, bridged
 from indexer.relations.changes import TextChanges
 from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Lexicon
+from indexer.relations.manuals import PageOfTerminal
 from indexer.relations.operators import differing_operators
-from indexer.relations.relation import Relation, RelationWord
+from indexer.relations.relation import COPIES, Relation, RelationWord
 from indexer.relations.wording import Wording
 
 # Of two texts the longer one has so many times the words of the shorter, of which so many stand in it, to contain it.
@@ -21,6 +24,9 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, bri
     differs, which is much quicker: the word is the same, but of a form not all facts are told. Time grows with the
     words and the square of those that differ.
     """
+    pages = PageOfTerminal.of(left), PageOfTerminal.of(right)
+    if (pages[0] is None) != (pages[1] is None):
+        return _within_margins(left, right, *pages, lexicon, brief=brief)
     blocks = blocks_between(left, right)
     if not blocks:
         if left.digest == right.digest:
@@ -41,6 +47,32 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, bri
         tuple(changes.lost_facts),
         tuple(changes.only_left),
         changes.cleaner,
+    )
+
+
+def _within_margins(
+    left: Wording,
+    right: Wording,
+    page: PageOfTerminal | None,
+    other: PageOfTerminal | None,
+    lexicon: Lexicon | None,
+    *,
+    brief: bool,
+) -> Relation:
+    """The relation where one of two texts has margins, which the other format never has: they count as words alone."""
+    found = relate(page.body if page else left, other.body if other else right, lexicon, brief=brief)
+    words = sum(len(one.foot) for one in (page, other) if one)
+    word: RelationWord = "edited" if words and found.word in COPIES else found.word
+    if page is None:
+        return replace(found, word=word, added=found.added + words)
+    removed = found.removed + words
+    return replace(
+        found,
+        word=word,
+        removed=removed,
+        lost=removed / max(1, len(left)),
+        lost_facts=(*found.lost_facts, *page.lost_beside(right)),
+        only_left=(*found.only_left, page.foot.text.strip()) if words else found.only_left,
     )
 
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from indexer.relations.wording import Wording
 
+# "LS(1)   User Commands   LS(1)" stands above a page that was made ready for a terminal, a version and a date below.
+_HEAD = r"\s*(?P<title>\S{1,100}\(\d\w{0,3}\))[ \t]{1,200}(?:\S[^\n]{0,200}[ \t])?(?P=title)[ \t]*\n"
 # In a source of AsciiDoc the title stands before it.
-_FIRST_HEADING = re.compile(r"\s*(\S+\(\d\w{0,3}\)[ \t]*\n=+\s*\n)?\s*NAME\s*\n")
+_FIRST_HEADING = re.compile(rf"(?:{_HEAD}|\s*\S+\(\d\w{{0,3}}\)[ \t]*\n=+\s*\n)?\s*NAME\s*\n")
+_RUNNING_HEAD = re.compile(rf"{_HEAD}(?=\s*NAME\s*\n)")
+# A list of what "[1]" stands for: its number, its words, and an address.
+_NOTES = re.compile(r"\n[ \t]*NOTES[ \t]*\n")
+_NOTE = re.compile(
+    r"^[ \t]*(\d{1,3})\.(?:[ \t]+\d\n|[ \t]+)([^\n]{1,200}?(?:\n[^\n]{1,200}?)?)\n[^\n]*:/", re.MULTILINE
+)
 # What a manual page is of stands behind that, up to a dash.
-_NAMED = re.compile(r"\s*NAME\s*\n\s*([^\n]{1,200}?(?:\n[^\n]{1,200}?)?)\s+(?:--?|[\u2010-\u2015])\s")
+_NAMED = re.compile(
+    rf"(?:{_HEAD})?" r"\s*NAME\s*\n\s*(?P<of>[^\n]{1,200}?(?:\n[^\n]{1,200}?)?)\s+(?:--?|[\u2010-\u2015])\s"
+)
 _SECTION = re.compile(r"[1-9][a-z]{0,3}")
 _LONGEST_TITLE = 10
 
@@ -22,14 +33,41 @@ def differing_names(left: Wording, right: Wording) -> tuple[str, str] | None:
     one, other = (_NAMED.match(wording.text) for wording in (left, right))
     if not one or not other:
         return None
-    mine, yours = " ".join(one[1].split()), " ".join(other[1].split())
+    mine, yours = " ".join(one["of"].split()), " ".join(other["of"].split())
     return (mine, yours) if mine.casefold() != yours.casefold() else None
+
+
+class PageOfTerminal(NamedTuple):
+    """A manual page as it was made ready for a terminal: what stands between its margins, and the words below.
+
+    Above it stands its title twice, and below a version and a date.
+    """
+
+    body: Wording
+    foot: Wording
+
+    @classmethod
+    def of(cls, wording: Wording) -> PageOfTerminal | None:
+        """The parts of a text; None where it is no such page."""
+        if not (head := _RUNNING_HEAD.match(wording.text)):
+            return None
+        text = wording.text.rstrip()
+        last = text.rfind("\n") + 1
+        if last <= head.end() or not text[last:].endswith(head["title"]):
+            last = len(text)
+        return cls(Wording(text[head.end() : last]), Wording(text[last:]))
+
+    def lost_beside(self, other: Wording) -> list[str]:
+        """The words below the page that another text never says."""
+        said = {*other.hashes.tolist()}
+        return [self.foot.word(place) for place, value in enumerate(self.foot.hashes.tolist()) if value not in said]
 
 
 class ManualBesidePage:
     """A manual page beside the same page in another format, such as the HTML that is made of the same source.
 
-    The manual says the section behind each name, "ls(1)", has NAME for its first heading, writes titles of several
+    The manual says the section behind each name, "ls(1)", and the number of a note behind the words of a link, "the
+    guide[1]", has NAME for its first heading, writes titles of several
     words with underscores, and also behind the words themselves, "DROP TABLE (DROP_TABLE(7))". The other one has its
     title twice, or "Manual Page" behind the first.
     """
@@ -38,6 +76,7 @@ class ManualBesidePage:
         self._left_is_manual = left_is_manual
         self._manual, self._page = (left, right) if left_is_manual else (right, left)
         self._sections, self._echoes = _sections(self._manual)
+        self._sections |= _marks_of_notes(self._manual)
         self._heading = _heading(self._page)
         self._title = range(_title_length(self._page))
 
@@ -81,6 +120,21 @@ def _sections(manual: Wording) -> tuple[set[int], set[int]]:
         if manual.before(place - 1).strip() == "(" and [*map(manual.folded, before)] == said:
             echoes |= {place - 1, place}
     return sections, echoes
+
+
+def _marks_of_notes(manual: Wording) -> set[int]:
+    """The places of the numbers of notes behind the words that these are on."""
+    if not (heading := _NOTES.search(manual.text)):
+        return set()
+    notes = {note[1]: Wording(note[2]) for note in _NOTE.finditer(manual.text, heading.end() - 1)}
+    found = set[int]()
+    for place in range(1, len(manual)):
+        note = notes.get(manual.word(place))
+        if note is None or not len(note) <= place or manual.before(place) != "[" or manual.behind(place) != "]":
+            continue
+        if (manual.hashes[place - len(note) : place] == note.hashes).all():
+            found.add(place)
+    return found
 
 
 def _heading(page: Wording) -> range:

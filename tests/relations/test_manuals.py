@@ -104,6 +104,54 @@ def test_pages_of_siblings_stay_in_two_formats_too(left: str, right: str) -> Non
         assert found.word == "form", found
 
 
+def rendered(text: str, version: str = "Copies 2.39.5", date: str = "10/07/2025") -> str:
+    """A manual page as a terminal shows it."""
+    title = f"{text.split()[1].upper()}(3)"
+    return f"{title}      Manual of Copies      {title}\n\n{text}\n{version}      {date}      {title}\n"
+
+
+RENDERED = {name: both for name, both in COPIES.items() if both[0].startswith("NAME")}
+
+
+@pytest.mark.parametrize(("left", "right"), RENDERED.values(), ids=RENDERED)
+def test_margins_of_a_terminal_are_no_form_and_are_lost_with_it(left: str, right: str) -> None:
+    shown = Wording(rendered(left))
+    for other in (left, right):
+        kept, gone = relate(Wording(other), shown), relate(shown, Wording(other))
+        assert kept.word == gone.word == "edited", (kept, gone)
+        assert Permitted().reason_to_keep(kept, "") is None
+        # The version and the date stand nowhere else.
+        assert {"39", "10", "07", "2025"} <= {*gone.lost_facts}
+        assert Permitted().reason_to_keep(gone, "") is not None
+
+
+@pytest.mark.parametrize(("left", "right"), FORMS.values(), ids=FORMS)
+def test_a_form_stays_one_within_margins(left: str, right: str) -> None:
+    shown = Wording(rendered(left))
+    assert relate(shown, Wording(right)).word == relate(Wording(right), shown).word == "form"
+
+
+def test_two_pages_with_margins_differ_in_these() -> None:
+    text = manual("strcopy", "exit(2)")
+    for other in (
+        rendered(text, version="Copies 2.39.6"),
+        rendered(text, date="11/07/2025"),
+        rendered(manual("strncopy", "exit(2)", shown="strcopy")),
+    ):
+        assert relate(Wording(rendered(text)), Wording(other)).word == "form"
+    # What stands below another title is no margin.
+    strange = rendered(text).rstrip().removesuffix("STRCOPY(3)") + "STRNCOPY(3)\n"
+    assert relate(Wording(strange), Wording(page("strcopy", "exit"))).word == "form"
+
+
+def test_the_number_of_a_note_is_no_fact_behind_the_words_of_the_note() -> None:
+    notes = "NOTES\n 1. The Guide of Copies\n    https://example.org/guide\n"
+    for said, same in (("The Guide of Copies{}", True), ("the array argv{}", False), ("the Guide{} of all", False)):
+        one = Wording(manual("strcopy", f"exit(2)\n{notes}", waits=said.format("[1]")))
+        other = Wording(page("strcopy", "exit", waits=said.format("")))
+        assert (relate(one, other).word != "form") is (relate(other, one).word != "form") is same, said
+
+
 def test_the_prompt_of_a_shell_is_no_amount() -> None:
     text = "Type this command into the terminal and look at what it prints: {}ls -l /tmp and nothing else."
     assert relate(Wording(text.format("$ ")), Wording(text.format(""))).word == "reflowed"

@@ -1,0 +1,44 @@
+"""Words that recognition of characters, or who types, takes for others."""
+
+from __future__ import annotations
+
+from rapidfuzz.distance import OSA
+
+from indexer.relations.facts import has_digit
+
+# Letters that look like others, which recognition of characters takes for them.
+_ALIKE = (("rn", "m"), ("cl", "d"), ("vv", "w"), ("ii", "u"), ("tl", "th"), ("li", "h"))
+_ALIKE_ALONE = str.maketrans("cbti", "ehfl")
+
+
+def alike(one: str, other: str) -> bool:
+    """True if the words differ by no more letters than one of them can be misread or mistyped by."""
+    if not one or not other or has_digit(one) or has_digit(other):
+        return False
+    longest = max(len(one), len(other))
+    most = 1 if longest <= 5 else 2 if longest <= 8 else 3
+    # Letters are seldom lost or doubled so often as taken for others: mongosh is no misread mongo.
+    if abs(len(one) - len(other)) > max(1, most - 1):
+        return False
+    if OSA.distance(one, other, score_cutoff=most) <= most:
+        return True
+    return distance_as_read(one, other) <= most - 1
+
+
+def distance_as_read(one: str, other: str) -> int:
+    """The number of letters in which two words differ, where those that look alike in two letters or one are equal."""
+    return int(OSA.distance(_read(one), _read(other)))
+
+
+def _read(word: str) -> str:
+    for letters, seen in _ALIKE:
+        word = word.replace(letters, seen)
+    return word
+
+
+def look_alike(one: str, other: str) -> bool:
+    """True if two words differ in nothing but letters that look like others."""
+    return any(
+        mine.translate(_ALIKE_ALONE) == yours.translate(_ALIKE_ALONE)
+        for mine, yours in ((one, other), (_read(one), _read(other)))
+    )
