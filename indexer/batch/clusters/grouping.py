@@ -104,7 +104,8 @@ class GroupedClusters:
     removed for, with the similarity `to_kept`; -1 and NaN where it is kept itself. See
     `indexer.clustering.choosing.choose`; the order is that of the canonical rule, what an older batch kept before it.
     `stand_in[i]` is the position of that one, -1 for none, and `identical[i]` says whether their texts are known to be
-    equal. What is near directly or by others has one number as its `component`, and `ranks` its order there.
+    equal. What is near directly or by others has one number as its `component`, and `ranks` its order there, what an
+    older batch kept first.
 
     `split` components were cut, of `unordered` clusters the canonical rule asks for an order of versions that is
     unknown, `comparisons` pairs compared. The largest `buckets` and `components` are
@@ -175,7 +176,9 @@ def clusters_of(
         # Of new documents, whose value is null, it is anything.
         stayed = present_in(older) & flags_of(rows[OLDER_KEEP])
         there = np.flatnonzero(stayed | ~present_in(older))
-    repeats, to_kept, kept, stand_in = _chosen(nodes, comparison, grouped, members, ranks, there, stayed, threads)
+    # What an older batch kept comes first, whatever the canonical rule prefers.
+    ranks = ranks - np.where(stayed, members.size, 0)
+    repeats, to_kept, kept, stand_in = _chosen(nodes, comparison, grouped, members, ranks, there, threads)
     chosen = np.flatnonzero(stand_in >= 0)
     identical = np.zeros(members.size, dtype=np.bool_)
     identical[chosen] = _same_texts(table["text_digest"], members[chosen], stand_in[chosen])
@@ -253,15 +256,13 @@ def _chosen(
     members: Positions,
     ranks: Positions,
     there: Positions,
-    stayed: npt.NDArray[np.bool_],
     threads: int,
 ) -> tuple[Positions, npt.NDArray[np.float64], list[str], Positions]:
     """`repeats`, `to_kept`, `kept` and, as rows of the table, `stand_in` of GroupedClusters.
 
-    What an older batch kept, which `stayed`, comes first; what it removed is not `there`.
+    What an older batch removed is not `there`.
     """
-    preferred = ranks[there] - np.where(stayed[there], members.size, 0)
-    choice = choose(nodes, comparison, grouped.whole, members[there], preferred, threads=threads)
+    choice = choose(nodes, comparison, grouped.whole, members[there], ranks[there], threads=threads)
     gone = np.flatnonzero(choice.of != members[there])
     kept, place_of = np.unique(choice.of[gone], return_inverse=True)
     repeats, to_kept = np.full(members.size, -1, dtype=np.int64), np.full(members.size, np.nan)
