@@ -89,9 +89,9 @@ class Server(ABC):
     def _log(self) -> str:
         return str(self.folder / "output.log")
 
-    def ready(self) -> None:
+    def ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until the node answers."""
-        limit = time.monotonic() + START_SECONDS
+        limit = time.monotonic() + seconds
         while not self.answers():
             assert self._supervisor
             if time.monotonic() > limit:

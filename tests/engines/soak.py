@@ -43,6 +43,8 @@ WRITERS = 3
 RATES = (1.0, 0.2, 2.5, 1.0, 0.0, 1.3)
 _BULK = 40
 _SAMPLE = 0.5
+# Seconds that an engine may take until it answers again.
+_RECOVERY = 600.0
 # How long it is watched when nothing comes any more.
 _QUIET = 30.0
 
@@ -305,7 +307,8 @@ class Soak:
         self._paused.set()
         self._server.kill()
         self._server.launch()
-        self._server.ready()
+        # It was killed, and first reads again what it had not written out, beside all who ask for it.
+        self._server.ready(_RECOVERY)
         self._paused.clear()
 
     # The process
