@@ -37,6 +37,8 @@ _KEY_MASK = np.uint64((1 << KEY_BITS) - 1)
 MOST_WORDS = 1000
 # Texts of up to so many words are found by all but one of them, those of so many or more by three in a row.
 _BY_ALL_BUT_ONE, _BY_RUNS, _RUN = 9, 8, 3
+# Where words are single letters, as in Chinese, most that people call words have two.
+_LETTERS_BY_ALL_BUT_TWO, _LETTERS_BY_RUNS, _LETTERS_RUN = 17, 14, 6
 _PLAIN, _NAME = b" ^"
 _FACTS = 16
 _LEAST_NAME = 6
@@ -56,7 +58,8 @@ class ShortTextScheme(Scheme):
     0 where the hash of the facts differs, and where one text has a word with a capital in place of another one.
 
     Keys are hashes of all words, of up to nine words also of all but one of them, of eight words or more those of
-    three in a row; each together with the facts. So twins that differ in a number share no key.
+    three in a row; each together with the facts. So twins that differ in a number share no key. Of a text of single
+    letters, as in Chinese, to 17 all but one and all but two in a row, from 14 on each six in a row.
     """
 
     family = "short-text"
@@ -89,7 +92,7 @@ class ShortTextScheme(Scheme):
             digest = hashlib.sha256(hashes.astype("<u8").tobytes()).hexdigest()[:32]
             payload = _payload(ShortText((f"={digest}",), (False,), made.facts))
             return Sketch(self.id, payload, (int(digest[:10], 16),), len(words))
-        return Sketch(self.id, _payload(made), tuple(_keys_of(hashes, made.facts).tolist()), len(words))
+        return Sketch(self.id, _payload(made), tuple(_keys_of(hashes, made).tolist()), len(words))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of words that are in both, of one text with each of others."""
@@ -106,8 +109,10 @@ class ShortTextScheme(Scheme):
         values = np.asarray(shared / (sizes[one] + sizes[other] - shared), dtype=np.float64)
         values[words.facts[one] != words.facts[other]] = 0.0
         # Of texts with few words in common no more is asked.
-        for place in np.flatnonzero((values > 0) & (shared < least) & (2 * shared >= least)).tolist():
-            values[place] = _compared(words, int(one[place]), int(other[place]), int(shared[place]))
+        asked = np.flatnonzero((values > 0) & (shared < least) & (2 * shared >= least))
+        read = {row: words.of_text(row) for row in np.unique((one[asked], other[asked])).tolist()}
+        columns = (each[asked].tolist() for each in (one, other, shared))
+        values[asked] = [_compared(read[mine], read[yours], both) for mine, yours, both in zip(*columns, strict=True)]
         return values
 
     def plan(self, similarity: float) -> Plan:
@@ -128,19 +133,28 @@ def _payload(made: ShortText) -> bytes:
     return f"{made.facts:016x}{''.join(marked)}".encode("utf-8", "replace")
 
 
-def _keys_of(hashes: Hashes, said: int) -> Positions:
-    """The keys of words and what they say, sorted, each once."""
+def _keys_of(hashes: Hashes, made: ShortText) -> Positions:
+    """The keys of words, by their hashes, and what they say, sorted, each once."""
     each = mixed(hashes)
     total = each.sum(dtype=np.uint64)
     found = [np.array([total])]
-    if 2 < each.size <= _BY_ALL_BUT_ONE:
+    letters = sum(map(len, made.words)) < 2 * each.size
+    most, least, run = (
+        (_LETTERS_BY_ALL_BUT_TWO, _LETTERS_BY_RUNS, _LETTERS_RUN) if letters else (_BY_ALL_BUT_ONE, _BY_RUNS, _RUN)
+    )
+    if 2 < each.size <= most:
         found.append(total - each)
-    if each.size >= _BY_RUNS:
-        found.append((each[:-2] * STEP + each[1:-1]) * STEP + each[2:])
-    return np.unique(mixed(np.concatenate(found) ^ np.uint64(said)) & _KEY_MASK).astype(np.int64)
+        if letters and each.size > 3:
+            found.append(total - each[1:] - each[:-1])
+    if each.size >= least:
+        several = each[: each.size - run + 1]
+        for place in range(1, run):
+            several = several * STEP + each[place : each.size - run + 1 + place]
+        found.append(several)
+    return np.unique(mixed(np.concatenate(found) ^ np.uint64(made.facts)) & _KEY_MASK).astype(np.int64)
 
 
-_Marked = list[tuple[str, bool]]
+_Marked = tuple[str, bool]
 
 
 class _Words(NamedTuple):
@@ -186,25 +200,29 @@ class _Words(NamedTuple):
         ends = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(payloads)))))
         return cls(text, hashes[again], starts[kept], stops[kept], names[kept], ends, facts)
 
-    def beyond(self, one: int, other: int) -> _Marked:
-        """The words of a text that another one lacks, and whether each may be a name."""
-        mine, yours = (slice(self.ends[each], self.ends[each + 1]) for each in (one, other))
-        only = np.flatnonzero(~np.isin(self.hashes[mine], self.hashes[yours], assume_unique=True)) + mine.start
-        return [
-            (self.text[self.starts[place] : self.stops[place]].decode("utf-8", "replace"), bool(self.names[place]))
-            for place in only.tolist()
-        ]
+    def of_text(self, number: int) -> dict[int, _Marked]:
+        """The words of a text by their hashes, each with whether it may be a name."""
+        mine = slice(self.ends[number], self.ends[number + 1])
+        columns = (each[mine].tolist() for each in (self.hashes, self.starts, self.stops, self.names))
+        return {
+            value: (self.text[start:stop].decode("utf-8", "replace"), name)
+            for value, start, stop, name in zip(*columns, strict=True)
+        }
 
 
-def _compared(words: _Words, one: int, other: int, shared: int) -> float:
+def _compared(one: dict[int, _Marked], other: dict[int, _Marked], shared: int) -> float:
     """The similarity of texts with equal facts, both of which have words of their own."""
-    mine, yours = words.beyond(one, other), words.beyond(other, one)
+    mine = [word for value, word in one.items() if value not in other]
+    yours = [word for value, word in other.items() if value not in one]
     alike, read = 0.0, 0
+    # Of two single letters, as all words of Chinese are, neither is the other one misspelt.
+    longer = [theirs for theirs in yours if len(theirs[0]) > 1]
     for pair in mine[:]:
-        for theirs in yours:
+        for theirs in yours if len(pair[0]) > 1 else longer:
             if (letters := _same_letters(pair, theirs)) > 0:
                 mine.remove(pair)
                 yours.remove(theirs)
+                longer.remove(theirs)
                 alike, read = alike + letters, read + 1
                 break
             if letters < 0:
@@ -214,13 +232,13 @@ def _compared(words: _Words, one: int, other: int, shared: int) -> float:
     return (shared + alike) / (shared + read + len(mine) + len(yours))
 
 
-def _is_renamed(mine: _Marked, yours: _Marked) -> bool:
-    """True if one of the words that stand for others is a name; in a script without capitals both have to be."""
+def _is_renamed(mine: list[_Marked], yours: list[_Marked]) -> bool:
+    """True if a name stands for other words; without capitals it has two letters, or a letter of one is in both."""
     sides = [[word for word, named in each if named] for each in (mine, yours)]
-    return all(sides) or any(word != word.upper() for each in sides for word in each)
+    return all(sides) or any(len(each) > 1 or word != word.upper() for each in sides for word in each)
 
 
-def _same_letters(one: tuple[str, bool], other: tuple[str, bool]) -> float:
+def _same_letters(one: _Marked, other: _Marked) -> float:
     """The share of letters in which a word is another one misspelt; 0 where it isn't, below 0 for its opposite."""
     (mine, named), (yours, also) = one, other
     longest, shortest = max(len(mine), len(yours)), min(len(mine), len(yours))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,6 +23,17 @@ _LONGEST_UNIT = 3
 # Most names of persons in Chinese begin with one of these.
 _SURNAMES = frozenset(
     "王李张刘陈杨黄赵吴周徐孙朱胡郭何罗郑梁谢宋唐许韩冯邓曹彭曾萧蔡潘袁董余苏吕魏蒋沈姚卢傅丁薛阎崔谭汪范廖邹熊"
+    "马高林钱汤尹黎贺顾毛郝龚邵严戴莫孔康施葛邢乔庞颜倪聂鲁岳翟殷詹耿俞裴霍翁骆"
+)
+# And go on with one letter or two.
+_GIVEN = 2
+# Common words that begin or end with one.
+_NO_SURNAMES = (
+    "森林 园林 树林 林业 提高 最高 更高 高速 高考 高校 高级 高度 高中 高铁 高等 高层 马上 马路 "
+    "许多 许可 也许 允许 任何 如何 何时 曾经 不曾 周年 周期 周末 周边 四周 严重 严格 严厉 尊严 "
+    "康复 健康 施工 实施 措施 范围 规范 示范 余额 其余 业余 毛病 黄金 黄河 黄色 开张 紧张 扩张 "
+    "主张 金钱 价钱 唐代 宋代 陈列 陈旧 孔子 顾客 照顾 回顾 董事 祝贺 庞大 颜色 石油 郑重 罗马 "
+    "罗列 程度 过程 工程 温度 夏季 叶子 江苏 苏州 苏联 胡同 吴江 徐州 沈阳 "
 )
 # In Finnish and Hungarian they negate; in Spanish, French and Portuguese they are the commonest words.
 _NO_NEGATIONS = frozenset(("en", "em"))
@@ -44,14 +55,15 @@ def short_text(text: str) -> ShortText:
     """The words of a text, with numbers apart from letters, its names and its facts.
 
     A word with a capital may be a name, but for words of grammar; also the first one of a sentence, which only
-    looks like one. In scripts without capitals only surnames in Chinese are.
+    looks like one. In scripts without capitals only Chinese surnames are, with the two letters after one.
     """
     shown = list(_shown(text))
     mixed_case = any(each.text.islower() for each in shown)
     folded = tuple(_folded(each.text) for each in shown)
     names = tuple(
-        _has_capital(word.text, each, mixed_case=mixed_case) or each in _SURNAMES
-        for word, each in zip(shown, folded, strict=True)
+        _has_capital(word.text, each, mixed_case=mixed_case)
+        or (_is_han(each) and any(_is_surname(folded, at) for at in range(max(place - _GIVEN, 0), place + 1)))
+        for place, (word, each) in enumerate(zip(shown, folded, strict=True))
     )
     numbers, others, before = list[str](), _SIGNS.findall(text), ""
     for word, each in zip(shown, folded, strict=True):
@@ -93,6 +105,18 @@ def _has_capital(word: str, folded: str, *, mixed_case: bool) -> bool:
     return word[0] != word[0].lower() and (
         folded not in GRAMMATICAL or (len(word) > 1 and word.isupper() and mixed_case)
     )
+
+
+def _is_han(word: str) -> bool:
+    return len(word) == 1 and "\u4e00" <= word <= "\u9fff"
+
+
+def _is_surname(letters: Sequence[str], place: int) -> bool:
+    """True for a letter that begins many names, and here none of the common words that it is in."""
+    if letters[place] not in _SURNAMES:
+        return False
+    around = "".join(letters[max(place - 1, 0) : place + 2])
+    return not any(f"{pair} " in _NO_SURNAMES for pair in (around[:2], around[-2:]))
 
 
 def _is_digit(character: str) -> bool:

@@ -175,6 +175,41 @@ def test_what_more_than_a_thousand_have_in_common_makes_no_pairs_of_them() -> No
     assert (0, 1200) in met_by
 
 
+LETTERS = "法院拒绝批准大桥预算医生调查工厂市场村庄风暴森林剧院港口画家铁路边境选举保险"
+
+
+@pytest.mark.parametrize("count", range(6, 37))
+def test_a_word_of_two_letters_may_change_wherever_it_stands_in_chinese(count: int) -> None:
+    for place in range(0, count - 1, 2):
+        text = LETTERS[:count]
+        for other in ("天气", "", "云"):
+            meets, similarity = met(text, text[:place] + other + text[place + 2 :])
+            assert meets, (text, place, other)
+            assert similarity == pytest.approx((count - 2) / (count + len(other)))
+
+
+def test_without_spaces_few_texts_meet_for_what_they_have_in_common() -> None:
+    """Three letters in a row are in very many titles, and made a pair of each two of them."""
+    draw = random.Random(4)
+    words = [LETTERS[place : place + 2] for place in range(0, 36, 2)]
+    texts = ["".join(draw.choices(words, k=9)) for _ in range(400)]
+    assert len(pairs(scheme(), texts)) < 4 * len(texts)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("张伟明拒绝批准大桥预算", "孙超艳拒绝批准大桥预算", False),
+        ("张伟明拒绝批准大桥预算", "张伟艳拒绝批准大桥预算", False),
+        ("部长拒绝批准大桥的预算", "张伟明拒绝批准大桥的预算", False),
+        ("森林大桥拒绝批准的预算", "森林大路拒绝批准的预算", True),
+        ("严重风暴关闭大桥和工厂", "严重风暴关闭港口和工厂", True),
+    ],
+)
+def test_another_name_is_another_title_in_chinese(one: str, other: str, same: bool) -> None:
+    assert near(one, other) == same
+
+
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 10, 100])
 def test_keys_are_few_sorted_and_do_not_depend_on_the_other_texts(count: int) -> None:
     sketch = scheme().sketch(" ".join(f"{WORDS[n % len(WORDS)]}" for n in range(count)))
