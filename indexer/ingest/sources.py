@@ -131,8 +131,9 @@ class Sources:
 
     Files that this process has in use (see `indexer.model.own_files`) are passed over without counting.
 
-    `left_out` counts the files of walked folders that were passed over by name, links to folders among them. `roots`
-    are the absolute paths of the folders that were walked so far, and of those that patterns were looked for in.
+    `left_out` counts the files of walked folders that were passed over by name, links to folders and to files
+    of the same folder among them. `roots` are the absolute paths of the folders that were walked so far, and of those
+    that patterns were looked for in.
     """
 
     def __init__(
@@ -236,10 +237,22 @@ class Sources:
             elif _is_folder(entry, self.selection.follow_links):
                 if not self._excluded(entry.name, os.path.relpath(entry.path, root)):
                     stack.append(self._listing(entry.path, seen))
-            elif entry.is_symlink() and os.path.isdir(entry.path):
-                self.left_out += 1
+            elif entry.is_symlink() and (os.path.isdir(entry.path) or self._is_met(entry.path, root)):
+                self.left_out += not own_files.is_own(entry.path)
             elif self._wanted(entry.name, relative := os.path.relpath(entry.path, root), entry.path):
                 yield _File(entry.path, relative, named=False)
+
+    def _is_met(self, link: str, root: str) -> bool:
+        """True for a link to a file that the walk of the same folder takes by its own name."""
+        relative = os.path.relpath(os.path.realpath(link), os.path.realpath(root))
+        *folders, name = relative.split(os.sep)
+        if folders[:1] == [os.pardir] or not os.path.isfile(link):
+            return False
+        paths = [os.sep.join(folders[: depth + 1]) for depth in range(len(folders))]
+        if any(self._excluded(folder, path) for folder, path in zip(folders, paths, strict=True)):
+            return False
+        is_shown = self.selection.hidden or not any(part.startswith(".") for part in (*folders, name))
+        return is_shown and self._is_wanted(name, relative)
 
     def _listing(self, folder: str, seen: set[tuple[int, int]]) -> Iterator[os.DirEntry[str] | Rejected]:
         try:
