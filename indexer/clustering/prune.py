@@ -146,6 +146,8 @@ class Pruning(Removal):
                 texts.setdefault(document.cluster, {}).update(both)
         relations.prepare({cluster: list(records.values()) for cluster, records in texts.items()})
         for cluster, some in clusters.items():
+            # Of copies of one form the first that is judged stays.
+            some.sort(key=lambda each: self.remembered.canonical.key(each[0].record))
             yield from self._judged_by_text(relations, cluster, some)
 
     def _judged_by_text(

@@ -298,6 +298,25 @@ def test_two_long_invoices_are_near_and_only_identical_keeps_both(tmp_path: Path
     assert f"{len(one & two) / len(one | two):.0%}" == "85%"
 
 
+@pytest.mark.parametrize("first", ["Backup", "Invoices"])
+def test_of_copies_of_a_form_the_one_in_its_place_stays(first: str, tmp_path: Path) -> None:
+    words = [f"word{number}" for number in range(131)]
+    other = [*words]
+    other[20], other[110] = "4711", "95.50"
+    texts = {"Invoices/a": " ".join(words), "Backup/b": " ".join(other), "Invoices/b": " ".join(other)}
+    order = sorted(texts, key=lambda name: not name.startswith(first))
+    with empty(tmp_path / "a.neardup", [scheme("minhash")]) as store:
+        for number, name in enumerate(order):
+            path = tmp_path / f"{name}.txt"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(texts[name])
+            about = {"source": str(path), "text_digest": name[-1], "indexed_at": f"2026-01-0{number + 1}T00:00:00Z"}
+            put(store, [record(name, texts[name], [scheme("minhash")], **about)])
+        cluster(store, rule("minhash@0.6"))
+        found = Pruning(store, permitted=Permitted()).surplus()
+        assert [(one.record.ref.id, one.repeats.id) for one in found if not one.kept] == [("Backup/b", "Invoices/b")]
+
+
 def test_verification_by_the_texts_keeps_what_it_can_not_read(tmp_path: Path) -> None:
     by = rule("simhash-doc@7bits")
     with empty(tmp_path / "a.neardup", []) as store:
