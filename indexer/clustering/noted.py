@@ -134,7 +134,7 @@ class NotedRelations:
             return UNVERIFIED
         relation = self._texts.between(document.record, document.other)
         if self._learned is not None and (asked := self._learned.taken()):
-            self._depending[document.record.ref] = {word: self._learned.says(word) for word in asked}
+            self._depending[document.record.ref] = asked
         if isinstance(relation, str):
             return (self._noted(document) if self._anew else "") or UNVERIFIED
         return relation.word
@@ -173,7 +173,9 @@ class _AskedLexicon(Lexicon):
         self._wanted.add(word)
         return super().frequency(word)
 
-    def taken(self) -> set[int]:
-        """The words that were asked for since the last time."""
-        asked, self._wanted = self._wanted, set()
-        return asked
+    def taken(self) -> dict[int, WordAnswers]:
+        """The words that were asked for since the last time, and what is said of each."""
+        said = {word: self.says(word) for word in tuple(self._wanted)}
+        # Last, since what is said of a word is asked for too.
+        self._wanted.clear()
+        return said

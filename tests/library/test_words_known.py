@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import indexer
+from indexer.clustering.noted import NotedRelations, RepeatingDocument
 from indexer.errors import StoreError
 from indexer.matching.lexicons import LEXICON, read_lexicon
 from tests.cli.written import changed, prose
@@ -93,6 +94,20 @@ def test_relations_are_told_by_all_words_in_whatever_order_documents_come(
     assert noted == pairs
     assert made.relations == {"edited": 1440, "noise": 60}
     assert counted == 1500
+
+
+def test_what_asks_for_no_word_does_not_depend_on_those_of_others(store: str, tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text(prose(30))
+    (tmp_path / "other-more.txt").write_text(prose(30) + " all of it is so")
+    with indexer.open(store) as collection:
+        collection.index(["other.txt", "other-more.txt"])
+        records = {Path(record.source).name: record for record in collection.store.scan(sketches=False)}
+        relations = NotedRelations(collection.store, read=True)
+        for one, other in ((LEFT, RIGHT), ("other.txt", "other-more.txt"), ("known-0.txt", "known-0-more.txt")):
+            relations.words([RepeatingDocument(0, records[one], {}, {}, records[other], {})])
+        learned = relations.learned()
+        assert learned is not None
+        assert relations.depending(learned) == [records[LEFT].ref]
 
 
 def test_damaged_words_are_named_and_made_anew(store: str) -> None:
