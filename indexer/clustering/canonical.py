@@ -17,9 +17,10 @@ from indexer.model.refs import ref_order
 
 CanonicalKind = Literal["earliest", "longest", "field", "source", "declared", "newest", "oldest"]
 
-# The words by which folders and files are called copies, also in the syntax of RE2.
+# The words by which folders and files are called copies, after a slash at the beginning: where matches are counted one
+# after the other, ^ would be true behind each. Also in the syntax of RE2.
 COPY_WORDS = (
-    r"(?:^|[^a-z])(?:backups?|bak|copy|copies|kopie|copie|copia|old|te?mp|trash)(?:[^a-z]|$)"
+    r"[^a-z](?:backups?|bak|copy|copies|kopie|copie|copia|old|trash)(?:[^a-z]|$)"
     r"|\([0-9]{1,2}\)(?:\.[a-z0-9]+)?$|~$"
 )
 _COPY_WORDS = re.compile(COPY_WORDS, re.IGNORECASE)
@@ -79,8 +80,8 @@ class CanonicalRule:
 
 
 def copy_words(source: str) -> int:
-    """The number of words by which a path or URL calls itself a copy: `backup`, `old`, `tmp`, `report (1).pdf`."""
-    return len(_COPY_WORDS.findall(source))
+    """The number of words by which a path or URL calls itself a copy: `backup`, `old`, `report (1).pdf`."""
+    return len(_COPY_WORDS.findall(f"/{source}"))
 
 
 def _declared(source: str, url: Any) -> int:

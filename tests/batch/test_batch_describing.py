@@ -31,7 +31,16 @@ def test_documents_are_ranked_by_the_canonical_rule(rule: CanonicalRule, by_arri
     draw.shuffle(names)
     times = [draw.choice([None, "", "2026-01-02", "2026-01-01T10:00:00Z"]) for _ in names]
     scores = [draw.choice([None, 3, 2.5, "high"]) for _ in names]
-    paths = [None, "/a/b/c", "https://h/x", "/a/x", "/a/Backup/c", "/OLD/tmp/c (2).pdf", "/a/backup/old/c~"]
+    paths = [
+        None,
+        "/a/b/c",
+        "https://h/x",
+        "/a/x",
+        "/a/Backup/c",
+        "/OLD/tmp/c (2).pdf",
+        "/a/backup/old/c~",
+        "old/x/copy",
+    ]
     sources = [draw.choice(paths) for _ in names]
     tokens = [draw.randrange(3) for _ in names]
     arrivals = np.array(draw.sample(range(1000), len(names)), dtype=np.int64)

@@ -285,7 +285,8 @@ def test_rules_for_the_canonical_document(store: Store, rule: str, prefer: tuple
         ("", 0), ("/library/a.html", 0), ("/golden/oldest.html", 0), ("/photocopy/templates/copying.html", 0),
         ("https://example.org/f(x)", 0), ("/Backup/a.html", 1), ("/backup-2024/a.html", 1), ("/a.html.bak", 1),
         ("/Copy of a.html", 1), ("/a - Copy.html", 1), ("/a (1).pdf", 1), ("/a.txt~", 1), ("/old_site/a.html", 1),
-        ("C:\\Temp\\a.html", 1), ("https://old.example.org/tmp/a", 2), ("/Backup/a/old/b (12).pdf", 3),
+        ("C:\\Old\\a.html", 1), ("https://old.example.org/trash/a", 2),
+        ("/tmp/a.html", 0), ("old/a.html", 1), ("/Backup/a/old/b (12).pdf", 3),
     ],
 )  # fmt: skip
 def test_words_that_call_a_file_a_copy(source: str, words: int) -> None:

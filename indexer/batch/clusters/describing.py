@@ -33,9 +33,10 @@ def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) ->
     Of those that it prefers alike the one with the lower number in `arrivals` comes first, where None by id.
     """
     times, sources = (compute.coalesce(rows[name], scalar("")) for name in ("time", "source"))
+    paths = compute.binary_join_element_wise(scalar(""), sources, "/")
     keys = {
         "preferred": column_of(_preference(rows, canonical)),
-        "copies": compute.count_substring_regex(sources, COPY_WORDS, ignore_case=True),
+        "copies": compute.count_substring_regex(paths, COPY_WORDS, ignore_case=True),
         "unknown": compute.equal(times, scalar("")),
         "time": times,
         "last": rows["id"] if arrivals is None else column_of(arrivals),

@@ -60,7 +60,8 @@ class Csv(FileReader):
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the rows; a bad row costs that row only."""
-        csv.field_size_limit(min(asked.limit, sys.maxsize))
+        # It is one for the whole process, whose other readers must not get a lower one; `_Lines` keeps to the limit.
+        csv.field_size_limit(max(csv.field_size_limit(), min(asked.limit, sys.maxsize)))
         number = 0
         try:
             lines = _Lines(stream, name, asked)
