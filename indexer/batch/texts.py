@@ -18,7 +18,8 @@ from indexer.batch.sketches.documents import reads_columns
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.kernels import serves
 from indexer.batch.sketches.parts import Part, part_again, selection_of
-from indexer.core.text import is_clean, text_digest
+from indexer.core.markup import is_clean
+from indexer.core.text import text_digest
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import Extracted, Item, Limits
 from indexer.ingest.outcomes import ExtractionWorkers, read, texts

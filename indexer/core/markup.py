@@ -1,4 +1,4 @@
-"""Pages of HTML as rows of tags, and white space, by the C core.
+"""Pages of HTML as rows of tags, white space, and the characters that no text keeps, by the C core.
 
 Without numpy: the processes that extract have little memory.
 """
@@ -94,3 +94,11 @@ def collapsed(text: str) -> str:
     data = bytearray(text.encode("utf-8", "surrogatepass"))
     length = lib.nd_collapse(ffi.from_buffer(data), len(data))
     return str(memoryview(data)[:length], "utf-8", "surrogatepass")
+
+
+def is_clean(text: Any) -> bool:
+    """True if the extraction of plain text takes UTF-8 (bytes, or anything with their interface) as it is.
+
+    That is, without control characters but white space, U+FFFE, U+FFFF and U+FEFF.
+    """
+    return bool(lib.nd_is_clean(ffi.from_buffer(text), memoryview(text).nbytes))

@@ -250,11 +250,3 @@ def text_digests(texts: Texts) -> NDArray[np.uint8]:
 def digest_of_folded(folded: bytes | memoryview) -> bytes:
     """The `text_digest` of a text that is folded."""
     return hashlib.sha256(folded).digest()[:DIGEST_BYTES]
-
-
-def is_clean(text: Any) -> bool:
-    """True if the extraction of plain text takes UTF-8 (bytes, or anything with their interface) as it is.
-
-    That is, without control characters but white space, U+FFFE, U+FFFF and U+FEFF.
-    """
-    return bool(lib.nd_is_clean(ffi.from_buffer(text), memoryview(text).nbytes))

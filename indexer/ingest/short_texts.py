@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from indexer.core.text import is_clean
+from indexer.core.markup import is_clean
 from indexer.extract.base import Extracted, Item, Limits, Options
 from indexer.extract.declared import declared_in_text
 from indexer.extract.document import MAX_TITLE

@@ -22,8 +22,9 @@ from indexer.batch.sketches import parts, sketching
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched as sketch_kernel
 from indexer.batch.sketches.parts import parts_of, task_of
+from indexer.core.markup import is_clean
 from indexer.core.sketches import cluster_ids
-from indexer.core.text import is_clean, text_digest, text_digests
+from indexer.core.text import text_digest, text_digests
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Limits
 from indexer.extract.text import printable

@@ -27,7 +27,8 @@ from indexer.batch.arrow import (
 )
 from indexer.batch.form import Form, Making, sketch_schema
 from indexer.batch.sketches.documents import metadata_columns, with_declarations
-from indexer.core.text import DIGEST_BYTES, is_clean, text_digests
+from indexer.core.markup import is_clean
+from indexer.core.text import DIGEST_BYTES, text_digests
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.extract.declared import declared_in_text
 from indexer.extract.document import MAX_TITLE

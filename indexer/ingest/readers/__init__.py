@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from indexer.ingest.readers.base import BadEntry, ColumnNames, FileEntry, FileReader, ReaderOptions
 from indexer.ingest.readers.compression import without_suffix
@@ -29,7 +29,8 @@ def all_readers() -> tuple[FileReader, ...]:
     """All readers, in the order in which they are asked; imported when first asked for, since they take a while."""
     from indexer.ingest.readers.archives import Tar, Wacz, Zip
     from indexer.ingest.readers.feeds import Feed
-    from indexer.ingest.readers.mails import Mail, Mailbox, OutlookMail
+    from indexer.ingest.readers.mails import Mail, Mailbox
+    from indexer.ingest.readers.outlook import OutlookMail
     from indexer.ingest.readers.tables import Csv, Parquet
     from indexer.ingest.readers.warc import Warc
 
@@ -37,6 +38,8 @@ def all_readers() -> tuple[FileReader, ...]:
     return (JSON_LINES, Csv(), Parquet(), Warc(), *archives, Feed())
 
 
+# A walk asks for a file more than once before it comes to the next one.
+@lru_cache(maxsize=8)
 def reader_of(name: str) -> FileReader | None:
     """The reader of files with this name, compressed or not; None for a file that is one document."""
     ending = without_suffix(name).lower()

@@ -25,7 +25,10 @@ BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 def without_suffix(name: str) -> str:
     """A name without the suffix of a compression."""
-    return next((name[: -len(suffix)] for suffix in SUFFIXES if name.lower().endswith(suffix)), name)
+    small = name.lower()
+    if not small.endswith(SUFFIXES):
+        return name
+    return next(name[: -len(suffix)] for suffix in SUFFIXES if small.endswith(suffix))
 
 
 def buffered(stream: BinaryIO) -> io.BufferedReader:

@@ -15,6 +15,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from email.errors import MessageError
+from email.header import decode_header, make_header
 from email.message import Message
 from typing import Any, BinaryIO, ClassVar
 
@@ -23,7 +25,6 @@ from indexer.extract.formats import Format
 from indexer.ingest.readers.archives import Archive, bounded, entry_of_error
 from indexer.ingest.readers.base import MARK, BadEntry, FileEntry, ReaderOptions, skip_line
 from indexer.ingest.readers.compression import decompressed
-from indexer.ingest.readers.outlook import header_text, is_read_here, mail_of_outlook
 from indexer.text.counts import counted
 from indexer.text.quotations import own_words
 
@@ -43,7 +44,9 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class BodyPart:
+    """A part of a mail's body, as text or as HTML."""
+
     text: str
     is_html: bool
 
@@ -82,31 +85,8 @@ class Mail(Archive):
     def _read(self, data: bytes, name: str, limit: int) -> Message:  # noqa: ARG002
         return email.message_from_bytes(_message_of(data, name))
 
-    def _entry(self, mail: Message, body: list[_Piece], attached: Mapping[str, bytes], data: bytes) -> FileEntry:  # noqa: ARG002
+    def _entry(self, mail: Message, body: list[BodyPart], attached: Mapping[str, bytes], data: bytes) -> FileEntry:  # noqa: ARG002
         return _entry(mail, body, attached)
-
-
-class OutlookMail(Mail):
-    """A mail as Outlook saves it, by olefile; what Outlook kept as RTF alone, kreuzberg reads."""
-
-    suffixes = (".msg",)
-
-    def takes(self, name: str) -> bool:
-        """True where the library is installed; without it the mail is one document, of which no attachment is seen."""
-        return name.endswith(self.suffixes) and is_read_here()
-
-    def _read(self, data: bytes, name: str, limit: int) -> Message:  # noqa: ARG002
-        try:
-            return mail_of_outlook(data, limit)
-        except (OverflowError, NotImplementedError):
-            raise
-        except Exception:
-            # What is damaged for one library may not be so for the other, which says what is wrong.
-            return Message()
-
-    def _entry(self, mail: Message, body: list[_Piece], attached: Mapping[str, bytes], data: bytes) -> FileEntry:
-        made = _entry(mail, body, attached)
-        return made if body else dataclasses.replace(made, data=data, format="msg")
 
 
 class Mailbox(Archive):
@@ -138,7 +118,7 @@ class _Parts:
         self.attached: dict[str, bytes] = {}
         self._count = 0
 
-    def body(self, part: Message, depth: int = 0) -> list[_Piece]:
+    def body(self, part: Message, depth: int = 0) -> list[BodyPart]:
         """The pieces of the body in a part; files in it are attached. NotImplementedError for too many parts."""
         self._count += 1
         if self._count > _MOST_PARTS or depth > _DEEPEST:
@@ -155,12 +135,12 @@ class _Parts:
             self._attach(header_text(part.get_filename() or ""), _payload(part), kind)
         elif kind in ("text/plain", "text/html"):
             text = _text(part)
-            return [_Piece(text, is_html=kind == "text/html")] if text.strip() else []
+            return [BodyPart(text, is_html=kind == "text/html")] if text.strip() else []
         else:
             self._attach("", _payload(part), kind)
         return []
 
-    def _inner(self, kind: str, part: Message, inner: list[Message], depth: int) -> list[_Piece]:
+    def _inner(self, kind: str, part: Message, inner: list[Message], depth: int) -> list[BodyPart]:
         if kind == "multipart/alternative":
             choices = [choice for each in inner if (choice := self.body(each, depth))]
             plain = (choice for choice in choices if not any(piece.is_html for piece in choice))
@@ -187,7 +167,7 @@ class _Parts:
         self.attached[member] = data
 
 
-def _entry(mail: Message, body: list[_Piece], attached: Mapping[str, bytes]) -> FileEntry:
+def _entry(mail: Message, body: list[BodyPart], attached: Mapping[str, bytes]) -> FileEntry:
     """The document of the mail itself."""
     last = "\n".join(f"{member} {hashlib.sha256(data).hexdigest()[:16]}" for member, data in attached.items())
     is_html = any(piece.is_html for piece in body)
@@ -296,3 +276,10 @@ def _date(mail: Message) -> str:
         return email.utils.parsedate_to_datetime(_field(mail, "Date")).isoformat()
     except (TypeError, ValueError, OverflowError):
         return ""
+
+
+def header_text(value: str) -> str:
+    """The value of a header with its encoded words (RFC 2047) read, and on one line."""
+    with contextlib.suppress(LookupError, ValueError, MessageError):
+        value = str(make_header(decode_header(value)))
+    return " ".join(value.encode("utf-8", "replace").decode("utf-8").split())

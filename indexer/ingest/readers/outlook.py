@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import email
 import importlib
 import importlib.util
 import io
 import struct
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from email.errors import MessageError
-from email.header import Header, decode_header, make_header
+from email.header import Header
 from email.message import Message
 from email.mime.application import MIMEApplication
 from email.mime.message import MIMEMessage
@@ -21,6 +22,8 @@ from email.utils import format_datetime, formataddr
 from typing import Any
 
 from indexer.extract.text import decode
+from indexer.ingest.readers.base import FileEntry
+from indexer.ingest.readers.mails import BodyPart, Mail, header_text
 from indexer.text.counts import counted
 
 # Properties of MS-OXPROPS, by their numbers.
@@ -38,16 +41,32 @@ _CODE_PAGES, _UTF_8 = (0x3FFD, 0x3FDE), 65001
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
-def header_text(value: str) -> str:
-    """The value of a header with its encoded words (RFC 2047) read, and on one line."""
-    with contextlib.suppress(LookupError, ValueError, MessageError):
-        value = str(make_header(decode_header(value)))
-    return " ".join(value.encode("utf-8", "replace").decode("utf-8").split())
-
-
 def is_read_here() -> bool:
     """True where the library for these files is installed."""
     return importlib.util.find_spec("olefile") is not None
+
+
+class OutlookMail(Mail):
+    """A mail as Outlook saves it, by olefile; what Outlook kept as RTF alone, kreuzberg reads."""
+
+    suffixes = (".msg",)
+
+    def takes(self, name: str) -> bool:
+        """True where the library is installed; without it the mail is one document, of which no attachment is seen."""
+        return name.endswith(self.suffixes) and is_read_here()
+
+    def _read(self, data: bytes, name: str, limit: int) -> Message:  # noqa: ARG002
+        try:
+            return mail_of_outlook(data, limit)
+        except (OverflowError, NotImplementedError):
+            raise
+        except Exception:
+            # What is damaged for one library may not be so for the other, which says what is wrong.
+            return Message()
+
+    def _entry(self, mail: Message, body: list[BodyPart], attached: Mapping[str, bytes], data: bytes) -> FileEntry:
+        made = super()._entry(mail, body, attached, data)
+        return made if body else dataclasses.replace(made, data=data, format="msg")
 
 
 def mail_of_outlook(data: bytes, limit: int) -> Message:

@@ -11,7 +11,7 @@ from email.message import EmailMessage
 import pytest
 
 from indexer.ingest.readers import BadEntry, FileEntry, ReaderOptions, reader_of
-from indexer.ingest.readers.mails import OutlookMail
+from indexer.ingest.readers.outlook import OutlookMail
 from tests.extract.real_office import names, real
 
 LIMIT = 10_000_000

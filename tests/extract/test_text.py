@@ -1,0 +1,27 @@
+"""Plain text: what is in order is taken as it is, and what no text keeps becomes a space, however it is found."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from indexer.extract.text import decode, extract_text, printable
+
+# The bounds of what is taken away, and bytes that are no UTF-8.
+_BYTES = st.sampled_from(
+    [b"\x08", b"\t", b"\r\n", b"\x0e", b"\x1f", b" ", b"\x7f", b"\xc3\xbc", b"\xef\xbf\xbe", b"\xff"]
+)
+
+
+@given(st.lists(_BYTES | st.text(max_size=5).map(lambda text: text.encode("utf-8", "surrogatepass"))).map(b"".join))
+@example(b"\xc0\x80")
+@example(b"\xed\xa0\x80")
+@example(b"\xef\xbb\xbfa\x00b")
+def test_a_text_that_is_not_searched_is_the_same(data: bytes) -> None:
+    assert extract_text(data).text == printable(decode(data)[0])
+
+
+@pytest.mark.parametrize("odd", ["\0", "\x08", "\x0e", "\x1f", "\x7f", "\ufffe", "\uffff"])
+def test_what_no_text_keeps_is_a_space(odd: str) -> None:
+    assert extract_text(f"a\tb{odd}{odd}c\n".encode()).text == "a\tb c\n"
