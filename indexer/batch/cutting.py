@@ -133,7 +133,7 @@ def cut_passages(
     begin, steps = time.monotonic(), steps or CuttingSteps(read_words, write_cut)
     sources = Sources(list(paths), Selection(columns=asked.columns))
     parts = _parts(sources, paths, out)
-    plan = _Plan(steps.read(parts, asked), len(parts), asked)
+    plan = _CutPlan(steps.read(parts, asked), len(parts), asked)
     done = plan.summary
     if out is not None:
         _write(steps.write(list(zip(parts, plan.cuts(), strict=True)), asked, out), out)
@@ -158,7 +158,7 @@ def _parts(sources: Sources, paths: Sequence[str], out: str | None) -> list[Part
     return parts
 
 
-class _Plan:
+class _CutPlan:
     """The pieces to cut of each document, by its number in the order in which documents are read."""
 
     def __init__(self, rows: Iterable[WordsRead], parts: int, asked: Cutting) -> None:
@@ -329,13 +329,13 @@ def _write(cut: Iterator[Any], out: str) -> None:
 def write_cut(chosen: Iterable[tuple[Part, PartCuts]], asked: Cutting, out: str) -> Iterator[Any]:
     """Write parts without what is to be cut to the folder `out`, and give the list of it in batches of Arrow."""
     for part, cuts in chosen:
-        written = _Written(part, cuts, asked, out)
+        written = _CutPart(part, cuts, asked, out)
         way = _write_lines if isinstance(part.reader, JsonLines) else _write_table
         way(written, out)
         yield written.listed()
 
 
-class _Written:
+class _CutPart:
     """The rows of a part as they are to be written; what is cut of them is noted on the way."""
 
     def __init__(self, part: Part, cuts: PartCuts, asked: Cutting, out: str) -> None:
@@ -392,7 +392,7 @@ def without(text: str, spans: Sequence[Sequence[Any]]) -> tuple[str, list[tuple[
     return made, cuts
 
 
-def _write_table(written: _Written, out: str) -> None:
+def _write_table(written: _CutPart, out: str) -> None:
     part = written.part
     [file] = part.files
     name = written.asked.columns.text or "text"
@@ -424,7 +424,7 @@ def _changed(batch: Any, name: str, texts: dict[int, str]) -> Any:
     return arrow.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def _write_lines(written: _Written, out: str) -> None:
+def _write_lines(written: _CutPart, out: str) -> None:
     part = written.part
     [file] = part.files
     name = written.asked.columns.text or "text"

@@ -243,7 +243,7 @@ def _require_room(output: Output, parts: Sequence[Part]) -> None:
 
 def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str]) -> None:
     """UsageError, with the file, where what stands for a removed document is neither in these files nor elsewhere."""
-    kept, counting = _Names(), _Names()
+    kept, counting = _WantedIds(), _WantedIds()
     for path in chosen:
         table = parquet.read_table(path, columns=["id", "cluster", "keep", "duplicate_of"])
         counts = table["cluster"].is_valid()
@@ -270,7 +270,7 @@ def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str])
         raise StoreError(f"{clusters}: does not hold {min(missing)!r}, which stands for others; cluster again")
 
 
-class _Names:
+class _WantedIds:
     """Ids that are asked for, and those of them that were found."""
 
     def __init__(self) -> None:

@@ -75,7 +75,7 @@ def load(
     StoreError, and IncompatibleStoreError where the store's clusters are by another rule.
     """
     counts = summary if summary is not None else Loaded()
-    run = _Loading(batch, into, places or Places(), counts)
+    run = _LoadRun(batch, into, places or Places(), counts)
     counts.total = len(batch)
     run.require_same_rule()
     if dry_run:
@@ -90,7 +90,7 @@ def load(
     return counts
 
 
-class _Loading:
+class _LoadRun:
     def __init__(self, batch: Batch, into: RecordDestination, places: Places, summary: Loaded) -> None:
         self._batch, self._into, self._places, self.summary = batch, into, places, summary
         store = into.store

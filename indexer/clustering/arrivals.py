@@ -31,6 +31,7 @@ from indexer.clustering.recent import BulkJudge, Recent, SketchIdentity, held_of
 from indexer.clustering.relations import Permitted, StandIns
 from indexer.clustering.settling import settle
 from indexer.errors import StoreError, UsageError
+from indexer.ingest.duplicates import DuplicateFilter
 from indexer.matching.lookups import Asking, plans
 from indexer.matching.nodes import found_of, read_nodes
 from indexer.matching.rule import MatchRule, TextVerification, default_rule
@@ -127,7 +128,7 @@ def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
     return by
 
 
-class Arrivals:
+class Arrivals(DuplicateFilter[Neighbour]):
     """Puts documents that come into their clusters with `cluster`; with `skip` names what each of them repeats.
 
     With `permitted` that is only what the relation of their texts permits; else what is near.

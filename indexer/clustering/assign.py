@@ -161,7 +161,7 @@ def named(
 
 
 @dataclass(frozen=True, slots=True)
-class _Repeated:
+class _RepeatingDocuments:
     """The documents at `positions` (in order) that repeat those at `of`, with their `similarity`."""
 
     refs: RefTable
@@ -231,7 +231,7 @@ class Assigner:
             self._choose_again(refs, groups, new_groups, dict(zip(positions, keys, strict=True)), placed)
         near = named(new_groups, groups, similar)
         there = np.array(positions, dtype=np.int64)
-        repeated = _Repeated.chosen(refs, there, choose(there, ranks_of(keys))) if choose else None
+        repeated = _RepeatingDocuments.chosen(refs, there, choose(there, ranks_of(keys))) if choose else None
         del keys
         for batch in iter(kept) if kept is not None else self._members(refs, groups):
             said = repeated.said(batch) if repeated else [{} for _ in batch]

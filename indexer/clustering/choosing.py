@@ -356,7 +356,7 @@ class _Greedy:
         asker = np.full(units.size, _NEVER)
         waits = ~self._decided[there]
         np.minimum.at(asker, unit[waits], ranks[there[waits]])
-        held = _Held(asker, int(ranks[undecided].min()))
+        held = _MeetingPairs(asker, int(ranks[undecided].min()))
         held.add(np.arange(units.size), np.arange(units.size))
         payload = units % max(firsts.size, 1)
         by_payload = np.argsort(payload, kind="stable")
@@ -378,7 +378,7 @@ class _Greedy:
         return _Meeting(finder, row, asked, True, np.sort(unit * count + there), sketches), held.limit
 
 
-class _Held:
+class _MeetingPairs:
     """The pairs of payloads that meet, of those that are asked from first: below the rank `limit` all are there.
 
     `asker` is the rank of the first that asks from each.

@@ -64,7 +64,7 @@ class RepeatedPassage(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Read:
+class _KnownFacts:
     """The facts that are known of the documents while they are read, in their order."""
 
     holders: list[Holder] = field(default_factory=list)
@@ -85,7 +85,7 @@ class StorePassages:
         self._store = store
         self._finder = RepeatFinder(words)
         self._folder = TemporaryDirectory(prefix="neardup-texts-")
-        self._read = _Read()
+        self._read = _KnownFacts()
         self._known: dict[int, tuple[str, Words]] = {}
 
     def __enter__(self) -> Self:

@@ -163,18 +163,18 @@ class _DecidedNodes:
         units: dict[int, list[int]] = {}
         for node in inside.tolist():
             units.setdefault(int(same[node]), []).append(node)
-        parts: list[_Part] = []
+        parts: list[_GroupPart] = []
         for nodes in units.values():
             sides = [self.sides[node] for node in nodes if node in self.sides]
             part = next((one for one in parts if self._fits(one, nodes[0], sides, comparison)), None)
             if part is None:
-                part = _Part(nodes[0], main=not parts)
+                part = _GroupPart(nodes[0], main=not parts)
                 parts.append(part)
             for each in sides:
                 part.add(each)
             labels[nodes] = part.centre
 
-    def _fits(self, part: _Part, node: int, sides: Sequence[Sides], comparison: Comparer) -> bool:
+    def _fits(self, part: _GroupPart, node: int, sides: Sequence[Sides], comparison: Comparer) -> bool:
         if any(part.conflicts(each, self.held) for each in sides):
             return False
         if part.main:
@@ -183,7 +183,7 @@ class _DecidedNodes:
         return bool(near >= comparison.least)
 
 
-class _Part:
+class _GroupPart:
     """A part of a group that was cut, around its first node."""
 
     def __init__(self, centre: int, *, main: bool) -> None:

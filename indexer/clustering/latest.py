@@ -7,6 +7,7 @@ from typing import Any
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of
 from indexer.clustering.succession import Succession, version_of
+from indexer.ingest.duplicates import DuplicateFilter
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.stores.base import Store
@@ -61,30 +62,19 @@ def _renew_versions(store: Store, clusters: Collection[str]) -> None:
         store.annotate(some)
 
 
-class ReplacedVersions:
+class ReplacedVersions(DuplicateFilter[Any]):
     """Puts the versions in order again that are left in clusters of which the latest one is replaced by another text.
 
-    It looks at documents as an `indexer.ingest.outcomes.DuplicateFilter`, and leaves none out. Memory: a name for each
-    such cluster.
+    It leaves no document out. Memory: a name for each such cluster.
     """
 
     def __init__(self, store: Store) -> None:
         self._store, self._left = store, set[str]()
 
-    def examine(self, records: Sequence[Record]) -> list[None]:
+    def examine(self, records: Sequence[Record]) -> Sequence[None]:
         """Note the clusters of which documents that are about to be stored are the latest versions so far."""
         self._left |= _clusters_of_latest(self._store.annotations([record.ref for record in records]))
-        return [None] * len(records)
-
-    def said(self, near: None) -> str:
-        """Nothing, as no document is left out."""
-        return str(near or "")
-
-    def stored(self, records: Sequence[Record]) -> None:
-        """Nothing has to be noted."""
-
-    def found(self, ref: Ref, *, is_settled: bool) -> None:
-        """Nothing has to be noted."""
+        return super().examine(records)
 
     def close(self) -> None:
         """Put what is left in order."""

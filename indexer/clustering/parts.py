@@ -50,7 +50,7 @@ class _PartOrWhole(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class _Text:
+class _DistinctText:
     """A text, the documents that have it, those that stay before others, and where it stands in the file of texts.
 
     `read` is the document that it was read of; where there is none, `unread` says why.
@@ -69,7 +69,7 @@ class _Text:
         return self.read if self.read and not self.read.leaving else None
 
 
-class _Judged(NamedTuple):
+class _JudgedPart(NamedTuple):
     """A document whose keys all stand in another one, and what became of it."""
 
     held: _PartOrWhole
@@ -124,11 +124,11 @@ class PartPruning(Removal):
             for page in chunks(_judged(texts, smaller, larger, file), READ_AT_ONCE):
                 yield self._without_differing(self._as_they_are(page))
 
-    def _texts(self, nodes: Nodes, smaller: Positions, larger: Positions) -> list[_Text]:
+    def _texts(self, nodes: Nodes, smaller: Positions, larger: Positions) -> list[_DistinctText]:
         """The texts of all documents that may be a part, or hold one, each once as far as digests tell."""
         documents, offsets = nodes.holders()
         asked = np.unique(np.concatenate((smaller, larger))).tolist()
-        texts: dict[tuple[int, str, Ref | None], _Text] = {}
+        texts: dict[tuple[int, str, Ref | None], _DistinctText] = {}
         places = (int(place) for node in asked for place in documents[offsets[node] : offsets[node + 1]])
         for page in chunks(places, READ_AT_ONCE):
             refs = nodes.refs.take(page)
@@ -136,7 +136,7 @@ class PartPruning(Removal):
                 if known is not None:
                     record, said = known
                     node, digest = int(nodes.node_of[place]), record.text_digest
-                    text = texts.setdefault((node, digest, None if digest else ref), _Text(node))
+                    text = texts.setdefault((node, digest, None if digest else ref), _DistinctText(node))
                     text.documents.append(_PartOrWhole(ref, _digest(record), record.tokens, _is_leaving(ref, said)))
         for text in texts.values():
             text.documents.sort(key=lambda one: (one.leaving, ref_order(one.ref)))
@@ -145,7 +145,7 @@ class PartPruning(Removal):
         counts = Counter(text.node for text in texts.values())
         return [text for text in texts.values() if counts[text.node] > 1 or text.node in with_others]
 
-    def _read_texts(self, texts: Sequence[_Text], file: _TextFile) -> None:
+    def _read_texts(self, texts: Sequence[_DistinctText], file: _TextFile) -> None:
         """Write each text, folded, into a file, from the first of its documents that can be read."""
         reader, waiting, turn = StoredTexts(self.store), texts, 0
         while waiting:
@@ -173,7 +173,7 @@ class PartPruning(Removal):
                         self._unread = self._unread or f"{name_of(text.documents[turn].ref)}: {text.unread}"
             waiting, turn = failed, turn + 1
 
-    def _as_they_are(self, page: Sequence[_Judged]) -> list[RedundantDocument]:
+    def _as_they_are(self, page: Sequence[_JudgedPart]) -> list[RedundantDocument]:
         """The documents of a page as they are now, with what stands for each; what has changed meanwhile is kept."""
         stand_ins = list(dict.fromkeys(one.by.ref for one in page))
         versions = self.store.versioned([*stand_ins, *(one.held.ref for one in page)])
@@ -212,7 +212,7 @@ class _TextFile:
         self._end += self._file.write(b" " + folded + b" ")
         return start
 
-    def of(self, text: _Text) -> bytes:
+    def of(self, text: _DistinctText) -> bytes:
         """A text with the spaces around it."""
         if text.start not in self._held:
             self._file.seek(text.start)
@@ -270,10 +270,12 @@ def _longest(smaller: Positions, larger: Positions, sizes: Positions) -> tuple[P
     return smaller[place < _OTHERS], larger[place < _OTHERS]
 
 
-def _judged(texts: Sequence[_Text], smaller: Positions, larger: Positions, file: _TextFile) -> Iterator[_Judged]:
+def _judged(
+    texts: Sequence[_DistinctText], smaller: Positions, larger: Positions, file: _TextFile
+) -> Iterator[_JudgedPart]:
     """The verdict on each document that may be a part, the longest texts first, so that it is known what stays."""
-    staying: dict[int, list[_Text]] = {}
-    never: dict[int, _Text] = {}
+    staying: dict[int, list[_DistinctText]] = {}
+    never: dict[int, _DistinctText] = {}
     for text in texts:
         if text.unread:
             never.setdefault(text.node, text)
@@ -296,11 +298,11 @@ def _judged(texts: Sequence[_Text], smaller: Positions, larger: Positions, file:
                 never.setdefault(text.node, text)
         if verdict is not None:
             by, reason = verdict
-            yield from (_Judged(held, by, reason) for held in text.documents if reason is None or not held.leaving)
+            yield from (_JudgedPart(held, by, reason) for held in text.documents if reason is None or not held.leaving)
 
 
 def _verdict(
-    text: _Text, longer: Sequence[_Text], unsure: _Text | None, file: _TextFile, *, every: bool
+    text: _DistinctText, longer: Sequence[_DistinctText], unsure: _DistinctText | None, file: _TextFile, *, every: bool
 ) -> tuple[_PartOrWhole, Reason | None] | None:
     """The document that stands for a text, or may have, and why it is kept all the same; None where there is none."""
     others = [*longer, *([unsure] if unsure else [])]
@@ -317,7 +319,7 @@ def _verdict(
     return by, _why_kept(unsure, name_of(by.ref), every=every)
 
 
-def _why_kept(unsure: _Text | None, name: str, *, every: bool) -> Reason:
+def _why_kept(unsure: _DistinctText | None, name: str, *, every: bool) -> Reason:
     """The reason to keep what stands whole in none of the longer texts that were tried, the last of which is named."""
     if unsure is not None and not unsure.unread:
         return _GOING

@@ -96,9 +96,9 @@ def iter_pairs(
             break
     if count <= FEW_PAIRS:
         held = [(np.concatenate([a for a, _ in held]), np.concatenate([b for _, b in held]))] if held else []
-        places = _Places.of(values, held, repeated)
+        places = _ValuePositions.of(values, held, repeated)
     else:
-        places = _Places.all(values)
+        places = _ValuePositions.all(values)
     yield from places.equal_pairs(repeated, collapse=collapse)
     while held:
         yield from places.expand(*held.pop(0), collapse=collapse)
@@ -122,7 +122,7 @@ def number_of_threads(threads: int | None) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _ValuePositions:
     """The positions of values in the input: `positions[starts[i]:starts[i + 1]]` for `values[i]`, values in order."""
 
     values: Hashes
@@ -130,7 +130,7 @@ class _Places:
     positions: Positions
 
     @classmethod
-    def of(cls, hashes: Hashes, held: list[HashPairs], repeated: Hashes) -> _Places:
+    def of(cls, hashes: Hashes, held: list[HashPairs], repeated: Hashes) -> _ValuePositions:
         """The places of the values in some pairs and of the repeated ones, without sorting all of the input."""
         wanted = _distinct(np.sort(np.concatenate([*(part for block in held for part in block), repeated])))
         if wanted.size > hashes.size // 4:
@@ -144,7 +144,7 @@ class _Places:
         return cls(wanted, np.searchsorted(at[order], np.arange(wanted.size + 1)), near[order])
 
     @classmethod
-    def all(cls, hashes: Hashes) -> _Places:
+    def all(cls, hashes: Hashes) -> _ValuePositions:
         """The places of every value."""
         order = np.argsort(hashes, kind="stable")
         ordered = hashes[order]

@@ -16,9 +16,10 @@ from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, 
 from indexer.extract.brought import missing
 from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.digests import content_id, source_digest
+from indexer.ingest.duplicates import DuplicateFilter, LeftOutRepeats
 from indexer.ingest.failures import DUPLICATE, KnownFailures
 from indexer.ingest.held_back import HeldBack
-from indexer.ingest.outcomes import DuplicateFilter, LeftOutRepeats, RunCounts, is_short, read_one, record_of
+from indexer.ingest.outcomes import RunCounts, is_short, read_one, record_of
 from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import DECLARED, DEFAULT_MIN_TOKENS, SIMHASH_DOC, Failure, Record, Ref, with_declared

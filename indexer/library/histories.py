@@ -109,7 +109,7 @@ def history_of(store: Store, name: str, *, changes: bool) -> History:
     found = version_history(store, record)
     records = found.records
     entries: list[VersionEntry] = []
-    compared = _Changes(store) if changes else None
+    compared = _StoredChanges(store) if changes else None
     steps = found.lineage.steps if found.lineage else ()
     for number, step in enumerate(steps):
         evidence = found.lineage.evidence[number - 1] if found.lineage and number else ""
@@ -129,7 +129,7 @@ def history_of(store: Store, name: str, *, changes: bool) -> History:
     return History(name_of(records[0].ref), found.cluster, confidence, tuple(entries), tuple(others))
 
 
-class _Changes:
+class _StoredChanges:
     """The changes between stored documents, whose texts are read again, the last two kept."""
 
     def __init__(self, store: Store) -> None:

@@ -28,7 +28,7 @@ from indexer.text.hiding import shown_name
 
 if TYPE_CHECKING:
     from indexer.clustering.arrivals import Arrivals
-    from indexer.ingest.outcomes import DuplicateFilter
+    from indexer.ingest.duplicates import DuplicateFilter
     from indexer.model import Ref
     from indexer.schemes.base import Scheme
     from indexer.stores import Store, StoreInfo

@@ -186,7 +186,7 @@ class ReportCounts:
 
 
 @dataclass(slots=True)
-class _Groups:
+class _SharesByKey:
     """Shares by a key; where there are too many keys, each is cut shorter."""
 
     coarsest: int
@@ -272,7 +272,7 @@ def figures(
 
     # Where none is asked for, nsmallest would look at none, and nothing would be counted.
     largest = heapq.nsmallest(max(most, 1), counted(), key=lambda cluster: (-len(cluster.members), cluster.id))[:most]
-    scan = _Scan(time_field)
+    scan = _RecordCounts(time_field)
     gone = RefSet(redundant, np.arange(len(redundant), dtype=np.int64))
     clustered = RefSet(inside, np.arange(len(inside), dtype=np.int64))
     unclustered = 0
@@ -306,7 +306,7 @@ def figures(
     )
 
 
-def _left_out(scan: _Scan, store: Store, rule: MatchRule) -> tuple[LeftOut, ...]:
+def _left_out(scan: _RecordCounts, store: Store, rule: MatchRule) -> tuple[LeftOut, ...]:
     names, counts = scan.names, scan.left_out
     for failure in store.failures():
         scan.leave_out(failure.reason, failure.source or name_of(failure.ref))
@@ -324,7 +324,7 @@ def _step(similarity: float, rule: MatchRule) -> tuple[float, str]:
     return -percent / 100, "all" if percent == 100 else f"{percent} to {percent + 4}%"
 
 
-class _Scan:
+class _RecordCounts:
     """The counts of one pass over the records."""
 
     def __init__(self, time_field: str) -> None:
@@ -333,8 +333,8 @@ class _Scan:
         self.formats: dict[str, Share] = {}
         self.left_out: Counter[str] = Counter()
         self.names: dict[str, list[str]] = {}
-        self.sources = _Groups(1, _DEEPEST, _cut_source)
-        self.times = _Groups(0, len(_TIME_LENGTHS) - 1, _cut_time)
+        self.sources = _SharesByKey(1, _DEEPEST, _cut_source)
+        self.times = _SharesByKey(0, len(_TIME_LENGTHS) - 1, _cut_time)
         self._time_field = time_field
 
     def count(self, record: Record, redundant: bool) -> None:

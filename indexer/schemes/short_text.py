@@ -101,7 +101,7 @@ class ShortTextScheme(Scheme):
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The similarities of each pair."""
         rows, places = np.unique(np.concatenate((left, right)), return_inverse=True)
-        words = _Words.of(payloads.take(rows))
+        words = _SortedWords.of(payloads.take(rows))
         one, other = places[: left.size], places[left.size :]
         shared = intersection_sizes(words.hashes, words.ends, one, other)
         sizes = np.diff(words.ends)
@@ -157,7 +157,7 @@ def _keys_of(hashes: Hashes, made: ShortText) -> Positions:
 _Marked = tuple[str, bool]
 
 
-class _Words(NamedTuple):
+class _SortedWords(NamedTuple):
     """The words of texts: those of text i from `ends[i]` to `ends[i + 1]`, by their hashes, sorted.
 
     The second time that a word stands in a text counts as another word. Word j is `text[starts[j]:stops[j]]`, and
@@ -173,7 +173,7 @@ class _Words(NamedTuple):
     facts: npt.NDArray[np.void]
 
     @classmethod
-    def of(cls, payloads: Ragged) -> _Words:
+    def of(cls, payloads: Ragged) -> _SortedWords:
         """Read payloads. Raises PayloadError for bytes that are none."""
         values, offsets = payloads.values, payloads.offsets
         first = offsets[:-1]

@@ -20,7 +20,7 @@ from indexer.stores import PutStatus, Store, StoreInfo
 from tests.stores.asked import counts_with_keys, documents_with_keys, holders_of, values_of
 from tests.stores.contract_clusters import ClusterContract
 from tests.stores.contract_probes import ProbeContract
-from tests.stores.contract_schemes import SchemeContract
+from tests.stores.contract_schemes import StoreSchemeContract
 from tests.stores.contract_writing import WritingContract
 from tests.stores.made import INFO, cluster, put, record
 
@@ -44,7 +44,7 @@ HOSTILE = [
 ]
 
 
-class StoreContract(WritingContract, ClusterContract, SchemeContract, ProbeContract):
+class StoreContract(WritingContract, ClusterContract, StoreSchemeContract, ProbeContract):
     """Inherited by each store's tests; `opened` is a fixture that opens the test's own, at first empty, store."""
 
     @pytest.fixture

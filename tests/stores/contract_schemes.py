@@ -53,7 +53,7 @@ def sketches(*each: tuple[SchemeInfo, Sketch]) -> Mapping[str, Sketch]:
     return {scheme.name: made for scheme, made in each}
 
 
-class SchemeContract:
+class StoreSchemeContract:
     """Inherited by the whole contract, which has the fixtures `store` and `opened`."""
 
     def test_schemes_are_added_once_and_remembered(self, opened: Callable[..., Store]) -> None:

@@ -126,17 +126,17 @@ class NearDocuments:
         self._size += int(sizes.sum())
         self._rows.append(batch.select([name for name in batch.schema.names if name != "text"]))
 
-    def ready(self) -> _Near:
+    def ready(self) -> _NearRows:
         """All that were taken in."""
         table = arrow.Table.from_batches(self._rows, schema=_without_text(self._rule))
-        return _Near(self._rule, table.combine_chunks(), np.concatenate(self._ends), self._file)
+        return _NearRows(self._rule, table.combine_chunks(), np.concatenate(self._ends), self._file)
 
 
 def _without_text(rule: MatchRule) -> Any:
     return arrow.schema([field for field in near_schema(rule) if field.name != "text"])
 
 
-class _Near:
+class _NearRows:
     """All rows that a NearDocuments holds, by their places."""
 
     def __init__(self, rule: MatchRule, table: Any, ends: Positions, file: IO[bytes]) -> None:

@@ -156,7 +156,7 @@ def clusters(  # noqa: PLR0913 - they are options of the command
     permitted, kept = _permitted(verify, forms=forms, edited=edited), Kept()
     with plain_errors():
         counting = every.where(f"not {_REPLACED}")
-        clustered = found(_Documents(counting, run, _written(known)[1]), run, kept)
+        clustered = found(_FrameDocuments(counting, run, _written(known)[1]), run, kept)
         if permitted is None:
             return _with_clusters(every, clustered, run, None)
         clustered = kept.keep(clustered)
@@ -185,7 +185,7 @@ def _with_older(new: Any, older: Any) -> Any:
     return with_clusters.unionByName(fresh)
 
 
-class _Documents(Documents):
+class _FrameDocuments(Documents):
     """Documents of a DataFrame; a hash of the id tells them apart, and where it doesn't, they are only compared once
     more.
     """

@@ -231,7 +231,7 @@ filter_option = click.option(
 json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 
 
-class _Outcome(Protocol):
+class _FailureCounts(Protocol):
     @property
     def failed(self) -> Mapping[str, int]: ...
     @property
@@ -263,7 +263,7 @@ class RunOutput:
 
         return lambda counts: Following(counts, doing)
 
-    def is_enough(self, summary: _Outcome, lists: str = "neardup failures lists them") -> bool:
+    def is_enough(self, summary: _FailureCounts, lists: str = "neardup failures lists them") -> bool:
         """True if a `quiet` run gets no summary; then it says only what failed, and what lists it."""
         if not self.quiet or self.json:
             return False

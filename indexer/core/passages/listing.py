@@ -33,7 +33,7 @@ def listed(repeats: Repeats, passages: MaximalPassages) -> PassageListing:
     """
     copied = passages.words * (passages.documents - 1)
     order = np.lexsort((passages.places[passages.offsets[:-1]], -passages.words, -copied))
-    shown = _Shown(repeats, passages)
+    shown = _ListedWords(repeats, passages)
     taken: list[int] = []
     done, at_once = 0, 1
     while done < order.size:
@@ -46,7 +46,7 @@ def listed(repeats: Repeats, passages: MaximalPassages) -> PassageListing:
     return PassageListing(chosen, shown.variants[chosen], shown.longest[chosen])
 
 
-class _Shown:
+class _ListedWords:
     """The words in passages that are listed already: pieces between the ends of stretches, each with its owner."""
 
     def __init__(self, repeats: Repeats, passages: MaximalPassages) -> None:

@@ -24,8 +24,9 @@ from indexer.engine.store.store import SearchStore
 from indexer.errors import StoreError
 from indexer.extract.base import Extracted, Failed, Item, Options
 from indexer.ingest.digests import source_digest
+from indexer.ingest.duplicates import DuplicateFilter
 from indexer.ingest.indexing import store_info
-from indexer.ingest.outcomes import DuplicateFilter, RunCounts, record_of
+from indexer.ingest.outcomes import RunCounts, record_of
 from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
 from indexer.ingest.sketching import DigestedSketches
 from indexer.model import Failure, Record, Ref, with_declared

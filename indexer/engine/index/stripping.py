@@ -1,4 +1,4 @@
-"""Whose a document is, and taking neardup's part out: an owner's keep all that is theirs, the others are deleted."""
+"""The owner of a document, and neardup's part taken out: an owner's keep all that is theirs, others are deleted."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _KEYS_TOGETHER, _COUNTS = 16, 500
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ProbeSearch:
     """The search for some probes: its query, the schemes whose payloads it reads, and what narrows it.
 
     It is not `whole` where very many documents whose keys lie beside satisfy a probe, of which it finds some.
@@ -196,7 +196,7 @@ class ProbePart(StorePart):
 
     def _asked(
         self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None = None
-    ) -> _Asked | None:
+    ) -> _ProbeSearch | None:
         """The search for what satisfies one of these probes; None where nothing can."""
         self._ready((*schemes, *(probe.scheme for probe in probes)))
         context = self.context
@@ -206,7 +206,7 @@ class ProbePart(StorePart):
         query, whole = self._query(probes, narrowing, include_short=include_short, all_of_them=all_of_them)
         if query is None:
             return None
-        return _Asked(probes, tuple(dict.fromkeys(schemes)), query, narrowing, include_short, whole)
+        return _ProbeSearch(probes, tuple(dict.fromkeys(schemes)), query, narrowing, include_short, whole)
 
     def _query(
         self,
@@ -249,12 +249,12 @@ class ProbePart(StorePart):
             tables = self.context.bodies.key_fields[scheme].asked(wanted)
         return [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
 
-    def _body(self, asked: _Asked) -> dict[str, Any]:
+    def _body(self, asked: _ProbeSearch) -> dict[str, Any]:
         """The search for the first few of a query, as whole records with payloads."""
         size = {"size": FEW, "track_total_hits": max(FEW, asked.common) + 1}
         return {"query": asked.query, **size, **self.context.bodies.record_fields(asked.schemes)}
 
-    def _answered(self, answer: Mapping[str, Any], asked: _Asked, lacking: Mapping[str, int]) -> Iterator[Found]:
+    def _answered(self, answer: Mapping[str, Any], asked: _ProbeSearch, lacking: Mapping[str, int]) -> Iterator[Found]:
         """The documents that a first answer holds, and the rest if those are not all."""
         require_whole(answer, self.context.shown)
         total = answer["hits"]["total"]["value"]
@@ -275,7 +275,7 @@ class ProbePart(StorePart):
         yield from self._paged(asked, query, bounded, lacking, rare.set_aside)
 
     def _read(
-        self, answer: Mapping[str, Any], asked: _Asked, lacking: Mapping[str, int], set_aside: int = 0
+        self, answer: Mapping[str, Any], asked: _ProbeSearch, lacking: Mapping[str, int], set_aside: int = 0
     ) -> Iterator[Found]:
         """All documents of a search whose first few were answered."""
         if answer["hits"]["total"]["value"] <= FEW:
@@ -285,7 +285,7 @@ class ProbePart(StorePart):
 
     def _paged(
         self,
-        asked: _Asked,
+        asked: _ProbeSearch,
         whole: dict[str, Any] | None,
         bounded: dict[str, Any] | None,
         lacking: Mapping[str, int],

@@ -27,7 +27,7 @@ class TextPart(StorePart):
     def texts(self, records: Sequence[Record], fields: TextFields | None = None) -> list[StoredText | None]:
         """See Store.texts."""
         self.context.require_open()
-        return _Texts(self.client, self.context, fields).read(records)
+        return _FieldTexts(self.client, self.context, fields).read(records)
 
     def document_form(self, fields: TextFields | None = None) -> DocumentForm:
         """See Store.document_form."""
@@ -44,7 +44,7 @@ class TextPart(StorePart):
         return IndexForm(self.context, TextFields(names, named.html, *about))
 
 
-class _Texts:
+class _FieldTexts:
     """Reads documents, from the fields that are named or that the index remembers."""
 
     def __init__(self, client: Client, context: Context, named: TextFields | None) -> None:

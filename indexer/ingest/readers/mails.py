@@ -70,7 +70,7 @@ class Mail(Archive):
         """The mail, then its attachments."""
         try:
             data = bounded(decompressed(stream, name, asked), asked.limit)
-            mail, parts = self._read(data, name, asked.limit), _Parts()
+            mail, parts = self._read(data, name, asked.limit), _MailParts()
             body = parts.body(mail)
             yield self._entry(mail, body, parts.attached, data)
             for member, attached in parts.attached.items():
@@ -111,7 +111,7 @@ class Mailbox(Archive):
             yield dataclasses.replace(entry_of_error(error, ""), is_last=True)
 
 
-class _Parts:
+class _MailParts:
     """The parts of a mail: pieces of its body, and files with their names."""
 
     def __init__(self) -> None:

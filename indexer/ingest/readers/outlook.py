@@ -77,10 +77,10 @@ def mail_of_outlook(data: bytes, limit: int) -> Message:
     """
     olefile: Any = importlib.import_module("olefile")
     with olefile.OleFileIO(io.BytesIO(data)) as opened:
-        return _Reader(opened, limit).mail([], _OUTER, 0)
+        return _OutlookFile(opened, limit).mail([], _OUTER, 0)
 
 
-class _Reader:
+class _OutlookFile:
     def __init__(self, opened: Any, limit: int) -> None:
         self._opened, self._left, self._attachments = opened, limit, 0
         self._storages = defaultdict[tuple[str, ...], list[str]](list)

@@ -64,7 +64,7 @@ def measure_parts(
         for scheme in rule.schemes.values():
             if scheme.id not in sketched:
                 sketched[scheme.id] = _sketches(scheme, [*texts, *every])
-        answers = _Answers(rule, {name: sketched[by.id] for name, by in rule.schemes.items()}, len(texts), sets)
+        answers = _FoundDocuments(rule, {name: sketched[by.id] for name, by in rule.schemes.items()}, len(texts), sets)
         found, start = [], 0
         for (words, misread), questions in kinds.items():
             found.append(answers.judged(words, misread, questions, start))
@@ -87,7 +87,7 @@ def _sketches(scheme: Scheme, texts: Sequence[str]) -> list[Sketch | None]:
     return scheme.sketch_many([text.encode("utf-8", "surrogatepass") for text in texts]).listed(scheme.id)
 
 
-class _Answers:
+class _FoundDocuments:
     """The documents that a rule finds for each question, found as in a store."""
 
     def __init__(

@@ -38,7 +38,7 @@ def sketch_digest(payload: bytes, keys: bytes) -> bytes:
 
 
 @dataclass(slots=True)
-class _Counts:
+class _SchemeCounts:
     """The changes to what is counted of a scheme: documents that can be compared, documents, distinct sketches."""
 
     comparable: int = 0
@@ -53,7 +53,7 @@ class SketchChanges:
         self._connection = connection
         self._schemes = read_schemes(connection)
         self._lost: dict[str, set[int]] = {name: set() for name in self._schemes}
-        self._counts = {name: _Counts() for name in self._schemes}
+        self._counts = {name: _SchemeCounts() for name in self._schemes}
 
     def last_number(self) -> int:
         """The greatest number of a document or a sketch: the next one is that of no other document's sketch."""
