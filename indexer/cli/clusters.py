@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -141,8 +141,9 @@ Examples:
 Documents that the rule calls near are grouped together, directly or through others. Chains are split, so that each
 document of a cluster is near the one in its centre. Every document has a cluster id, also if it is in no cluster; a
 cluster keeps its id as long as it contains the document that it was named after. Documents that are short, or lack
-what the rule compares, are in no cluster. The store remembers the rule, the bound and the canonical rule for prune,
-report and index --cluster. The next cluster goes by them too, where it is not told otherwise, and says what changes.
+what the rule compares, are in no cluster. The store remembers the rule, the bound, the canonical rule and --apart for
+prune, report and index --cluster. The next cluster goes by them too, where it is not told otherwise, and says what
+changes.
 
 Running it again writes nothing. "neardup show ID" shows a document's cluster.
 """,
@@ -159,6 +160,12 @@ Running it again writes nothing. "neardup show ID" shows a document's cluster.
     "2 MB; with it also for others, and for those that could not be read; without, only what is "
     "identical is noted, also of documents that come.",
 )
+@click.option(
+    "--apart",
+    type=click.Choice(["form", "none"]),
+    help="With form, documents in which facts differ, as two invoices, are no cluster: each is in one of its own, with "
+    "its copies. All texts of clusters are read again each time.  [default: as in the last clustering, at first none]",
+)
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @json_option
 def cluster(
@@ -167,6 +174,7 @@ def cluster(
     clustering: ClusterOptions,
     refresh: Refresh,
     relation: bool | None,
+    apart: Literal["form", "none"] | None,
     dry_run: bool,
     json: bool,
 ) -> None:
@@ -178,6 +186,7 @@ def cluster(
             canonical=clustering.canonical,
             prefer=clustering.prefer,
             relation=relation,
+            apart=apart,
             dry_run=dry_run,
             explain=matching.explain,
         )
@@ -198,6 +207,7 @@ def cluster(
             ),
             ("relations", relations_shown(made.relations)),
             ("texts", "" if made.reading_seconds is None else f"read again in {made.reading_seconds:.1f} s"),
+            ("apart", f"{counted(made.apart, 'document')} in which facts differ" if made.apart else ""),
             ("split", f"{counted(made.split, 'chain was', 'chains were')} too wide" if made.split else ""),
             ("versions", f"{counted(made.versions, 'document')} in a known order" if made.versions else ""),
             (

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from indexer.clustering.apart import forms_apart
 from indexer.clustering.assign import (
     READ_AT_ONCE,
     Changes,
@@ -64,13 +65,15 @@ class Arrived:
 class ArrivalRule:
     """The rules by which documents that come are judged, and put into clusters at once unless that is `refused`.
 
-    `refused` says why they are not, where the stored clusters don't say how they were made.
+    `refused` says why they are not, where the stored clusters don't say how they were made. `apart` is that of the note
+    of the clustering.
     """
 
     rule: MatchRule
     bound: float | None = None
     canonical: CanonicalRule = field(default_factory=CanonicalRule)
     refused: str = ""
+    apart: str = ""
 
 
 # What is said where the stored clusters don't say how they were made.
@@ -113,7 +116,8 @@ def rule_for(
                 f"the store's clusters were made with the {name} {'of the match rule' if theirs is None else theirs}, "
                 f"not {ours}: leave it out, or run neardup cluster with the new one first"
             )
-    return _served(store, ArrivalRule(clustering.rule, clustering.bound, clustering.canonical))
+    by = ArrivalRule(clustering.rule, clustering.bound, clustering.canonical, apart=clustering.apart)
+    return _served(store, by)
 
 
 def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
@@ -165,8 +169,11 @@ class Arrivals(DuplicateFilter[Neighbour]):
         self.cluster, self.skip, self.on_new = cluster and not by.refused, skip, on_new
         self._stand_ins = StandIns(store, permitted) if permitted else None
         self.counts, self._replaced = Arrived(), ReplacedVersions(store)
-        self._relations = NotedRelations.after(last_clustering(store), store, read=None if self.cluster else False)
-        self._assigner, self._held = ReadingAssigner(store, by.canonical, self._relations), HeldDecisions(store)
+        read = (True if by.apart else None) if self.cluster else False
+        self._relations = NotedRelations.after(last_clustering(store), store, read=read)
+        self._held = HeldDecisions(store)
+        apart = forms_apart(by.apart, self._relations, self._held, by.rule.measure.similarity) if self.cluster else None
+        self._assigner = ReadingAssigner(store, by.canonical, self._relations, apart)
         self._fewest = fewest
         # Of the batch that is being stored: what is put into clusters, and what is near, None where nothing was asked.
         self._coming: set[Ref] = set()
@@ -176,7 +183,7 @@ class Arrivals(DuplicateFilter[Neighbour]):
         # Clusters of which documents were replaced.
         self._left: set[str] = set()
         self._placed, self._took, self._last = time.monotonic(), 0.0, 0
-        self._note = note_of(by.rule, by.bound, by.canonical, reads=self._relations.reads)
+        self._note = note_of(by.rule, by.bound, by.canonical, reads=self._relations.reads, apart=by.apart)
         self._begun = False
         self._since = since or self._note.at
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.clustering.apart import FormsApart, GroupedDocuments, MeasureSimilarity
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, ranks_of
 from indexer.clustering.noted import NotedRelations, RepeatingDocument, is_redundant
@@ -22,8 +24,6 @@ from indexer.model.refs import RefTable
 from indexer.stores.base import Store
 
 Positions = npt.NDArray[np.int64]
-# The similarities (float64) of pairs of documents, by their positions.
-MeasureSimilarity = Callable[[Positions, Positions], npt.NDArray[np.float64]]
 # What to keep of documents, by their positions and ranks: all of whole components.
 Choose = Callable[[Positions, Positions], Choice]
 
@@ -36,7 +36,8 @@ class Changes:
 
     `versions` documents are in a known order with others, and in `unordered` clusters the canonical document is not
     chosen by that, though it was asked for, since it is unknown. `relations` counts the documents that could be removed
-    by their relation to what they repeat, empty where that is not known.
+    by their relation to what they repeat, empty where that is not known. `apart` are in clusters of their own since
+    facts differ, though they are near others.
     """
 
     documents: int = 0
@@ -45,6 +46,7 @@ class Changes:
     versions: int = 0
     unordered: int = 0
     relations: Counter[str] = field(default_factory=Counter)
+    apart: int = 0
 
 
 class GroupMember(NamedTuple):
@@ -189,50 +191,55 @@ class _RepeatingDocuments:
 class Assigner:
     """Assigns documents to clusters in a store; with `dry_run` it only counts.
 
-    `relations` tells how each document that could be removed stands to what it repeats, as far as that is known.
+    `relations` tells how each document that could be removed stands to what it repeats, as far as that is known;
+    `apart` cuts the groups, where they are to be cut by that.
     """
 
     def __init__(
-        self, store: Store, rule: CanonicalRule, *, dry_run: bool = False, relations: NotedRelations | None = None
+        self,
+        store: Store,
+        rule: CanonicalRule,
+        *,
+        dry_run: bool = False,
+        relations: NotedRelations | None = None,
+        apart: FormsApart | None = None,
     ) -> None:
         self.store, self.rule, self.dry_run = store, rule, dry_run
-        self.relations = relations or NotedRelations(store, read=False)
+        self.relations, self._apart = relations or NotedRelations(store, read=False), apart
         self.changes = Changes()
 
     def assign(
         self, refs: RefTable, groups: Sequence[Positions], similar: MeasureSimilarity, choose: Choose | None = None
-    ) -> list[str]:
-        """Make each group of positions a cluster; the ids of those that have two members or more.
+    ) -> dict[str, int]:
+        """Make each group of positions a cluster; the ids of those that have two members or more, and their sizes.
 
         `choose` says which documents are kept and what each other one repeats; the groups are then those of whole
         components, of which one of one document is alone, but may repeat one of another group. Reads the groups twice
         where they have more than READ_AT_ONCE documents together, and keeps of each only what it is preferred by in
         memory then. Documents that are gone meanwhile are left out.
         """
+        choice = None
+        if self._apart and choose:
+            unordered = self.changes.unordered
+            _, _, there, ranks = self._gathered(refs, groups, self._members(refs, groups), ordered=True)
+            self.changes.unordered = unordered
+            choice = there, choose(there, ranks)
+            begun = time.monotonic()
+            grouped = GroupedDocuments(there, ranks, choice[1], lambda some: self.described(refs.take(some)), similar)
+            groups = self._apart.cut(groups, grouped)
+            self.relations.took(time.monotonic() - begun)
+            self.relations.given, self.changes.apart = self._apart.words, self._apart.count
         batches: Iterator[list[GroupMember]] = self._members(refs, groups)
         kept = None
         if sum(group.size for group in groups) <= READ_AT_ONCE:
             kept = list(batches)
             batches = iter(kept)
-        new_groups = [Gathered() for _ in groups]
-        positions, keys = array("q"), list[tuple[Any, ...]]()
-        succession = Succession()
-        for batch in batches:
-            for member in batch:
-                new_groups[member.group].add(member, self.rule)
-                succession.add(member.group, member.position, member.record)
-                if choose or self.rule.by_version:
-                    positions.append(member.position)
-                    keys.append(self.rule.key(member.record))
-        placed = succession.placed()
+        new_groups, placed, there, ranks = self._gathered(refs, groups, batches, ordered=bool(choose and not choice))
         self.changes.versions += len(placed)
-        if self.rule.by_version:
-            keys = by_version(positions, keys, placed, newest=self.rule.kind == "newest")
-            self._choose_again(refs, groups, new_groups, dict(zip(positions, keys, strict=True)), placed)
         near = named(new_groups, groups, similar)
-        there = np.array(positions, dtype=np.int64)
-        repeated = _RepeatingDocuments.chosen(refs, there, choose(there, ranks_of(keys))) if choose else None
-        del keys
+        if choose:
+            choice = choice or (there, choose(there, ranks))
+        repeated = _RepeatingDocuments.chosen(refs, *choice) if choice else None
         for batch in iter(kept) if kept is not None else self._members(refs, groups):
             said = repeated.said(batch) if repeated else [{} for _ in batch]
             self._relate(batch, said)
@@ -251,7 +258,27 @@ class Assigner:
             self.note(noted, versions)
         real = [group for group in new_groups if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
-        return [group.id for group in real]
+        return {group.id: group.size for group in real}
+
+    def _gathered(
+        self, refs: RefTable, groups: Sequence[Positions], batches: Iterable[list[GroupMember]], *, ordered: bool
+    ) -> tuple[list[Gathered], dict[int, PlacedVersion], Positions, Positions]:
+        """The facts of each group, the versions that are known, and, if `ordered`, the documents and their ranks."""
+        new_groups = [Gathered() for _ in groups]
+        positions, keys = array("q"), list[tuple[Any, ...]]()
+        succession = Succession()
+        for batch in batches:
+            for member in batch:
+                new_groups[member.group].add(member, self.rule)
+                succession.add(member.group, member.position, member.record)
+                if ordered or self.rule.by_version:
+                    positions.append(member.position)
+                    keys.append(self.rule.key(member.record))
+        placed = succession.placed()
+        if self.rule.by_version:
+            keys = by_version(positions, keys, placed, newest=self.rule.kind == "newest")
+            self._choose_again(refs, groups, new_groups, dict(zip(positions, keys, strict=True)), placed)
+        return new_groups, placed, np.array(positions, dtype=np.int64), ranks_of(keys)
 
     def _relate(self, batch: Sequence[GroupMember], said: Sequence[dict[str, Any]]) -> None:
         """Add to what is said of each member that repeats another one how its text stands to that one, if known."""
@@ -299,6 +326,10 @@ class Assigner:
     def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
         """The records and annotations of documents, as those of a store."""
         return self.store.described(refs)
+
+    def differing(self, records: Sequence[Record], other: Record) -> list[bool]:
+        """True for each document that is to be apart from another one, since facts differ."""
+        return self._apart.differing(records, other) if self._apart else [False] * len(records)
 
     def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[GroupMember]]:
         if not groups:
@@ -371,8 +402,10 @@ class Assigner:
 class ReadingAssigner(Assigner):
     """An assigner that is given documents which were just read, `read`; where it lacks one it reads them."""
 
-    def __init__(self, store: Store, rule: CanonicalRule, relations: NotedRelations) -> None:
-        super().__init__(store, rule, relations=relations)
+    def __init__(
+        self, store: Store, rule: CanonicalRule, relations: NotedRelations, apart: FormsApart | None = None
+    ) -> None:
+        super().__init__(store, rule, relations=relations, apart=apart)
         self.read: dict[Ref, Record] = {}
 
     def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:

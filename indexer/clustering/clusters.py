@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from indexer.clustering.apart import forms_apart
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, is_alone
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, choose
@@ -18,6 +19,7 @@ from indexer.clustering.memory import finished, in_progress, last_clustering, no
 from indexer.clustering.noted import NotedRelations
 from indexer.clustering.settling import settle
 from indexer.errors import ExtractionError
+from indexer.matching.lexicons import keep_lexicon
 from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, read_nodes
@@ -26,6 +28,7 @@ from indexer.matching.rule import MatchRule
 from indexer.model import CLUSTER_ID_LENGTH, Ref
 from indexer.model.chunking import chunks
 from indexer.model.refs import RefSet, RefTable
+from indexer.relations.lexicon import Lexicon
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 
@@ -66,13 +69,14 @@ class ClusteringOutcome:
     reading_seconds: float | None
 
 
-def cluster(
+def cluster(  # noqa: PLR0913 - they are those of a clustering
     store: Store,
     rule: MatchRule,
     *,
     bound: float | None = None,
     canonical: CanonicalRule | None = None,
     relation: Relating | None = False,
+    apart: str = "",
     dry_run: bool = False,
     threads: int | None = None,
     reader: Reader | None = None,
@@ -83,26 +87,31 @@ def cluster(
     may be, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts nothing; twice
     the rule's own distance where None. Each document that could be removed is noted with the kept one that it repeats:
     see `indexer.clustering.choosing.choose`; the order is that of the canonical rule; and with its relation to that one
-    where it is known, for which texts are read again as `relation` says (see `NotedRelations.after`). A document that
-    is short, or lacks what the rule compares, is alone. A cluster keeps its id as long as the document that it was
-    named after stays in it. Doing it again writes nothing. `reader` is what verifies by reading, if the caller wants to
-    know what could not be read; where that is every text that is needed, ExtractionError is raised and nothing is
-    changed. Memory: what `read_nodes` takes, and 100 bytes a node. Raises UsageError and StoreError.
+    where it is known, for which texts are read again as `relation` says (see `NotedRelations.after`). With `apart`
+    "form" documents in which facts differ are in clusters of their own: see `indexer.clustering.apart.FormsApart`;
+    where the words of the collection have to be counted first, texts are aligned twice. A document that is short, or
+    lacks what the rule compares, is alone. A cluster keeps its id as long as the document that it was named after stays
+    in it. Doing it again writes nothing. `reader` is what verifies by reading, if the caller wants to know what could
+    not be read; where that is every text that is needed, ExtractionError is raised and nothing is changed. Memory: what
+    `read_nodes` takes, and 100 bytes a node. Raises UsageError and StoreError.
     """
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
     last = last_clustering(store)
+    if apart and relation is None:
+        relation = True
     relations = NotedRelations.after(last, store, read=relation, renews=True)
-    note = note_of(rule, bound, chosen, reads=relations.reads)
+    held, least = HeldDecisions(store), rule.measure.similarity
+    cut = forms_apart(apart, relations, held, least)
+    note = note_of(rule, bound, chosen, reads=relations.reads, apart=apart)
     if not dry_run:
         # A store that can't be written says so now, and not when everything was read.
         store.annotate(())
         before = next(iter(store.clustering_notes().values()), None)
         in_progress(store, note)
-    assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations)
     reading = reader or reader_of(store, rule)
     nodes, comparison, grouped = grouped_nodes(
-        HeldDecisions(store), read_nodes(store, rule, whole=reading is not None), reading=reading, radius=radius,
+        held, read_nodes(store, rule, whole=reading is not None), reading=reading, radius=radius,
         threads=threads,
     )  # fmt: skip
     if reading:
@@ -113,19 +122,28 @@ def cluster(
                 # The clusters that stand are as they were.
                 store.put_clustering_note(before)
             raise
-    groups = put_groups(store, assigner, nodes, comparison, grouped, threads)
+    if cut and relations.counts:
+        # What is apart depends on the words of all.
+        counting = Assigner(store, chosen, dry_run=True, relations=relations)
+        put_groups(store, counting, nodes, comparison, grouped, threads)
+        lexicon = relations.learned() or Lexicon()
+        if not dry_run:
+            keep_lexicon(store, lexicon)
+        relations = NotedRelations.after(last, store, read=relation, counted=lexicon)
+        cut = forms_apart(apart, relations, held, least)
+    assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations, apart=cut)
+    sizes = put_groups(store, assigner, nodes, comparison, grouped, threads)
     settle(assigner)
     if not dry_run:
         finished(store, note)
-    sizes = [members.size for members in groups if members.size > 1]
     return ClusteringOutcome(
         rule=rule,
         documents=store.count(),
         compared=len(nodes.refs),
         lacking=nodes.lacking,
-        clusters=len(sizes),
-        clustered=sum(sizes),
-        largest=max(sizes, default=0),
+        clusters=sizes.size,
+        clustered=int(sizes.sum()),
+        largest=int(sizes.max(initial=0)),
         split=grouped.split,
         comparisons=comparison.compared,
         costliest=tuple(_costly(nodes, bucket) for bucket in grouped.costliest),
@@ -159,15 +177,18 @@ def put_groups(
     comparison: Comparer,
     grouped: Groups,
     threads: int | None = None,
-) -> list[Positions]:
-    """Make clusters of the groups of all documents of a store, and forget all others; gives the groups."""
+) -> Positions:
+    """Make clusters of the groups of all documents of a store, and forget all others; gives their sizes."""
     components = component_groups(nodes, grouped)
-    kept = [np.array(names, dtype=_ID) for names in assigned(assigner, nodes, comparison, grouped, components, threads)]
+    kept, sizes = [np.empty(0, dtype=_ID)], [np.empty(0, dtype=np.int64)]
+    for made in assigned(assigner, nodes, comparison, grouped, components, threads):
+        kept.append(np.array(list(made), dtype=_ID))
+        sizes.append(np.array(list(made.values()), dtype=np.int64))
     groups = [members for groups in components for members in groups]
     together = RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64))
     _set_alone(store, assigner, together)
-    _forget(store, assigner, np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=_ID))
-    return groups
+    _forget(store, assigner, np.sort(np.concatenate(kept)))
+    return np.concatenate(sizes)
 
 
 def assigned(
@@ -177,8 +198,8 @@ def assigned(
     grouped: Groups,
     components: Sequence[list[Positions]],
     threads: int | None = None,
-) -> Iterator[list[str]]:
-    """Assign the groups of components, those that are read together at once; gives the ids of their clusters."""
+) -> Iterator[dict[str, int]]:
+    """Assign the groups of components, those that are read together at once; gives the clusters and their sizes."""
 
     def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
         return similar_documents(nodes, comparison, left, right)

@@ -21,7 +21,7 @@ _RUNS = 50
 class Remembered:
     """A finished clustering: its match rule, bound (0 to 1; None for the rule's own), canonical rule, and when.
 
-    `at` and `arrived` are those of the note.
+    `at`, `arrived` and `apart` are those of the note.
     """
 
     rule: MatchRule
@@ -29,6 +29,7 @@ class Remembered:
     canonical: CanonicalRule
     at: str
     arrived: tuple[str, ...] = ()
+    apart: str = ""
 
     def has_seen(self, indexed_at: str) -> bool:
         """True if a document indexed at that time has been looked at, with all others or as it came."""
@@ -37,10 +38,12 @@ class Remembered:
         )
 
 
-def note_of(rule: MatchRule, bound: float | None, canonical: CanonicalRule, *, reads: bool = True) -> ClusteringNote:
+def note_of(
+    rule: MatchRule, bound: float | None, canonical: CanonicalRule, *, reads: bool = True, apart: str = ""
+) -> ClusteringNote:
     """The note of a clustering that is made now."""
     written = "" if bound is None else f"{bound:.12g}"
-    return ClusteringNote(rule.written(whole=True), written, str(canonical), at=now(), reads=reads)
+    return ClusteringNote(rule.written(whole=True), written, str(canonical), at=now(), reads=reads, apart=apart)
 
 
 def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> ClusteringNote:
@@ -82,25 +85,37 @@ def remembered(store: Store) -> Remembered | None:
     try:
         bound = float(note.bound) if note.bound else None
         canonical = read_canonical(note.canonical)
-        return Remembered(parse_rule(note.rule, store), bound, canonical, note.at, note.arrived)
+        return Remembered(parse_rule(note.rule, store), bound, canonical, note.at, note.arrived, note.apart)
     except (UsageError, IncompatibleStoreError, ValueError) as error:
         raise StoreError(
             f"the clusters were made by {note.rule}, which this store can't serve now ({error}): {AGAIN}"
         ) from error
 
 
+class ObeyedSettings(NamedTuple):
+    """The settings of a clustering, and what of them is not as it was, in words.
+
+    `bound` is None for the rule's own, `canonical` for the default.
+    """
+
+    rule: MatchRule
+    bound: float | None
+    canonical: CanonicalRule | None
+    apart: str
+    changed: str
+
+
 def obeyed(
-    store: Store, rule: MatchRule | None, bound: float | None, canonical: CanonicalRule | None
-) -> tuple[MatchRule, float | None, CanonicalRule | None, str]:
+    store: Store, rule: MatchRule | None, bound: float | None, canonical: CanonicalRule | None, apart: str | None = None
+) -> ObeyedSettings:
     """The settings for new clusters: those that are asked for, else those that the store remembers, else its defaults.
 
-    The last is what changes by that, in words; empty where nothing does. A run that was broken off is remembered too.
+    A run that was broken off is remembered too.
     """
     notes = list(store.clustering_notes().values())
-    kinds = {(note.rule, note.bound, note.canonical) for note in notes}
-    if len(kinds) != 1:
+    if len({_kind_of(note) for note in notes}) != 1:
         # None, or indices that were clustered by different rules: there is nothing to go on with.
-        return rule or default_rule(store), bound, canonical, ""
+        return ObeyedSettings(rule or default_rule(store), bound, canonical, apart or "", "")
     note = notes[0]
     try:
         before = Remembered(
@@ -109,22 +124,29 @@ def obeyed(
             read_canonical(note.canonical),
             note.at,
             note.arrived,
+            note.apart,
         )
     except (UsageError, IncompatibleStoreError, ValueError) as error:
         change = f"the clusters were made by {note.rule}, which this store can't serve now ({error})"
-        return rule or default_rule(store), bound, canonical, change
+        return ObeyedSettings(rule or default_rule(store), bound, canonical, apart or "", change)
     chosen = rule or before.rule, before.bound if bound is None else bound, canonical or before.canonical
-    noted = note_of(*chosen)
+    noted = note_of(*chosen, apart=before.apart if apart is None else apart)
     changes = [
         f"the {name} was {old} and is {new} now"
         for name, same, old, new in (
             ("rule", note.rule == noted.rule, before.rule.name, chosen[0].name),
             ("bound", note.bound == noted.bound, note.bound or "that of the rule", noted.bound),
             ("canonical rule", note.canonical == noted.canonical, note.canonical, noted.canonical),
+            ("relation kept apart", note.apart == noted.apart, note.apart or "none", noted.apart or "none"),
         )
         if not same
     ]
-    return *chosen, "; ".join(changes)
+    return ObeyedSettings(*chosen, noted.apart, "; ".join(changes))
+
+
+def _kind_of(note: ClusteringNote) -> tuple[str, ...]:
+    """The settings of a clustering, which all indices behind a name have to have in common."""
+    return note.rule, note.bound, note.canonical, note.apart
 
 
 def agreed(notes: Mapping[str, ClusteringNote]) -> ClusteringNote:
@@ -136,8 +158,7 @@ def agreed(notes: Mapping[str, ClusteringNote]) -> ClusteringNote:
     if broken:
         where = f" of {', '.join(broken)}" if any(broken) else ""
         raise StoreError(f"the last clustering{where} was not finished ({notes[broken[0]].rule}): {AGAIN}")
-    kinds = {(note.rule, note.bound, note.canonical) for note in notes.values()}
-    if len(kinds) > 1:
+    if len({_kind_of(note) for note in notes.values()}) > 1:
         listed = "; ".join(f"{index}: {note.rule}" for index, note in sorted(notes.items()))
         raise StoreError(f"the clusters were made by different rules ({listed}): {AGAIN} over all of them")
     return min(notes.values(), key=lambda note: note.at)

@@ -57,27 +57,33 @@ class NotedRelations:
 
     They go by the words that the store keeps. Where there are none, those of the texts that are read are counted; with
     `renews` also where the collection has outgrown them, and what was noted is then told again as far as it can be.
+    `counted` are such words, that another one has counted: with these all is told again, and none are counted.
     Memory: that of `indexer.matching.relating.RelatedTexts`; where words are counted also some hundred bytes for each
     document whose relation depends on them.
     """
 
-    def __init__(self, store: Store, *, read: Relating, since: str = "", renews: bool = False) -> None:
+    def __init__(
+        self, store: Store, *, read: Relating, since: str = "", renews: bool = False, counted: Lexicon | None = None
+    ) -> None:
         self._store, self._most_bytes = store, AT_HAND if read == "at hand" else None
-        kept = read_lexicon(store, makes_anew=renews) if read else None
-        learns = bool(read) and (kept is None or (renews and kept.is_outgrown(store.count())))
+        kept = counted or (read_lexicon(store, makes_anew=renews) if read else None)
+        learns = bool(read) and (kept is None or (renews and not counted and kept.is_outgrown(store.count())))
         self._learned = _AskedLexicon() if learns else None
         self._texts = self._by(self._learned or kept, learns=learns) if read else None
-        self._again, self._anew, self._since = read is True, learns and renews, since
+        self._again, self._anew, self._since = read is True, (learns and renews) or counted is not None, since
         # Of documents whose relation depends on words that are still counted, what was known of those.
         self._depending: dict[Ref, dict[int, WordAnswers]] = {}
         self.given: Mapping[Ref, str] = {}
         self.seconds: float | None = None
 
     @classmethod
-    def after(cls, last: LastClustering, store: Store, *, read: Relating | None = None, renews: bool = False) -> Self:
+    def after(
+        cls, last: LastClustering, store: Store, *, read: Relating | None = None, renews: bool = False,
+        counted: Lexicon | None = None,
+    ) -> Self:  # fmt: skip
         """The relations after the last clustering; None reads what is at hand, or nothing where that one did so."""
         read = ("at hand" if last.reads else False) if read is None else read
-        return cls(store, read=read, since=last.at if last.finished else "", renews=renews)
+        return cls(store, read=read, since=last.at if last.finished else "", renews=renews, counted=counted)
 
     def _by(self, lexicon: Lexicon | None, *, learns: bool = False) -> RelatedTexts[Record]:
         return stored_texts(self._store, lexicon=lexicon, learns=learns, most_bytes=self._most_bytes, brief=True)
@@ -86,6 +92,16 @@ class NotedRelations:
     def reads(self) -> bool:
         """True if texts are read again."""
         return self._texts is not None
+
+    @property
+    def counts(self) -> bool:
+        """True while the words of the texts are counted, so that what is said of some may be told again."""
+        return self._learned is not None
+
+    @property
+    def texts(self) -> RelatedTexts[Record] | None:
+        """The texts that are read again; None where none are."""
+        return self._texts
 
     def forget(self) -> None:
         """Let go of the texts that were read, as documents may be replaced before it goes on."""
@@ -108,8 +124,12 @@ class NotedRelations:
         self._texts.prepare(groups.values(), before.values())
         words = [word or self._read(each) for each, word in zip(documents, known, strict=True)]
         if groups or before:
-            self.seconds = (self.seconds or 0.0) + time.monotonic() - begun
+            self.took(time.monotonic() - begun)
         return words
+
+    def took(self, seconds: float) -> None:
+        """Add to the time that reading texts again took."""
+        self.seconds = (self.seconds or 0.0) + seconds
 
     def _known(self, document: RepeatingDocument) -> str:
         if document.other is None:

@@ -166,9 +166,11 @@ class Placer:
                 joining.setdefault(best, []).append((record, float(values[best])))
             else:
                 alone_now.append(record.ref)
-        self._set_alone(alone_now)
         for best, records in joining.items():
-            self._join(*there[best], records)
+            apart = self._assigner.differing([record for record, _ in records], there[best][1])
+            alone_now += [record.ref for (record, _), differs in zip(records, apart, strict=True) if differs]
+            self._join(*there[best], [one for one, differs in zip(records, apart, strict=True) if not differs])
+        self._set_alone(alone_now)
 
     def _allowed(self, ref: Ref, clusters: Sequence[ClusterRecord], values: Similarities) -> Similarities:
         """The similarities to some clusters, of which those are no choice that hold what is not the same.

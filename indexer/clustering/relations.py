@@ -361,7 +361,7 @@ def settled(
     """
     going = np.flatnonzero(of != np.arange(of.size))
     going = going[np.lexsort((ranks[going], together[going]))]
-    for page in _whole_pages(going, together[going]):
+    for page in whole_pages(going, together[going]):
         clusters: dict[str, dict[int, None]] = {}
         pairs: dict[str, list[tuple[int, int]]] = {}
         for document in page:
@@ -374,7 +374,7 @@ def settled(
             yield from relations.verdicts(name, some, near, may_go)
 
 
-def _whole_pages(documents: Positions, together: Positions) -> Iterator[list[int]]:
+def whole_pages(documents: Positions, together: Positions) -> Iterator[list[int]]:
     """Documents, sorted by component, some at a time: whole components, or pages of one that is larger."""
     ends = [*(np.flatnonzero(together[1:] != together[:-1]) + 1).tolist(), documents.size]
     start = last = 0

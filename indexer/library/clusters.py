@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Clusters(OpenStore):
     """The clusters of a collection."""
 
-    def cluster(
+    def cluster(  # noqa: PLR0913 - they are options of the command
         self,
         *,
         match: AnyRule = None,
@@ -41,6 +41,7 @@ class Clusters(OpenStore):
         canonical: str | CanonicalRule | None = None,
         prefer: Sequence[str] = (),
         relation: Relating | None = None,
+        apart: Literal["form", "none"] | None = None,
         dry_run: bool = False,
         threads: int | None = None,
         explain: bool = False,
@@ -52,9 +53,10 @@ class Clusters(OpenStore):
         patterns in `prefer`. It is noted how the text of each document that could be removed stands to that of the one
         that it repeats, once, for which texts are read again: those in fields of an index and in files of at most 2 MB,
         all where `relation` is true, also what could not be read before, and none where it is false, which leaves it to
-        those that are identical, also of documents that come. What is not given is as in the last clustering; a
-        UserWarning says what is not as it was. With `dry_run` nothing is written; `explain` tells what the rule looks
-        up.
+        those that are identical, also of documents that come. With `apart` "form" a document in which facts differ from
+        those near it is in a cluster of its own, with its copies; all texts of clusters are then read. What is not
+        given is as in the last clustering; a UserWarning says what is not as it was. With `dry_run` nothing is written;
+        `explain` tells what the rule looks up.
         """
         from indexer.clustering.canonical import canonical_asked
         from indexer.clustering.clusters import cluster
@@ -65,7 +67,8 @@ class Clusters(OpenStore):
         chosen = canonical_asked(canonical, prefer)
         with self._lock, self.store.turn(wanted=not dry_run):
             before = self.store.contended.count
-            rule, bound, chosen, changed = obeyed(self.store, self.rule_asked(match), bound, chosen)
+            wanted = obeyed(self.store, self.rule_asked(match), bound, chosen, apart and apart.replace("none", ""))
+            rule, bound, chosen, parted, changed = wanted
             if changed:
                 self.tell(changed, level="warning")
             self.tell_size(rule)
@@ -73,8 +76,8 @@ class Clusters(OpenStore):
                 self.tell_plan(rule)
             reader = reader_of(self.store, rule)
             made = cluster(
-                self.store, rule, bound=bound, canonical=chosen, relation=relation, dry_run=dry_run, threads=threads,
-                reader=reader,
+                self.store, rule, bound=bound, canonical=chosen, relation=relation, apart=parted, dry_run=dry_run,
+                threads=threads, reader=reader,
             )  # fmt: skip
             contended = self.tell_contended(before)
             resting = () if dry_run else resting_rows(largest_resting(self.store))
@@ -84,8 +87,8 @@ class Clusters(OpenStore):
         written = Written(made.changes.documents, made.changes.clusters, made.changes.removed)
         return Clustering(
             str(rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
-            made.split, made.changes.versions, made.changes.unordered, dict(made.changes.relations.most_common()),
-            made.reading_seconds, made.comparisons, tuple(costliest),
+            made.split, made.changes.versions, made.changes.unordered, made.changes.apart,
+            dict(made.changes.relations.most_common()), made.reading_seconds, made.comparisons, tuple(costliest),
             unread_of(reader.unread if reader else {}), written, contended, changed, tuple(resting), dry_run,
         )  # fmt: skip
 

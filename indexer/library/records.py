@@ -432,6 +432,8 @@ class Clustering(Shown):
         versions: The documents of which other versions are known, and in which order
         unordered: With the canonical rule newest or oldest, the clusters where the order is unknown, and the earliest
             document is the canonical one
+        apart: With the relation form kept apart, the documents in clusters of their own since facts differ from those
+            near them
         relations: The documents that could be removed, counted by how they stand to what they repeat: "identical",
             "reflowed", "noise", "edited", "form", "contains", "part", "unverified", or empty where it is not known
         reading_seconds: How long it took to read their texts again and to align them; null where none had to be
@@ -440,7 +442,8 @@ class Clustering(Shown):
         unread: The documents that could not be read again to verify them
         written: What was written, or would be in a dry run
         contended: Documents that others change constantly, left as they are
-        changed: What of the rule, the bound and the canonical rule is not as in the last clustering, in words
+        changed: What of the rule, the bound, the canonical rule and the relation that is kept apart is not as in the
+            last clustering, in words
         resting: Those of the five largest clusters that rest on passages; not looked for in a dry run
         dry_run: True if nothing was written
     """
@@ -455,6 +458,7 @@ class Clustering(Shown):
     split: int
     versions: int
     unordered: int
+    apart: int
     relations: Mapping[str, int]
     reading_seconds: float | None = field(repr=False)
     comparisons: int = field(repr=False)

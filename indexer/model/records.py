@@ -342,7 +342,8 @@ class ClusteringNote:
     canonical document; `finished` is false from the first change to the last, and stays false where a run was killed.
     `at` (ISO 8601 in UTC) is when all documents of the store were put into clusters, empty where they never were;
     `arrived` are the runs since then whose documents were put into clusters as they came, each as "BEGIN/END".
-    `reads` says whether texts are read again for the relations of documents, also of those that come.
+    `reads` says whether texts are read again for the relations of documents, also of those that come; `apart` is what
+    is kept apart: "form" for documents in which facts differ, empty for nothing.
     """
 
     rule: str
@@ -352,6 +353,7 @@ class ClusteringNote:
     at: str = ""
     arrived: tuple[str, ...] = ()
     reads: bool = True
+    apart: str = ""
 
     def __post_init__(self) -> None:
         # JSON knows no tuples.

@@ -14,6 +14,8 @@ from __future__ import annotations
 import json
 import random
 import tempfile
+import time
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,7 @@ def run() -> dict[str, Any]:
         "chats": chats(RECORDS, COPIES),
         "filled": filled(FORMS, FORM_COPIES),
         "twice": filled(20, 20),
+        "apart": apart(FORMS, FORM_COPIES),
     }
 
 
@@ -144,6 +147,36 @@ def filled(count: int, copies: int) -> dict[str, tuple[int, int]]:
         removed = way(texts)
         found[name] = (removed.size, int(np.count_nonzero(removed < count)))
         print(f"{name:20s}{found[name][0]:,} / {found[name][1]:,}")
+    return found
+
+
+def apart(count: int, copies: int) -> dict[str, tuple[int, int, int, float]]:
+    """Of such forms and copies, by what is kept apart: the clusters, those of several forms, the copies that are with
+    theirs, and the seconds of the processor.
+    """
+    draw = random.Random(4)
+    made = forms(count)
+    copied = draw.sample(range(count), copies)
+    texts = made + [draw.choice(COPIED)(made[place], draw) for place in copied]
+    of = [*range(count), *copied]
+    found = {}
+    print(f"\n{'kept apart':12s}{'clusters':>10s}{'of several forms':>18s}{'copies with theirs':>20s}{'seconds':>9s}")
+    with tempfile.TemporaryDirectory() as folder:
+        given = Path(folder, "texts.jsonl")
+        given.write_text("".join(json.dumps({"id": f"{n:06}", "text": text}) + "\n" for n, text in enumerate(texts)))
+        with indexer.open(Path(folder, "store.neardup")) as collection, warnings.catch_warnings():
+            # It says that another clustering was made before.
+            warnings.simplefilter("ignore")
+            collection.index(given)
+            for way in ("none", "form", "form again"):
+                begun = time.process_time()
+                collection.cluster(apart="none" if way == "none" else "form")
+                seconds = time.process_time() - begun
+                clusters = [[int(name) for name in each.members] for each in collection.clusters()]
+                together = sum(of[one] in members for members in clusters for one in members if one >= count)
+                several = sum(len({of[one] for one in members}) > 1 for members in clusters)
+                found[way] = len(clusters), several, together, seconds
+                print(f"{way:12s}{len(clusters):10,}{several:18,}{together:20,}{seconds:9.1f}", flush=True)
     return found
 
 

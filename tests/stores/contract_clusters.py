@@ -288,7 +288,9 @@ class ClusterContract:
         assert store.delete_clusters(names) == 5000
 
     def test_how_clusters_were_made_is_remembered(self, opened: Callable[..., Store]) -> None:
-        note = ClusteringNote("simhash-doc@7bits+minhash:bands=25,rows=5@0.6", "0.4", "oldest", False, "2026-01-02")
+        note = ClusteringNote(
+            "simhash-doc@7bits+minhash:bands=25,rows=5@0.6", "0.4", "oldest", False, "2026-01-02", apart="form"
+        )
         with opened(create=INFO) as store:
             assert store.clustering_notes() == {}
             store.put_clustering_note(note)

@@ -25,7 +25,16 @@ RELATIONS = """SELECT coalesce(json_extract(fields, '$.cluster.relation'), ''), 
     WHERE cluster IS NOT NULL AND json_extract(fields, '$.cluster.repeats') IS NOT NULL GROUP BY 1"""
 """Counts of the documents that repeat another one, by their noted relation."""
 _NOTE = "clustering"
-_NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str, "arrived": list, "reads": bool}
+_NOTED = {
+    "rule": str,
+    "bound": str,
+    "canonical": str,
+    "finished": bool,
+    "at": str,
+    "arrived": list,
+    "reads": bool,
+    "apart": str,
+}
 
 
 class ClusterTable(SqlitePart):

@@ -1,0 +1,195 @@
+"""Groups of near documents cut so that those in which facts differ are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.clustering.choosing import Choice
+from indexer.clustering.decided import HeldDecisions
+from indexer.clustering.noted import NotedRelations
+from indexer.clustering.relations import Permitted, Reason, Relations, whole_pages
+from indexer.core.components import Components
+from indexer.errors import UsageError
+from indexer.matching.relating import RelatedTexts
+from indexer.model import Record, Ref
+from indexer.relations.relation import Relation
+from indexer.schemes.base import SLACK, Positions
+
+FORM = "form"
+"""The relation that can be kept apart: that of documents in which facts differ."""
+
+# The records and annotations of documents by their positions, None of those that are gone.
+Describe = Callable[[Positions], Sequence[tuple[Record, Mapping[str, Any]] | None]]
+# The similarities (float64) of pairs of documents, by their positions.
+MeasureSimilarity = Callable[[Positions, Positions], npt.NDArray[np.float64]]
+
+
+class _SameFacts(Permitted):
+    """Documents may be in one cluster where no facts differ, whatever else does."""
+
+    def reason_to_keep(self, relation: Relation, repeats: str) -> Reason | None:
+        """The reason why a document is apart from the one that it was compared with; None where it is not."""
+        return Reason(FORM, f"{relation}, beside {repeats}") if relation.word == FORM else None
+
+    def lets_go(self, relation: Relation) -> bool:
+        """True if two documents belong together of which both are apart from a third one, or neither is near it.
+
+        Of two fillings of one form the rest may hide the facts.
+        """
+        return self.loses(relation, "") is None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedDocuments:
+    """The documents of some groups: `documents` are their positions, `ranks` and `choice` have a place for each.
+
+    `describe` reads them, and `similar` compares them by the measure of the rule.
+    """
+
+    documents: Positions
+    ranks: Positions
+    choice: Choice
+    describe: Describe
+    similar: MeasureSimilarity
+
+    def places(self, positions: Positions) -> Positions:
+        """The places of documents by their positions, without those that are gone."""
+        order = np.argsort(self.documents)
+        ordered = self.documents[order]
+        return order[np.searchsorted(ordered, positions[np.isin(positions, ordered)])]
+
+
+_SAME_FACTS = _SameFacts()
+
+
+class FormsApart:
+    """Cuts groups so that of documents whose facts differ each is in a group of its own, together with its copies.
+
+    Each document of a group is compared by its text with the kept one that it repeats, or with the first of the group
+    where it repeats none of it. One in which facts differ is apart, unless it is a copy of another one that is apart
+    for that: a few are looked at, which have the same words that the first lacks. So is one that repeats none and is no
+    such copy of the first. What can't be read stays where it is, as does what decisions, `held`, put together. What
+    one document is compared with doesn't grow with its group. One repeats another where they are as similar as `least`.
+
+    `words` has the relations that were found in the last cut, of documents to those that they repeat, and `count` is
+    how many are apart in all. Memory: that of `indexer.clustering.relations.Relations`, and 200 bytes a document of
+    the groups of one cut.
+    """
+
+    def __init__(self, texts: RelatedTexts[Record], held: HeldDecisions, least: float) -> None:
+        self._relations: Relations[Record] = Relations(_SAME_FACTS, texts)
+        self._held, self._least = held, least
+        self.words: dict[Ref, str] = {}
+        self.count = 0
+
+    def cut(self, groups: Sequence[Positions], grouped: GroupedDocuments) -> list[Positions]:
+        """The groups, positions, cut; what is apart then repeats nothing in the choice, or what it is a copy of."""
+        self.words = {}
+        inside = [grouped.places(group) for group in groups]
+        labels = Components(grouped.documents.size)
+        if pairs := [_pairs(number, some, grouped) for number, some in enumerate(inside) if some.size > 1]:
+            self._relate(np.concatenate(pairs), grouped, labels)
+        return [part for some in inside for part in _parts(grouped.documents, some, labels)]
+
+    def differing(self, records: Sequence[Record], other: Record) -> list[bool]:
+        """True for each document in which facts differ from those of another one."""
+        self._relations.prepare({"": [other, *records]})
+        found = [self._relations.texts.between(record, other) for record in records]
+        return [isinstance(relation, Relation) and relation.word == FORM for relation in found]
+
+    def _relate(self, pairs: Positions, grouped: GroupedDocuments, labels: Components) -> None:
+        """Join what belongs together; `pairs` are places, those that each is compared with, and the group of both."""
+        place_of: dict[Ref, int] = {}
+        for page in whole_pages(np.arange(len(pairs)), pairs[:, 2]):
+            wanted = np.unique(pairs[page, :2])
+            described = zip(wanted.tolist(), grouped.describe(grouped.documents[wanted]), strict=True)
+            records = {place: found[0] for place, found in described if found}
+            place_of |= {record.ref: place for place, record in records.items()}
+            there = [row for row in pairs[page].tolist() if row[0] in records and row[1] in records]
+            self._prepare(there, records)
+            for one, other, group in there:
+                verdict = self._relations.judge(str(group), records[one], records[other], lambda _: True)
+                repeats = grouped.choice.of[one] == grouped.documents[other]
+                if verdict.reason is not None and verdict.reason.kind == FORM:
+                    self.count += 1
+                    _set_repeated(grouped, one, one)
+                    continue
+                if not repeats and verdict.relation and not _SAME_FACTS.lets_go(verdict.relation):
+                    continue
+                beside = place_of[verdict.repeats.ref]
+                labels.join(np.array([one]), np.array([beside]))
+                if beside != other:
+                    repeats = self._repeat(grouped, one, beside)
+                if repeats and verdict.relation:
+                    self.words[records[one].ref] = verdict.relation.word
+            self._join_decided(records, labels)
+
+    def _prepare(self, pairs: Iterable[Sequence[int]], records: Mapping[int, Record]) -> None:
+        groups: dict[str, dict[int, Record]] = {}
+        for one, other, group in pairs:
+            if not records[one].is_identical(records[other]):
+                groups.setdefault(str(group), {}).update({other: records[other], one: records[one]})
+        self._relations.prepare({group: list(some.values()) for group, some in groups.items()})
+
+    def _repeat(self, grouped: GroupedDocuments, one: int, beside: int) -> bool:
+        """Let a copy of a document that is apart repeat that, where it is near and repeats nothing; True if it does."""
+        documents = grouped.documents
+        [value] = grouped.similar(documents[[beside]], documents[[one]])
+        if value >= self._least - SLACK and grouped.choice.of[beside] == documents[beside]:
+            _set_repeated(grouped, one, beside, float(value))
+            return True
+        _set_repeated(grouped, one, one)
+        return False
+
+    def _join_decided(self, records: Mapping[int, Record], labels: Components) -> None:
+        """Join what somebody called the same."""
+        if not self._held:
+            return
+        first: dict[int, int] = {}
+        for place, sides in zip(records, self._held.sides(one.ref for one in records.values()), strict=True):
+            for number, is_apart in sides.items():
+                if not is_apart:
+                    labels.join(np.array([first.setdefault(number, place)]), np.array([place]))
+
+
+def _set_repeated(grouped: GroupedDocuments, one: int, other: int, similarity: float = 1.0) -> None:
+    grouped.choice.of[one], grouped.choice.similarity[one] = grouped.documents[other], similarity
+
+
+def _pairs(number: int, places: Positions, grouped: GroupedDocuments) -> Positions:
+    """The documents of a group but the first, what each is compared with, and the number of the group: shape (n, 3)."""
+    places = places[np.argsort(grouped.ranks[places])]
+    repeated = grouped.choice.of[places]
+    repeats = (repeated != grouped.documents[places]) & np.isin(repeated, grouped.documents[places])
+    beside = np.full(places.size, places[0])
+    beside[repeats] = grouped.places(repeated[repeats])
+    # What others repeat comes before these.
+    later = np.concatenate((np.flatnonzero(~repeats)[1:], np.flatnonzero(repeats)))
+    return np.stack((places[later], beside[later], np.full(later.size, number)), axis=1)
+
+
+def forms_apart(apart: str, relations: NotedRelations, held: HeldDecisions, least: float) -> FormsApart | None:
+    """The cutter of groups by what is to be kept `apart`; None for nothing.
+
+    `least` is the similarity from which on one document may repeat another. Raises UsageError where no texts are read,
+    by which alone facts are known.
+    """
+    if not apart:
+        return None
+    if relations.texts is None:
+        raise UsageError("texts have to be read to keep forms apart: leave out --no-relation, or say --apart none")
+    return FormsApart(relations.texts, held, least)
+
+
+def _parts(documents: Positions, inside: Positions, labels: Components) -> list[Positions]:
+    """The positions of the documents of one group, as it is cut."""
+    if inside.size < 2:
+        return [documents[inside]]
+    roots = labels.roots(inside)
+    order = np.argsort(roots, kind="stable")
+    return np.split(documents[inside[order]], np.flatnonzero(np.diff(roots[order])) + 1)

@@ -1,0 +1,126 @@
+"""Forms are kept apart, each with its copies; what is said of them stays the same however documents come."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import indexer
+from indexer.clustering.deciding import keep_decisions
+from indexer.errors import UsageError
+from indexer.library.options import RemovalRequest
+from indexer.model.decisions import DecidedDocument, Decision
+from tests.forms_apart import PAGES, TOGETHER, invoice
+from tests.relations import filled
+
+
+def _lines(file: Path, names: list[str]) -> Path:
+    file.write_text("".join(json.dumps({"id": name, "text": PAGES[name]}) + "\n" for name in names))
+    return file
+
+
+def _partition(collection: indexer.Collection) -> set[frozenset[str]]:
+    return {frozenset(cluster.members) for cluster in collection.clusters(least=1)}
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> indexer.Collection:
+    made = indexer.open(tmp_path / "all.neardup")
+    made.index(_lines(tmp_path / "all.jsonl", list(PAGES)))
+    return made
+
+
+def test_each_form_is_in_a_cluster_of_its_own_with_its_copies(collection: indexer.Collection) -> None:
+    with collection:
+        assert collection.cluster().clusters == 2
+        with pytest.warns(UserWarning, match="relation kept apart was none and is form now"):
+            made = collection.cluster(apart="form")
+        assert _partition(collection) == TOGETHER
+        assert made.relations == {"identical": 4, "edited": 4}
+        assert (made.apart, made.clusters) == (9, sum(len(names) > 1 for names in TOGETHER))
+        # It is remembered, and what is there is found again.
+        again = collection.cluster()
+        assert (again.apart, again.changed, again.written.documents, again.written.clusters) == (9, "", 0, 0)
+        going = {each.id: each.repeats for each in collection.surplus(RemovalRequest())}
+        assert going == {name: name.split("-")[0] for name in PAGES if "-" in name}
+        with pytest.warns(UserWarning, match="relation kept apart was form and is none now"):
+            assert collection.cluster(apart="none").clusters == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_clusters_are_the_same_however_documents_come(tmp_path: Path, seed: int) -> None:
+    names = list(PAGES)
+    random.Random(seed).shuffle(names)
+    with indexer.open(tmp_path / "all.neardup") as collection:
+        collection.index(_lines(tmp_path / "first.jsonl", names[:4]))
+        collection.cluster(apart="form")
+        for start in range(4, len(names), 3):
+            file = _lines(tmp_path / f"{start}.jsonl", names[start : start + 3])
+            collection.index(file, cluster=True)
+        assert _partition(collection) == TOGETHER
+        again = collection.cluster()
+        assert _partition(collection) == TOGETHER
+        assert again.apart == 9
+
+
+def test_no_made_form_is_with_another_one_and_copies_are_with_theirs(tmp_path: Path) -> None:
+    draw, lines, own = random.Random(3), list[str](), dict[str, int]()
+    for number, text in enumerate(filled.forms(300)):
+        texts = [text] + [make(text, draw) for make in (filled.identical, filled.reflowed) if number % 3 == 0]
+        for place, each in enumerate(texts):
+            own[f"{number}-{place}"] = number
+            lines.append(json.dumps({"id": f"{number}-{place}", "text": each}) + "\n")
+    draw.shuffle(lines)
+    (tmp_path / "all.jsonl").write_text("".join(lines))
+    with indexer.open(tmp_path / "all.neardup") as collection:
+        collection.index(tmp_path / "all.jsonl")
+        assert collection.cluster().largest > 20
+        with pytest.warns(UserWarning, match="kept apart"):
+            collection.cluster(apart="form")
+        clusters = [{own[name] for name in names} for names in _partition(collection)]
+    assert all(len(forms) == 1 for forms in clusters)
+    # Of 100 forms with two copies each, few are in two clusters.
+    assert len(clusters) <= 300 + 4
+
+
+def test_what_somebody_called_the_same_is_together(collection: indexer.Collection) -> None:
+    with collection:
+        digests = {record.ref.id: record.text_digest for record in collection.store.scan()}
+        documents = tuple(DecidedDocument(name, digests[name], "keep") for name in ("1", "2"))
+        keep_decisions(collection.store, [Decision(documents)])
+        collection.cluster(apart="form")
+        assert _partition(collection) == (TOGETHER - {frozenset("1"), frozenset("2")}) | {frozenset("12")}
+
+
+def test_what_can_not_be_read_any_more_stays_where_it_is(collection: indexer.Collection, tmp_path: Path) -> None:
+    with collection:
+        (tmp_path / "all.jsonl").unlink()
+        made = collection.cluster(apart="form")
+        assert (made.clusters, made.apart, made.relations["unverified"]) == (2, 0, 16)
+
+
+def test_facts_are_not_known_where_no_text_is_read(collection: indexer.Collection) -> None:
+    with collection:
+        with pytest.raises(UsageError, match="texts have to be read to keep forms apart"):
+            collection.cluster(apart="form", relation=False)
+        assert not list(collection.clusters())
+        # What another clustering left out is read for it.
+        collection.cluster(relation=False)
+        with pytest.warns(UserWarning, match="kept apart"):
+            assert collection.cluster(apart="form").apart == 9
+
+
+def test_what_comes_to_a_large_cluster_is_compared_too(tmp_path: Path) -> None:
+    pages = [{"id": f"{number:04}", "text": invoice(0)} for number in range(1001)]
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(page) + "\n" for page in pages))
+    coming = [{"id": "form", "text": invoice(1)}, {"id": "copy", "text": invoice(0)}]
+    (tmp_path / "coming.jsonl").write_text("".join(json.dumps(page) + "\n" for page in coming))
+    with indexer.open(tmp_path / "all.neardup") as collection:
+        collection.index(tmp_path / "all.jsonl")
+        collection.cluster(apart="form")
+        collection.index(tmp_path / "coming.jsonl", cluster=True)
+        sizes = {len(names): names for names in _partition(collection)}
+        assert (sizes.keys(), sizes[1]) == ({1, 1002}, {"form"})
