@@ -62,10 +62,12 @@ watching_options = Group(
         metavar="S",
         default=Watching().most_lost,
         show_default=True,
-        help="Where more than this share of the documents is gone at once, nothing is removed for it.",
+        help="Remove nothing if more than this share of the documents is gone at once.",
     ),
     click.option(
-        "--confirm-loss", is_flag=True, help="Take what is gone for gone, and look at every document at the start."
+        "--confirm-loss",
+        is_flag=True,
+        help="Remove what is gone, however much it is, and look at every document at the start.",
     ),
     click.option(
         "--lease",
@@ -73,7 +75,7 @@ watching_options = Group(
         metavar="SECONDS",
         default=f"{Watching().lease:g}",
         show_default=True,
-        help="Take over from another process that was not heard of for so long.",
+        help="Take over from another process that has not been heard from for so long.",
     ),
     title="How it follows",
 )
@@ -102,7 +104,7 @@ alerting_options = Group(
         metavar="SECONDS",
         default=f"{Alerting().alert_timeout:g}",
         show_default=True,
-        help="The time of a command or request; then it is ended.",
+        help="Time limit for each command or request.",
     ),
     click.option(
         "--alerts-a-minute",
@@ -110,13 +112,13 @@ alerting_options = Group(
         metavar="N",
         default=Alerting().alerts_a_minute,
         show_default=True,
-        help="The commands and requests a minute; what comes meanwhile goes together, up to 100 in each.",
+        help="At most N commands and requests a minute; what comes in between is sent together, up to 100 in each.",
     ),
     click.option(
         "--alert-token-file",
         type=A_PATH,
         metavar="FILE",
-        help="A file with the token that URLs get as Bearer; else that in NEARDUP_ALERT_TOKEN.",
+        help="A file with the bearer token for URLs.  [default: the one in NEARDUP_ALERT_TOKEN]",
     ),
     title="Alerts",
 )
@@ -125,7 +127,7 @@ alerting_options = Group(
 @click.command(
     name="follow",
     cls=Titled,
-    short_help="Keep an index or a file right as documents come and go.",
+    short_help="Keep an index or a file up to date.",
     epilog="""
 \b
 Examples:
@@ -184,7 +186,7 @@ def follow_command(  # noqa: PLR0913, PLR0917 - the parameters of a command are 
     status_port: int | None,
     status_host: str,
 ) -> None:
-    """Keep the fingerprints and clusters of an index right, or of a file for folders, as documents come and go."""
+    """Keep fingerprints and clusters up to date as documents come and go, in an index, or in a file for folders."""
     from indexer.library.following import Follower
     from indexer.service.status import status_served
 

@@ -45,7 +45,7 @@ removal_options = Group(
     click.option(
         "--identical",
         is_flag=True,
-        help="Only documents whose text equals the canonical document's, except for case and white space.",
+        help="Only documents whose text equals the kept document's, except for case and white space.",
     ),
     click.option(
         "--verify",
@@ -169,7 +169,7 @@ prune_options = Group(
         "With --json --dry-run one object per line": "surplus:Surplus",
         "With --json and --move-to or --link one object": "relocating:Relocations",
     },
-    short_help="Mark or delete duplicates of canonical documents.",
+    short_help="Mark or delete documents that repeat a kept one.",
     epilog="""
 \b
 Examples:

@@ -22,10 +22,10 @@ _waiting = click.option(
     metavar="N",
     default=64,
     show_default=True,
-    help="Requests that wait for a thread; beyond these 503 is answered.",
+    help="Requests that wait for a thread; any more are answered with 503.",
 )
 _timeout = click.option(
-    "--timeout", type=Seconds(), metavar="SECONDS", default="30", show_default=True, help="The time of a request."
+    "--timeout", type=Seconds(), metavar="SECONDS", default="30", show_default=True, help="Time limit for each request."
 )
 
 
@@ -65,7 +65,7 @@ the extra serve, and for --mcp also mcp.
 )
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A further name by which the service may be called.")
 @click.option(
-    "--token-file", type=A_PATH, metavar="FILE", help="A file with the token that a request must bring as Bearer."
+    "--token-file", type=A_PATH, metavar="FILE", help="A file with the bearer token that each request must carry."
 )
 @click.option("--tls-certificate", type=A_PATH, metavar="FILE", help="The certificate, for HTTPS.")
 @click.option("--tls-key", type=A_PATH, metavar="FILE", help="The private key of the certificate.")
@@ -78,7 +78,7 @@ the extra serve, and for --mcp also mcp.
 @_waiting
 @_timeout
 @click.option(
-    "--max-request", type=Size(), metavar="SIZE", default="16MB", show_default=True, help="The size of a request."
+    "--max-request", type=Size(), metavar="SIZE", default="16MB", show_default=True, help="The largest request."
 )
 @click.option("--mcp", is_flag=True, help="Answer agents too, at /mcp, by the Model Context Protocol.")
 def serve(  # noqa: PLR0913, PLR0917 - the parameters of a command are its options

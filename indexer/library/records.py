@@ -287,7 +287,7 @@ class Hashed(Query):
     Attributes:
         format: Its format; empty for a text
         scheme: With --scheme, the scheme with its parameters; else null
-        sketch: With --scheme, its sketch, where there is a form for interchange in that; null if it has no features
+        sketch: With --scheme, its sketch, in the form for interchange if it has one; null if it has no features
         features: With --scheme, how many features the sketch was made from; else null
     """
 

@@ -13,6 +13,8 @@ import pytest
 
 from indexer import __version__
 from indexer.cli import GROUPS, cli
+from indexer.library.records import Described
+from indexer.model import declared
 from tests.cli.command import COMMAND, Neardup, clean_environment
 
 
@@ -46,6 +48,16 @@ def test_the_help_lists_options_in_their_groups(path: tuple[str, ...]) -> None:
     shown = ALL[path].get_help(click.Context(ALL[path], info_name=path[-1]))
     titles = {vars(parameter).get("title", "Options") for parameter in ALL[path].params} - {"Options"}
     assert titles <= set(re.findall(r"^(\w.*):$", shown, re.MULTILINE))
+
+
+def test_the_help_says_once_what_a_stored_document_is(neardup: Neardup) -> None:
+    shown = neardup("show", "--help").out
+    for member in declared.members(Described):
+        assert re.search(rf"^  {member.name}  ", shown, re.MULTILINE), member.name
+    assert "as in neardup show" not in shown
+    matches = neardup("similar", "--help").out.partition("\n  matches ")[2].partition("\n  part ")[0]
+    assert " ".join(matches.split()).endswith("order_evidence, and those of neardup show --json before cluster)")
+    assert "id, ...     The stored document, as in neardup show --json" in neardup("prune", "--help").out
 
 
 def test_without_arguments_the_help_is_shown(neardup: Neardup) -> None:

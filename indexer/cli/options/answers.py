@@ -47,14 +47,17 @@ def _class(name: str) -> type:
 
 
 def _lines(kind: type) -> Iterator[tuple[str, str]]:
-    from indexer.library.records import Stored
+    from indexer.library.records import Described, Stored
 
-    included = kind.__base__ is Stored
+    # The one that the others refer to lists them all.
+    included = issubclass(kind, Stored) and kind is not Described
     for member in declared.members(kind):
         if member.of is not Stored or not included:
             inner = (
-                [each.name for each in declared.members(member.kind) if each.of is not Stored] if member.kind else ()
+                [each.name for each in declared.members(member.kind) if each.of is not Stored] if member.kind else []
             )
+            if member.kind and issubclass(member.kind, Stored):
+                inner.append("and those of neardup show --json before cluster")
             yield member.name, member.meaning + f" ({'each ' * member.many}{', '.join(inner)})" * bool(inner)
     if included:
         yield "id, ...", "The stored document, as in neardup show --json"

@@ -18,7 +18,7 @@ def schemes_of_new_option(**related: Any) -> Decorator:
         "--schemes",
         cls=Related,
         metavar="NAME,...",
-        help="Create a new store with exactly these schemes; simhash-doc alone is the lean form.  [default: "
+        help="For a new store or a batch: exactly these schemes; simhash-doc alone is the lean form.  [default: "
         "simhash-doc and those of --kind]",
         **related,
     )
@@ -31,8 +31,8 @@ def kind_option(**related: Any) -> Decorator:
         "--kind",
         cls=Related,
         type=click.Choice(KIND_NAMES),
-        help=f"Create a new store for texts of this kind ({kinds}), which decides on the schemes, the rule, and the "
-        "number of words that are too few.  [default: documents]",
+        help=f"For a new store or a batch: the kind of its texts ({kinds}), which decides on the schemes, "
+        "the rule, and the number of words that are too few.  [default: documents]",
         **related,
     )
 
@@ -54,7 +54,7 @@ fingerprint_options = Group(
         "--scheme",
         multiple=True,
         metavar="NAME[:PARAM=VALUE,...]",
-        help="Also keep a sketch of each document by this scheme; can be repeated. The store remembers its "
+        help="Also keep a sketch of each document by this scheme; can be repeated. A store remembers its "
         "schemes for later runs. neardup schemes lists all schemes.",
     ),
     schemes_of_new_option(),
