@@ -11,6 +11,7 @@ import zipfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 CACHE = Path(os.environ.get("NEARDUP_TEST_CACHE") or Path.home() / ".cache" / "neardup-engines")
 ELASTICSEARCH = ("org.elasticsearch.distribution.integ-test-zip", "elasticsearch")
@@ -142,7 +143,7 @@ def opensearch_plugin(name: str) -> Path:
     return folder
 
 
-def _maven():  # type: ignore[no-untyped-def]
+def _maven() -> Any:
     try:
         from jgo.maven import MavenContext
     except ImportError:

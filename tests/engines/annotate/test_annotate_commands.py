@@ -105,7 +105,7 @@ def test_commands_answer_as_on_the_embedded_store(server: Server, index_name: st
         assert answer["written"] == {"documents": 0, "clusters": 0, "removed": 0}
     for name in ("a", "b", "alone", "short", "empty"):
         one, other = both.json("show", f"ID:{name}")
-        same = ("id", "hash", "hex", "tokens", "short", "bytes")
+        same: tuple[str, ...] = ("id", "hash", "hex", "tokens", "short", "bytes")
         assert taken(one, *same) == taken(other, *same)
         # The embedded store notes nothing of a document that is alone.
         clusters = [each["cluster"] or SINGLE for each in (one, other)]

@@ -20,7 +20,7 @@ class Panels:
     def __init__(self, server: Server, name: str) -> None:
         text = (FOLDER / FILES[server.name]).read_text("utf-8").replace("INDEX_NAME", name)
         self.server, self.name = server, name
-        self.objects = {each["id"]: each for each in map(json.loads, text.splitlines())}
+        self.objects: dict[str, dict[str, Any]] = {each["id"]: each for each in map(json.loads, text.splitlines())}
         [board] = [each for each in self.objects.values() if each["id"].endswith("-duplicates")]
         self.since = (board["attributes"]["timeFrom"], board["attributes"]["timeTo"])
 

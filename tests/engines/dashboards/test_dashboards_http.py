@@ -102,9 +102,9 @@ class Receiver:
     def take(kept: dict[tuple[str, str], Any], content_type: str, body: bytes) -> dict[str, Any]:
         """Keep the objects of the form's file."""
         form = BytesParser(policy=email.policy.HTTP).parsebytes(f"Content-Type: {content_type}\r\n\r\n".encode() + body)
-        [part] = form.iter_parts()  # type: ignore[attr-defined]
+        [part] = form.iter_parts()
         assert part.get_param("name", header="content-disposition") == "file"
-        assert part.get_filename().endswith(".ndjson")
+        assert str(part.get_filename()).endswith(".ndjson")
         objects = [json.loads(line) for line in part.get_content().splitlines() if line]
         kept.update({(each["type"], each["id"]): each for each in objects})
         return {"success": True, "successCount": len(objects)}

@@ -20,6 +20,7 @@ from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
+from indexer.model.times import Refresh
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.schemes.simhash import sketched
 from indexer.stores import PutStatus
@@ -184,7 +185,8 @@ class TestRefresh:
     def test_each_batch_is_found_at_once_where_asked_for(self, server: Server, index_name: str) -> None:
         with open_search_store(f"{server.url}/{index_name}", INFO) as store:
             server.request("PUT", f"/{index_name}/_settings", {"index.refresh_interval": "1h"})
-            for way, found in (("none", 0), ("wait", 0), ("true", 3)):
+            ways: dict[Refresh, int] = {"none": 0, "wait": 0, "true": 3}
+            for way, found in ways.items():
                 store.refresh = way
                 put(store, record(way, 1))
                 assert server.request("GET", f"/{index_name}/_count")["count"] == found

@@ -109,8 +109,8 @@ def test_what_comes_after_set_up_is_seen_in_each_document(server: Server, index_
     )
     url = f"{server.url}/{index_name}"
     annotate(url, "--field", "body")
-    theirs = {"body": prose(3), "neardup": {"theirs": [1, {"x": None}]}}
-    listed = {"body": prose(4), "neardup": [{"tokens": 1}, {"tokens": 2}]}
+    theirs: dict[str, Any] = {"body": prose(3), "neardup": {"theirs": [1, {"x": None}]}}
+    listed: dict[str, Any] = {"body": prose(4), "neardup": [{"tokens": 1}, {"tokens": 2}]}
     dotted = {"body": prose(5), "neardup.tokens": 5}
     for name, document in {"theirs": theirs, "listed": listed}.items():
         write(server, index_name, name, document)

@@ -13,7 +13,8 @@ from indexer.engine.store.store import SearchStore
 from indexer.library.opening import open_store
 from indexer.stores import Store, StoreInfo
 from tests.engines.servers import Server
-from tests.stores.contract import INFO, StoreContract
+from tests.stores.contract import StoreContract
+from tests.stores.made import INFO
 
 
 class TestClusterStore(StoreContract):

@@ -119,7 +119,7 @@ def test_a_writer_that_never_rests(
     server: Server, index_name: str, documents: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stop = threading.Event()
-    written = []
+    written: list[int] = []
 
     def write() -> None:
         connection = HTTPConnection("127.0.0.1", server.port)

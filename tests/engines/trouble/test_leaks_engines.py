@@ -82,7 +82,7 @@ def served(url: str) -> str:
         body = json.dumps({"documents": [{"text": prose(1)}]}).encode()
         asked = urllib.request.Request(f"{ready[1]}/similar", body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(asked, timeout=60) as answer:
-            said += answer.read().decode()
+            said += str(answer.read(), "utf-8")
         process.terminate()
         return said + process.stderr.read()
 

@@ -7,8 +7,9 @@ import json
 import re
 import ssl
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -246,8 +247,8 @@ class TestOnARealServer:
             open_store(f"{secured.url}/loose")
 
     def test_a_credential_in_the_url_is_taken_with_a_warning_and_never_shown(
-        self, secured: Server, authority: Authority, monkeypatch, capfd
-    ) -> None:  # type: ignore[no-untyped-def]
+        self, secured: Server, authority: Authority, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
         monkeypatch.setenv("NEARDUP_CA_CERT", str(authority.path))
         url = secured.url.replace("://", "://admin:long%2Dsecret%2Dword@")
         with open_store(f"{url}/with-password", create=INFO) as store:
@@ -262,8 +263,8 @@ class TestOnARealServer:
         assert "secret" not in str(caught.value)
 
     def test_a_file_for_its_owner_only(
-        self, secured: Server, authority: Authority, monkeypatch, tmp_path: Path
-    ) -> None:  # type: ignore[no-untyped-def]
+        self, secured: Server, authority: Authority, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
         path = tmp_path / ".config" / "neardup" / "credentials.toml"
         path.parent.mkdir(parents=True)
         path.write_text(
@@ -366,8 +367,14 @@ class TestWhatAReceiverSees:
         ("certificate", "words"), [("expired", "certificate has expired"), ("elsewhere", "is for another name")]
     )
     def test_a_bad_certificate(
-        self, engine: str, receiver, authority: Authority, monkeypatch, certificate: str, words: str
-    ) -> None:  # type: ignore[no-untyped-def]
+        self,
+        engine: str,
+        receiver: Callable[..., Any],
+        authority: Authority,
+        monkeypatch: pytest.MonkeyPatch,
+        certificate: str,
+        words: str,
+    ) -> None:
         monkeypatch.setenv("NEARDUP_CA_CERT", str(authority.path))
         server = receiver(certificate)
         with pytest.raises(StoreError, match=words):
