@@ -28,17 +28,20 @@ _MONTHS = {
 _MONTH_OF = {name: number for number, names in _MONTHS.items() for name in names.split()}
 _NAME = "(?P<month>" + "|".join(sorted(_MONTH_OF, key=len, reverse=True)) + r")[^\W\d_]{0,9}\.?"
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
+# No word before it, which is asked for last: an expression that begins with digits is searched for faster.
+_FIRST = r"(?P<year>(?:19|20)(?<![\w.]..)[0-9]{2})"
 _DAY = r"(?P<day>[0-3]?[0-9])"
 _FORMS = [
-    rf"{_YEAR}(?P<sign>[-/._])(?P<number>[01]?[0-9])(?P=sign){_DAY}(?![0-9])",
-    rf"{_YEAR}(?P<number>[01][0-9])(?P<day>[0-3][0-9])(?:[0-9]{{6}})?(?![0-9])",
-    rf"{_YEAR}\s?[年년]\s?(?P<number>[01]?[0-9])\s?[月월](?:\s?{_DAY}\s?[日일])?",
+    rf"{_FIRST}(?P<sign>[-/._])(?P<number>[01]?[0-9])(?P=sign){_DAY}(?![0-9])",
+    rf"{_FIRST}(?P<number>[01][0-9])(?P<day>[0-3][0-9])(?:[0-9]{{6}})?(?![0-9])",
+    rf"{_FIRST}\s?[年년]\s?(?P<number>[01]?[0-9])\s?[月월](?:\s?{_DAY}\s?[日일])?",
     rf"{_DAY}(?:st|nd|rd|th|\.|º|er)?(?:\s+|-)(?:of\s+|de\s+)?{_NAME},?(?:\s+|-)(?:of\s+|de\s+)?{_YEAR}(?![0-9])",
     rf"{_NAME}\s+{_DAY}(?:st|nd|rd|th)?,?\s+(?:[0-9:]{{5,8}}\s+(?:[A-Z]{{2,5}}\s+)?)?{_YEAR}(?![0-9])",
     rf"{_NAME},?\s+{_YEAR}(?![0-9])",
-    rf"{_YEAR}-(?P<number>[01][0-9])(?![0-9-])",
+    rf"{_FIRST}-(?P<number>[01][0-9])(?![0-9-])",
 ]
-_PATTERNS = [re.compile(rf"(?<![\w.]){form}", re.IGNORECASE) for form in _FORMS]
+_PATTERNS = [re.compile(form if form.startswith(_FIRST) else rf"(?<![\w.]){form}", re.IGNORECASE) for form in _FORMS]
+_WITHOUT_NAMES = [pattern for pattern in _PATTERNS if "month" not in pattern.groupindex]
 # Every form has one, and most texts have none.
 _SOME_YEAR = re.compile("(?:19|20)[0-9]{2}")
 
@@ -69,7 +72,10 @@ def dates_in(text: str) -> Iterator[Dated]:
     A date that is written in numbers only is one if it begins with the year: elsewhere 4/5 is in April or in May.
     """
     found: list[Dated] = []
-    for pattern in _PATTERNS if _SOME_YEAR.search(text) else ():
+    if not _SOME_YEAR.search(text):
+        return
+    small = text.lower()
+    for pattern in _PATTERNS if any(map(small.__contains__, _MONTH_OF)) else _WITHOUT_NAMES:
         for match in pattern.finditer(text):
             if (day := _day(match.groupdict())) and all(
                 match.end() <= each.start or match.start() >= each.end for each in found
@@ -80,7 +86,8 @@ def dates_in(text: str) -> Iterator[Dated]:
 
 def _day(parts: dict[str, str | None]) -> Day | None:
     named, number = parts.get("month"), parts.get("number")
-    month = _MONTH_OF[named.lower()] if named else int(number or 0)
+    # Expressions take letters for equal that have other small ones, as a long s and an s.
+    month = _MONTH_OF.get(named.lower(), -1) if named else int(number or 0)
     return valid(int(parts["year"] or 0), month, int(parts.get("day") or 0))
 
 

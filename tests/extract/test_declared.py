@@ -34,6 +34,10 @@ Category: Standards Track                                      June 2014"""
         ("This needs Python version 3.8 or newer", {}),
         ("version 99999999999.1", {}),
         ("Last updated 99999-01-01", {}),
+        # Letters that an expression takes for those of a month, and that have other small ones.
+        ("Last updated 3 \u017fep 2020", {}),
+        ("Last updated g\u0131u 2020", {}),
+        ("Last updated 3 O\u212aT 2020", {"modified": "2020-10-03"}),
         ("words " * 1000 + "Last modified: 2020-02-03", {"modified": "2020-02-03"}),
     ],
 )
