@@ -14,10 +14,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.header import Header
 from email.message import Message
-from email.mime.application import MIMEApplication
-from email.mime.message import MIMEMessage
-from email.mime.multipart import MIMEMultipart
-from email.mime.text import MIMEText
 from email.utils import format_datetime, formataddr
 from typing import Any
 
@@ -93,6 +89,10 @@ class _OutlookFile:
 
     def mail(self, at: list[str], start: int, depth: int) -> Message:
         """The mail in a storage, with its attachments."""
+        # Imported here, as below: each run loads this module, and few meet such a mail.
+        from email.mime.multipart import MIMEMultipart
+        from email.mime.text import MIMEText
+
         made = MIMEMultipart()
         head = email.message_from_string(self._text(at, _HEADERS))
         address = next(filter(None, (self._text(at, each) for each in _ADDRESSES)), "")
@@ -121,6 +121,9 @@ class _OutlookFile:
 
     def _attached(self, at: list[str], depth: int) -> Message | None:
         """The part of an attachment; None for what only its mail's HTML shows, and for a link."""
+        from email.mime.application import MIMEApplication
+        from email.mime.message import MIMEMessage
+
         inner = [*at, f"__substg1.0_{_DATA:04X}{_STORAGE}"]
         if self._opened.exists([*inner, _FIXED]):
             return MIMEMessage(self.mail(inner, _INNER, depth + 1)) if depth < _DEEPEST else None
