@@ -20,7 +20,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import StoreInfo
 
-FORMAT = 7
+FORMAT = 8
 # The cluster that a document of an older batch was in, and whether it was kept there; null for a new document.
 OLDER_CLUSTER, OLDER_KEEP = "older_cluster", "older_keep"
 # What a payload or a digest is like no compression makes smaller.
@@ -151,7 +151,8 @@ def cluster_schema(*, against: bool = False) -> Any:
     """The columns of a file of clusters, `against` an older batch what a document repeats of it too.
 
     A document is `near_to` the one that sketches alone would keep in its place, and not kept if its text says so too,
-    which is its `relation` to `duplicate_of`; else it stays, and `stays_for` is why.
+    which is its `relation` to `duplicate_of`; else it stays, and `stays_for` is why. `version` is its place among the
+    versions in its cluster, from 1 on, null where it has none or their order is unknown; such a one is its own latest.
     """
     more = [("repeats", arrow.string()), ("repeats_similarity", arrow.float64())] if against else []
     return arrow.schema(
@@ -173,6 +174,8 @@ def cluster_schema(*, against: bool = False) -> Any:
             ("evidence", arrow.string()),
             ("lost", arrow.int64()),
             ("stays_for", arrow.string()),
+            ("version", arrow.int64()),
+            ("is_latest", arrow.bool_()),
             *more,
         ]
     )

@@ -19,6 +19,7 @@ from indexer.batch.sketches.parts import parts_of
 from indexer.batch.sketches.sketching import Summary, sketch
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
+from indexer.clustering.succession import version_of
 from indexer.extract.base import Limits
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
@@ -29,7 +30,7 @@ from indexer.schemes import registry
 
 MINHASH = registry.scheme("minhash").id
 LONGEST = CanonicalRule("longest")
-Row = tuple[str, bool, float]
+Row = tuple[str, bool, float, int | None, bool]
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,19 @@ def sketched(path: Path, out: Path, form: Form, jobs: int = 2, **selection: Any)
 
 
 def clusters_in(out: Path) -> dict[str, Row]:
-    """By id: its cluster, whether it is the canonical document, and how similar to that."""
+    """By id: its cluster, whether it is the canonical document, how similar to that, its version, if the latest."""
     found: dict[str, Row] = {}
     for path in sorted(out.glob("clusters/*.parquet")):
         for row in pq.read_table(path).to_pylist():
             if row["cluster"] is not None:
                 assert row["id"] not in found
-                found[row["id"]] = (row["cluster"], row["is_canonical"], row["similarity"])
+                found[row["id"]] = row_of(row)
     return found
+
+
+def row_of(row: Any) -> Row:
+    """What the clusters of a batch say of a document, by the columns of files or of frames."""
+    return row["cluster"], row["is_canonical"], row["similarity"], row["version"], row["is_latest"]
 
 
 def by_batch(
@@ -132,5 +138,5 @@ def by_store(case: Case, folder: Path) -> tuple[dict[str, Row], Any]:
         found: dict[str, Row] = {}
         for ref, noted in store.scan_annotations():
             known = noted.get("cluster") or {"id": own_cluster_id(ref), "is_canonical": True, "similarity": 1.0}
-            found[ref.id] = (known["id"], known["is_canonical"], known["similarity"])
+            found[ref.id] = (known["id"], known["is_canonical"], known["similarity"], *version_of(noted))
     return found, said

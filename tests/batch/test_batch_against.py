@@ -10,6 +10,7 @@ import pytest
 
 from indexer.batch.clusters.clustering import cluster
 from indexer.clustering.clusters import cluster as cluster_store
+from indexer.clustering.succession import version_of
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
@@ -32,7 +33,7 @@ def in_store(older: Mapping[str, str], newer: Mapping[str, str], folder: Path) -
             cluster_store(store, parse_rule(RULE, store), canonical=CANONICAL, threads=1)
         for ref, noted in store.scan_annotations():
             known = noted.get("cluster") or {"id": own_cluster_id(ref), "is_canonical": True, "similarity": 1.0}
-            found[ref.id] = (known["id"], known["is_canonical"], known["similarity"])
+            found[ref.id] = (known["id"], known["is_canonical"], known["similarity"], *version_of(noted))
     return found
 
 
@@ -64,7 +65,7 @@ def test_as_in_a_store_of_the_older_documents(seed: int, parts: int | None, tmp_
 def own_cluster_id_of(found: Mapping[str, Row], name: str) -> str:
     from indexer.model import Ref
 
-    [canonical] = [each for each, (cluster_name, first, _) in found.items() if first and cluster_name == name]
+    [canonical] = [each for each, (cluster_name, first, *_) in found.items() if first and cluster_name == name]
     return own_cluster_id(Ref(canonical))
 
 
@@ -79,7 +80,7 @@ def test_each_new_document_says_what_it_repeats(tmp_path: Path) -> None:
     repeated = 0
     for path in (new / "clusters").iterdir():
         for row in pq.read_table(path).to_pylist():
-            together = [name for name, (cluster_name, _, _) in clusters.items() if cluster_name == row["cluster"]]
+            together = [name for name, (cluster_name, *_) in clusters.items() if cluster_name == row["cluster"]]
             before = [seen_of(name) + name for name in together if name in older and name not in newer]
             first = min(before)[len(seen_of("")) :] if before else None
             assert row["repeats"] == first

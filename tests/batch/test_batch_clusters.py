@@ -72,7 +72,7 @@ def test_what_a_text_declares_orders_it(tmp_path: Path) -> None:
     names = [f"draft-doe-http-{number}" for number in ("09", "11", "10")]
     tried = Case({name: f"{name}\n{words}" for name in names}, canonical=CanonicalRule("newest"))
     found, _ = by_batch(tried, tmp_path)
-    assert [name for name, (_, is_canonical, _) in found.items() if is_canonical] == [names[1]]
+    assert [name for name, (_, is_canonical, *_) in found.items() if is_canonical] == [names[1]]
     assert found == by_store(tried, tmp_path / "store")[0]
 
 
@@ -186,7 +186,7 @@ def test_the_report_counts_what_is_in_the_files(tmp_path: Path) -> None:
     texts = hot(150)
     texts |= {f"copy{place}": texts[f"page00{place}"] for place in range(9)}
     found, said = by_batch(Case(texts), tmp_path, files=3)
-    sizes = Counter(Counter(cluster for cluster, _, _ in found.values()).values())
+    sizes = Counter(Counter(cluster for cluster, *_ in found.values()).values())
     told = figures(str(tmp_path / "out"))
     assert said.items() <= told.items()
     assert sum(told["sizes"].values()) == said["clusters"] == sum(n for size, n in sizes.items() if size > 1)

@@ -20,7 +20,7 @@ from indexer.batch.reading import rule_of
 from indexer.cli import main
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import UsageError
-from tests.batch.batched import LONGEST, MINHASH, Case, Row, by_batch, sketched, write_files
+from tests.batch.batched import LONGEST, MINHASH, Case, Row, by_batch, row_of, sketched, write_files
 from tests.batch.older import CANONICAL, FORM, RULE, halves
 from tests.batch.older import rows as older_rows
 from tests.batch.older import wanted as asked_against
@@ -61,7 +61,7 @@ def by_frames(spark: Any, case: Case, partitions: int, seed: int = 0) -> dict[st
         # Either way gives the same.
         most_grouped=3 if partitions == 7 else frames.MOST_GROUPED,
     )
-    clusters = {row["id"]: (row["cluster"], row["is_canonical"], row["similarity"]) for row in found.collect()}
+    clusters = {row["id"]: row_of(row) for row in found.collect()}
     assert len(clusters) == len(rows)
     return clusters
 

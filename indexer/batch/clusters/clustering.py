@@ -62,7 +62,7 @@ def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
 
     They are those that `indexer.clustering.clusters.cluster` makes of the same documents in a new store, whatever the
     files and the number of partitions. Of documents that are preferred alike the first stands for a cluster, in the
-    order of the paths of the files, and of rows. Memory: 110 bytes a document and its id, the sketches of a
+    order of the paths of the files, and of rows. Memory: 120 bytes a document and its id, the sketches of a
     partition, and where one component is larger than that, the sketches of it. Raises StoreError, and UsageError,
     also for different texts with one id.
     """
@@ -70,7 +70,7 @@ def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
     found, figures = FoundClusters.alone(len(sketched)), ClusteringFigures()
     if not wanted.latest:
         sketched.differing.require_none()
-    columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
+    columns = columns_of(wanted.rule, against=bool(wanted.against))
     count = wanted.parts or parts_for(sketched.bytes_of(columns), wanted.memory)
     radius = radius_of(wanted.bound)
     counts = Counts(replaced=int(np.count_nonzero(sketched.without)), differing=sketched.differing.count)

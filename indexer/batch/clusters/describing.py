@@ -6,7 +6,7 @@ Functions of the columns of sketches, in which the members of a cluster come one
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from indexer.batch.arrow import arrow, column_of, compute, joined_of, numbers_of, present_in, scalar
 from indexer.clustering.assign import Gathered, GroupMember
 from indexer.clustering.canonical import COPY_WORDS, CanonicalRule
-from indexer.clustering.succession import Succession, by_version
+from indexer.clustering.succession import PlacedVersion, Succession, by_version
 from indexer.core.sketches import cluster_ids
 from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
 from indexer.model.origins import origin_of
@@ -65,20 +65,29 @@ def _preference(rows: Any, canonical: CanonicalRule) -> Positions:
     return np.array([places[key] for key in keys], dtype=np.int64)
 
 
-def ranks_by_version(rows: Any, clusters: Positions, ranks: Positions, *, newest: bool) -> tuple[Positions, int]:
-    """Places (int64) as those of `ranks_in`, by which the newest or oldest version comes in place of the first of all.
+def versions_in(rows: Any, clusters: Positions) -> dict[int, PlacedVersion]:
+    """The places of documents among the versions in their clusters, by their rows: see `Succession.placed`.
 
-    Also the number of clusters whose first document is none of a version. `clusters` numbers that of each document.
+    `clusters` numbers that of each document.
     """
-    succession = Succession()
+    succession, time = Succession(), now()
     columns = (clusters.tolist(), *(rows[name].to_pylist() for name in ("source", "title", "metadata")))
     for place, (cluster, source, title, metadata) in enumerate(zip(*columns, strict=True)):
         about = Record(
             _ANY, source=source or "", title=title or "", metadata=json.loads(metadata) if metadata else {},
-            indexed_at=now(),
+            indexed_at=time,
         )  # fmt: skip
         succession.add(cluster, place, about)
-    placed = succession.placed()
+    return succession.placed()
+
+
+def ranks_by_version(
+    placed: Mapping[int, PlacedVersion], clusters: Positions, ranks: Positions, *, newest: bool
+) -> tuple[Positions, int]:
+    """Places (int64) as those of `ranks_in`, by which the newest or oldest version comes in place of the first of all.
+
+    Also the number of clusters whose first document is none of a version. `clusters` numbers that of each document.
+    """
     keys = by_version(range(ranks.size), [(rank,) for rank in ranks.tolist()], placed, newest=newest)
     order = sorted(range(ranks.size), key=keys.__getitem__)
     found = np.empty(ranks.size, dtype=np.int64)

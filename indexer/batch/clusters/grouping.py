@@ -24,7 +24,7 @@ from indexer.batch.arrow import (
     present_in,
     scalar,
 )
-from indexer.batch.clusters.describing import ids_of, origins_of, ranks_by_version, ranks_in
+from indexer.batch.clusters.describing import ids_of, origins_of, ranks_by_version, ranks_in, versions_in
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, column_name
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import choose
@@ -44,10 +44,10 @@ SPREAD_BITS = 24
 _TOGETHER = 1 << 16
 
 
-def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
+def columns_of(rule: MatchRule, *, against: bool = False) -> list[str]:
     """The columns of sketches that clusters by a rule are made from."""
-    names = ["id", "source", "tokens", "short", "time", "text_digest"] + [OLDER_CLUSTER, OLDER_KEEP] * against
-    names += ["metadata"] * (canonical.reads_metadata or canonical.by_version) + ["title"] * canonical.by_version
+    names = ["id", "source", "title", "tokens", "short", "time", "metadata", "text_digest"]
+    names += [OLDER_CLUSTER, OLDER_KEEP] * against
     wanted = keyed(rule)
     for family in rule.schemes:
         name = column_name(family)
@@ -104,7 +104,9 @@ class GroupedClusters:
     removed for, with the similarity `to_kept`; -1 and NaN where it is kept itself. See
     `indexer.clustering.choosing.choose`; the order is that of the canonical rule, what an older batch kept before it.
     `stand_in[i]` is the position of that one, -1 for none, and `identical[i]` says whether their texts are known to be
-    equal. What is near directly or by others has one number as its `component`, and `ranks` its order there, what an
+    equal. `version[i]` is the ordinal of a document among its versions, from 1, the oldest, on, and 0 where there are
+    none or their order is unknown, and `latest[i]` says whether it is the latest of them; each without is its own.
+    What is near directly or by others has one number as its `component`, and `ranks` its order there, what an
     older batch kept first.
 
     `split` components were cut, of `unordered` clusters the canonical rule asks for an order of versions that is
@@ -127,6 +129,8 @@ class GroupedClusters:
     kept: list[str]
     stand_in: Positions
     identical: npt.NDArray[np.bool_]
+    version: Positions
+    latest: npt.NDArray[np.bool_]
     component: Positions
     ranks: Positions
     split: int
@@ -159,9 +163,10 @@ def clusters_of(
     rows = table.select(_described_by(table)).take(column_of(members)).combine_chunks()
     ranks = ranks_in(rows, canonical, None if arrivals is None else arrivals[members])
     labels = grouped.labels[nodes.node_of[members]]
-    unordered = 0
+    placed, unordered = versions_in(rows, labels), 0
     if canonical.by_version:
-        ranks, unordered = ranks_by_version(rows, labels, ranks, newest=canonical.kind == "newest")
+        ranks, unordered = ranks_by_version(placed, labels, ranks, newest=canonical.kind == "newest")
+    versions = [placed.get(place, (0, 0, True)) for place in range(members.size)]
     order = np.lexsort((ranks, labels))
     members, ranks, labels, rows = members[order], ranks[order], labels[order], _batch(rows.take(column_of(order)))
     fresh = np.ones(members.size, dtype=np.bool_)
@@ -202,6 +207,8 @@ def clusters_of(
         kept,
         np.where(stand_in >= 0, positions[stand_in], -1),
         identical,
+        np.array([ordinal for _, ordinal, _ in versions], dtype=np.int64)[order],
+        np.array([latest for *_, latest in versions], dtype=np.bool_)[order],
         heads[component],
         ranks,
         grouped.split,

@@ -131,7 +131,7 @@ class FoundClusters:
     """The clusters of documents in a row: document i is in number `of[i]` of them, -1 for one that is alone.
 
     Sketches alone would keep number `repeats[i]` of `kept` in its place, which stands at `stand_in[i]`, -1 for one that
-    they would keep itself; `identical`, `component` and `ranks` are as those of `GroupedClusters`.
+    they would keep itself; `identical`, `version`, `latest`, `component` and `ranks` are as those of `GroupedClusters`.
     """
 
     of: Positions
@@ -142,6 +142,8 @@ class FoundClusters:
     to_kept: npt.NDArray[np.float64]
     stand_in: Positions
     identical: npt.NDArray[np.bool_]
+    version: Positions
+    latest: npt.NDArray[np.bool_]
     component: Positions
     ranks: Positions
     ids: list[str] = field(default_factory=list)
@@ -157,7 +159,8 @@ class FoundClusters:
         none, nowhere = np.full(count, -1, dtype=np.int64), np.full(count, np.nan)
         return cls(
             none, np.ones(count), np.ones(count, dtype=np.bool_), nowhere, none.copy(), nowhere.copy(), none.copy(),
-            np.zeros(count, dtype=np.bool_), none.copy(), none.copy(),
+            np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.bool_),
+            none.copy(), none.copy(),
         )  # fmt: skip
 
     def add(self, clusters: GroupedClusters) -> None:
@@ -170,6 +173,7 @@ class FoundClusters:
         self.repeats[places] = np.where(clusters.repeats < 0, -1, clusters.repeats + len(self.kept))
         self.to_kept[places] = clusters.to_kept
         self.stand_in[places], self.identical[places] = clusters.stand_in, clusters.identical
+        self.version[places], self.latest[places] = clusters.version, clusters.latest
         self.component[places], self.ranks[places] = clusters.component, clusters.ranks
         self.before += clusters.before
         self.ids += clusters.ids
@@ -184,8 +188,8 @@ class FoundClusters:
         return FoundClusters(
             self.of[inside], self.similarity[inside], self.canonical[inside], self.to_before[inside],
             self.repeats[inside], self.to_kept[inside], self.stand_in[inside], self.identical[inside],
-            self.component[inside], self.ranks[inside], self.ids, self.names, self.sizes,
-            self.origins, self.before, self.kept,
+            self.version[inside], self.latest[inside], self.component[inside], self.ranks[inside], self.ids, self.names,
+            self.sizes, self.origins, self.before, self.kept,
         )  # fmt: skip
 
 
@@ -245,6 +249,8 @@ class ClusterRows:
             compute.if_else(column_of(gone), batch["id"], decided["duplicate_of"]),
             compute.if_else(column_of(gone), _NO_SIMILARITY, decided["duplicate_similarity"]),
             *(decided[name] for name in ("near_to", "near_similarity", "relation", "evidence", "lost", "stays_for")),
+            column_of(found.version, gone | (found.version == 0)),
+            column_of(found.latest, gone),
         ]
         if self._before is not None:
             is_older = np.full(batch.num_rows, older is not None)

@@ -152,6 +152,9 @@ def _found(members: Any, count: int) -> FoundClusters:
     known.of[places] = of
     known.similarity[places] = numbers_of(members["similarity"].combine_chunks(), np.float64)
     known.canonical[places] = flags_of(members["is_canonical"].combine_chunks())
+    known.latest[places] = flags_of(members["is_latest"].combine_chunks())
+    version = members["version"].combine_chunks()
+    known.version[places] = np.where(present_in(version), numbers_of(version), 0)
     before = members["to_before"].combine_chunks()
     known.to_before[places] = np.where(present_in(before), numbers_of(before, np.float64), np.nan)
     kept = members["duplicate_of"].combine_chunks().dictionary_encode()
@@ -194,7 +197,7 @@ def cluster(
     folder, out = os.path.abspath(folder), os.path.abspath(out)
     wanted = replace(wanted, against=wanted.against and os.path.abspath(wanted.against))
     sketched, inputs = sketched_apart(folder, out, wanted)
-    columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
+    columns = columns_of(wanted.rule, against=bool(wanted.against))
     count = partitions_of(spark, wanted.parts, sketched.bytes_of(columns))
     most_grouped = wanted.most_grouped or MOST_GROUPED
     against = bool(wanted.against)

@@ -43,7 +43,7 @@ class Run:
     @property
     def columns(self) -> list[str]:
         """The columns of sketches that clusters are made from."""
-        return columns_of(self.rule, self.canonical, against=self.against)
+        return columns_of(self.rule, against=self.against)
 
 
 class Documents(ABC):

@@ -85,6 +85,7 @@ near_to and near_similarity name the document that sketches would keep in its pl
 again and aligned: what is identical, reflowed, misread or edited is not kept, and duplicate_of and duplicate_similarity
 name the kept one that it repeats. Forms, in which facts differ, are kept, and so is what could not be read: relation,
 evidence, lost (words that stand in no kept one) and stays_for say why. With --verify sketch sketches alone decide.
+version, from 1 on, and is_latest say which documents are versions of each other, where their order is known.
 
 Of several documents with one id the last counts, by the paths of the files, then by row; the
 others have no cluster. If they have different texts, as where row numbers of several files serve as ids, they are
