@@ -77,7 +77,10 @@ OWN = {
         "--limit": "what is shown",
         "--verify-in-engine": "where it is verified; refused by what is said of a store file, and of other rules",
     },
-    "cluster": {"--relation": "which texts are read, and what is said of how they differ"},
+    "cluster": {
+        "--apart": "which documents are clusters of their own",
+        "--relation": "which texts are read, and what is said of how they differ",
+    },
     "compare": {"--passages": "what is shown"},
     "hash": {"--text": "what is read"},
     "passages": {
