@@ -25,7 +25,8 @@ from indexer.model.times import to_the_second
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.library.outcomes import Copy, Deleted, Erased, Finding
+    from indexer.library.erased import Copy, Deleted, Erased
+    from indexer.library.outcomes import Finding
     from indexer.library.rules import MatchRule, RuleRequest
     from indexer.library.surplus import Pruned
     from indexer.model.times import Refresh
@@ -171,8 +172,8 @@ copy_options = Group(
 
 @click.command(
     cls=Answering,
-    answers="outcomes:Deleted",
-    others={"With --copies-of --json one object": "outcomes:Erased"},
+    answers="erased:Deleted",
+    others={"With --copies-of --json one object": "erased:Erased"},
     short_help="Delete documents from the store.",
     epilog="""
 \b

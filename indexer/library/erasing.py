@@ -16,7 +16,7 @@ from indexer.model.chunking import chunks
 
 if TYPE_CHECKING:
     from indexer.clustering.copies import Copies, StoredCopy
-    from indexer.library.outcomes import Copy, Deleted, Erased
+    from indexer.library.erased import Copy, Deleted, Erased
 
 _AT_ONCE = 1000
 Unknown = Callable[[NeardupError], object]
@@ -33,7 +33,7 @@ class Erasing(OpenStore):
         is none of a document here; without it, UsageError is raised for an id that several have.
         """
         from indexer.clustering.latest import Deletion
-        from indexer.library.outcomes import Deleted
+        from indexer.library.erased import Deleted
 
         listed: list[str] = []
         deleted = missing = 0
@@ -112,7 +112,7 @@ def _each_known(
 
 
 def _erased(copies: Copies, outcomes: dict[str, Sequence[StoredCopy]], missing: int, contended: int) -> Erased:
-    from indexer.library.outcomes import Erased
+    from indexer.library.erased import Erased
 
     deleted, stripped, changed = (len(outcomes.get(name, ())) for name in ("deleted", "stripped", "changed"))
     unseen = copies.uncompared
@@ -123,7 +123,7 @@ def _erased(copies: Copies, outcomes: dict[str, Sequence[StoredCopy]], missing: 
 
 
 def _rows(outcomes: dict[str, Sequence[StoredCopy]]) -> Rows[Copy]:
-    from indexer.library.outcomes import Copy
+    from indexer.library.erased import Copy
 
     return Rows(
         Copy,

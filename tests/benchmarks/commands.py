@@ -18,6 +18,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from indexer.engine.client.bulk import Action
@@ -27,13 +28,14 @@ from tests.benchmarks.engines import store_all
 from tests.benchmarks.memory import write
 
 BESIDE = "cd5e091"
-ROUNDS, TEXTS, PAGES, ASKED = 5, 20_000, 600, 100
+ROUNDS, TEXTS, FILES, PAGES, ASKED = 5, 20_000, 2_000, 600, 100
 _ROOT = Path(__file__).resolve().parents[2]
 # What a command is called in the figures, its words, and the store that it goes by.
 COMMANDS = (
     ("start", ["--version"], ""),
     ("index, texts", ["index", "{texts}"], "texts"),
     ("index, nothing new", ["index", "{texts}"], "texts"),
+    ("index, text files", ["index", "{files}"], "files"),
     ("index, HTML", ["index", "{pages}"], "pages"),
     ("stats", ["stats"], "texts"),
     ("similar, stored", ["similar", "--id", "d18"], "texts"),
@@ -64,6 +66,7 @@ def run(
         subprocess.run(["tar", "-x", "-C", _made(folder / "source")], input=archive.stdout, check=True)
         sides = [_built(folder / "new", _ROOT), _built(folder / "old", folder / "source")]
         write(folder / "texts.jsonl", texts)
+        _write_files(folder)
         pages = sorted((shared_data / "html").rglob("*.html"))
         for into, some in (("pages", pages[:: len(pages) // PAGES]), ("asked", pages[1 :: len(pages) // ASKED])):
             for number, page in enumerate(some):
@@ -72,6 +75,15 @@ def run(
             f"{texts:,} texts, {len(pages[:: len(pages) // PAGES])} pages; median of {rounds} rounds, beside {beside}"
         )
         return _measure(folder, sides, rounds, cluster)
+
+
+def _write_files(folder: Path) -> None:
+    """Some of the texts as files, each in one of several folders."""
+    _made(folder / "files")
+    with (folder / "texts.jsonl").open("rb") as lines:
+        for number, line in enumerate(islice(lines, FILES)):
+            place = _made(folder / "files" / f"{number // 100}") / f"{number}.txt"
+            place.write_text(json.loads(line)["text"], "utf-8")
 
 
 def _made(folder: Path) -> Path:
@@ -143,7 +155,7 @@ def _given(folder: Path, word: str) -> list[str]:
     """The arguments that a word of a command stands for."""
     if word == "{asked}":
         return sorted(map(str, (folder / "asked").iterdir()))
-    return [word.format(texts=folder / "texts.jsonl", pages=folder / "pages")]
+    return [word.format(texts=folder / "texts.jsonl", files=folder / "files", pages=folder / "pages")]
 
 
 def _processor(command: list[str], folder: Path) -> float:
