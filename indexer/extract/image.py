@@ -24,7 +24,7 @@ def extract_image(data: bytes, reader: PageReader | None) -> Document:
     Raises ExtractionError "needs-ocr" without a reader, "malformed", and "too-large" for a page with too many.
     """
     if reader is None:
-        raise ExtractionError(NEEDS_OCR, f"an image, whose words --ocr reads; it needs {INSTALL}")
+        raise ExtractionError(NEEDS_OCR, f"an image; --ocr reads its words, by {INSTALL}")
     from PIL import Image
 
     # The limit is checked below, before any pixel is decoded.

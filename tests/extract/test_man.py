@@ -60,6 +60,11 @@ spin \- turn a \fIwheel\fR \(em or not\&.
     assert document.text.split() == words.split()
 
 
+def test_how_far_a_paragraph_is_moved_in_is_no_word() -> None:
+    page = '.TH SPIN 1\n.SH NAME\nspin\n.IP " 1." 4\nfirst\n.IP \\(bu 2\nsecond\n.TP 8\n.B \\-f 9\nthird\n'
+    assert " ".join(read(page).text.split()) == "NAME spin 1. first \u2022 second -f 9 third"
+
+
 def test_a_page_of_mdoc_is_read_without_the_names_of_macros() -> None:
     document = read(
         '.\\" License\n.Dd May 1, 2026\n.Dt SPIN 1\n.Os\n.Sh NAME\n.Nm spin\n.Nd turn a wheel\n'

@@ -29,7 +29,7 @@ _DEFINES = ("de", "de1", "am", "am1", "ig")
 _CONDITIONS = ("if", "ie", "el", "while")
 # Macros whose arguments are no text: what a page is filed under, and how it is laid out.
 _SILENT = frozenset(
-    words("TH IX PD RS RE UC AT DT HP Dd Dt Os Bl El Bd Ed Bk Ek Rs Re Sm Bf Ef Hf PP LP P Pp TS TE EQ EN Vb Ve")
+    words("TH IX PD RS RE UC AT DT HP Dd Dt Os Bl El Bd Ed Bk Ek Rs Re Sm Bf Ef Hf PP LP P TP Pp TS TE EQ EN Vb Ve")
 )
 # Macros whose arguments are one word in several fonts.
 _JOINED = frozenset(words("BR RB BI IB IR RI"))
@@ -107,6 +107,8 @@ def _read(lines: Sequence[str]) -> Iterator[str]:
             place = _after_block(lines, place)
         elif not name.islower() and name not in _SILENT:
             arguments = [_plain(each) for each in _arguments(rest) if not (is_mdoc and each in _CALLED)]
+            # Behind its mark stands how far a paragraph is moved in.
+            arguments = arguments[:1] if name == "IP" else arguments
             yield ("" if name in _JOINED else " ").join(arguments)
 
 
