@@ -10,23 +10,42 @@ _ONLY_SIGNS = bytes(code if code in _SIGNS else ord(" ") for code in range(256))
 _ANYWHERE = frozenset((b"&&", b"||", b"->", b"=>"))
 # So many equal signs may be an operator between spaces; more are a line, such as one under a heading.
 _LONGEST = 2
-# Of "promise<T&>" the sign behind the last type.
-_OF_TYPE = re.compile(r"<[^<>]*[\w>] ?([*&]+|\[\]) ?>")
+# By a text without which there is none: in C++ what tells "promise<T&>" from "promise<T>", "f(T &)" from "f(T)",
+# "f(A..., ...)" from "f(A...)", "T const *" from "T *", and "operator<<" from "operator&&", of whose pages each may
+# have all signs.
+_OF_CODE = {
+    "<": re.compile(r"<[^<>]*[\w>] ?([*&]+|\[\]) ?>"),
+    "&": re.compile(r"\w ?(&+) ?\)"),
+    "...": re.compile(r"\.\.\.(, ?\.\.\.) ?\)"),
+    "const": re.compile(r"\b(const) ?[*&]"),
+    "operator": re.compile(r"\b(operator(?:[-+*/%^&|~!<>=]{1,3}|\[\]|\(\)))"),
+}
 
 
 def differing_operators(text: str, other: str) -> tuple[str, str] | None:
     """The operators that only the one and only the other text has, where both have some; None where they have not.
 
     These are signs in front of a parenthesis, as in "operator*(", or alone within two, two or more between spaces, and
-    a few that are nothing else. A sign of a type, as in "promise<T&>", tells also where the other text has none.
+    a few that are nothing else. A sign of a type, as in "promise<T&>", and the name of an operator, as in "operator<<",
+    tell also where the other text has none.
     """
     ours, theirs = _operators(text), _operators(other)
     if ours - theirs and theirs - ours:
         return _said(ours - theirs), _said(theirs - ours)
-    types, other_types = {*_OF_TYPE.findall(text)}, {*_OF_TYPE.findall(other)}
-    if types == other_types:
+    code, other_code = _of_code(text), _of_code(other)
+    if code == other_code:
         return None
-    return " ".join(sorted(types - other_types)), " ".join(sorted(other_types - types))
+    return _said_of_code(code - other_code), _said_of_code(other_code - code)
+
+
+def _of_code(text: str) -> set[tuple[str, str]]:
+    """The signs of code, each with the mark of its expression."""
+    found = ((mark, pattern.findall(text)) for mark, pattern in _OF_CODE.items() if mark in text)
+    return {(mark, "".join(said.split())) for mark, every in found for said in every}
+
+
+def _said_of_code(signs: set[tuple[str, str]]) -> str:
+    return " ".join(sorted({said for _, said in signs}))
 
 
 def _operators(text: str) -> set[bytes]:

@@ -266,6 +266,10 @@ def test_the_cleaner_of_two_texts_has_fewer_misread_words() -> None:
         ("All: ^^- in Data and ^- in Data", "All: *> in Data and ** in Data", "^- ^^- / ** *>"),
         ("promise< T& > has set(T &)", "promise< T > has set(T &)", "& / nothing"),
         ("unique_ptr<T> and get()", "unique_ptr<T[]> and get()", "nothing / []"),
+        ("operator<< takes (L && l)", "operator&& takes (L && l)", "operator<< / operator&&"),
+        ("result<This(Ref &)> is", "result<This(Ref)> is", "& / nothing"),
+        ("when<G, R(A...)> is", "when<G, R(A..., ...)> is", "nothing / ,..."),
+        ("cast(U const * u) is", "cast(U * u) is", "const / nothing"),
     ],
 )
 def test_pages_that_differ_in_an_operator_are_forms(left: str, right: str, signs: str) -> None:
@@ -334,7 +338,7 @@ def test_emphasis_and_lines_under_headings_are_marks_of_a_format() -> None:
 
 
 def test_marks_of_a_format_are_no_operators() -> None:
-    one, other = FRAME.format("**(see below)** |a||b| now"), FRAME.format("(see below) a b now")
+    one, other = FRAME.format("**(see below)** |a||b| (R&D, ...)"), FRAME.format("(see below) a b (R&D, \u2026)")
     assert word(f"# Title\n\n{one}", f"Title\n{other}") == "reflowed"
 
 
