@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from indexer.clustering.decided import HeldDecisions
 from indexer.clustering.noted import NotedRelations
 from indexer.clustering.relations import Permitted, Reason, Relations, whole_pages
 from indexer.core.components import Components
-from indexer.errors import UsageError
+from indexer.errors import UsageError, shown
 from indexer.matching.relating import RelatedTexts
 from indexer.model import Record, Ref
 from indexer.relations.relation import Relation
@@ -44,7 +45,7 @@ class _SameFacts(Permitted):
         return self.loses(relation, "") is None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class GroupedDocuments:
     """The documents of some groups: `documents` are their positions, `ranks` and `choice` have a place for each.
 
@@ -59,9 +60,17 @@ class GroupedDocuments:
 
     def places(self, positions: Positions) -> Positions:
         """The places of documents by their positions, without those that are gone."""
-        order = np.argsort(self.documents)
-        ordered = self.documents[order]
-        return order[np.searchsorted(ordered, positions[np.isin(positions, ordered)])]
+        at = np.searchsorted(self._ordered, positions)
+        there = np.searchsorted(self._ordered, positions, side="right") > at
+        return np.asarray(self._order[at[there]], dtype=np.int64)
+
+    @cached_property
+    def _order(self) -> Positions:
+        return np.argsort(self.documents)
+
+    @cached_property
+    def _ordered(self) -> Positions:
+        return self.documents[self._order]
 
 
 _SAME_FACTS = _SameFacts()
@@ -92,19 +101,23 @@ class FormsApart:
         self.words = {}
         inside = [grouped.places(group) for group in groups]
         labels = Components(grouped.documents.size)
-        if pairs := [_pairs(number, some, grouped) for number, some in enumerate(inside) if some.size > 1]:
-            self._relate(np.concatenate(pairs), grouped, labels)
+        pairs = [_pairs(number, some, grouped) for number, some in enumerate(inside) if some.size > 1]
+        if pairs and (joined := self._joined(np.concatenate(pairs), grouped)):
+            labels.join(*np.array(joined, dtype=np.int64).T)
         return [part for some in inside for part in _parts(grouped.documents, some, labels)]
 
     def differing(self, records: Sequence[Record], other: Record) -> list[bool]:
         """True for each document in which facts differ from those of another one."""
-        self._relations.prepare({"": [other, *records]})
+        self._relations.prepare({"": [other, *(record for record in records if not record.is_identical(other))]})
         found = [self._relations.texts.between(record, other) for record in records]
         return [isinstance(relation, Relation) and relation.word == FORM for relation in found]
 
-    def _relate(self, pairs: Positions, grouped: GroupedDocuments, labels: Components) -> None:
-        """Join what belongs together; `pairs` are places, those that each is compared with, and the group of both."""
+    def _joined(self, pairs: Positions, grouped: GroupedDocuments) -> list[tuple[int, int]]:
+        """The places that belong together; `pairs` are places, those that each is compared with, and both's group."""
+        joined: list[tuple[int, int]] = []
         place_of: dict[Ref, int] = {}
+        # By the number of a decision the first document that it calls the same as others.
+        first: dict[int, int] = {}
         for page in whole_pages(np.arange(len(pairs)), pairs[:, 2]):
             wanted = np.unique(pairs[page, :2])
             described = zip(wanted.tolist(), grouped.describe(grouped.documents[wanted]), strict=True)
@@ -122,12 +135,13 @@ class FormsApart:
                 if not repeats and verdict.relation and not _SAME_FACTS.lets_go(verdict.relation):
                     continue
                 beside = place_of[verdict.repeats.ref]
-                labels.join(np.array([one]), np.array([beside]))
+                joined.append((one, beside))
                 if beside != other:
                     repeats = self._repeat(grouped, one, beside)
                 if repeats and verdict.relation:
                     self.words[records[one].ref] = verdict.relation.word
-            self._join_decided(records, labels)
+            joined += self._called_the_same(records, first)
+        return joined
 
     def _prepare(self, pairs: Iterable[Sequence[int]], records: Mapping[int, Record]) -> None:
         groups: dict[str, dict[int, Record]] = {}
@@ -146,15 +160,11 @@ class FormsApart:
         _set_repeated(grouped, one, one)
         return False
 
-    def _join_decided(self, records: Mapping[int, Record], labels: Components) -> None:
-        """Join what somebody called the same."""
-        if not self._held:
-            return
-        first: dict[int, int] = {}
-        for place, sides in zip(records, self._held.sides(one.ref for one in records.values()), strict=True):
-            for number, is_apart in sides.items():
-                if not is_apart:
-                    labels.join(np.array([first.setdefault(number, place)]), np.array([place]))
+    def _called_the_same(self, records: Mapping[int, Record], first: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """The places of what somebody called the same, each with the `first` of its decision."""
+        sides = self._held.sides(one.ref for one in records.values()) if self._held else ()
+        for place, decided in zip(records, sides, strict=False):
+            yield from ((first.setdefault(number, place), place) for number, apart in decided.items() if not apart)
 
 
 def _set_repeated(grouped: GroupedDocuments, one: int, other: int, similarity: float = 1.0) -> None:
@@ -171,6 +181,16 @@ def _pairs(number: int, places: Positions, grouped: GroupedDocuments) -> Positio
     # What others repeat comes before these.
     later = np.concatenate((np.flatnonzero(~repeats)[1:], np.flatnonzero(repeats)))
     return np.stack((places[later], beside[later], np.full(later.size, number)), axis=1)
+
+
+def apart_asked(apart: str | None) -> str | None:
+    """The relation to be kept apart, as a note has it; None where nothing was asked.
+
+    Raises UsageError for any but that of forms.
+    """
+    if apart not in (None, FORM, "none"):
+        raise UsageError(f"apart={shown(apart)}: is {FORM} or none")
+    return "" if apart == "none" else apart
 
 
 def forms_apart(apart: str, relations: NotedRelations, held: HeldDecisions, least: float) -> FormsApart | None:

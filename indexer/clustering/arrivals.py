@@ -169,8 +169,8 @@ class Arrivals(DuplicateFilter[Neighbour]):
         self.cluster, self.skip, self.on_new = cluster and not by.refused, skip, on_new
         self._stand_ins = StandIns(store, permitted) if permitted else None
         self.counts, self._replaced = Arrived(), ReplacedVersions(store)
-        read = (True if by.apart else None) if self.cluster else False
-        self._relations = NotedRelations.after(last_clustering(store), store, read=read)
+        read = None if self.cluster else False
+        self._relations = NotedRelations.after(last_clustering(store), store, read=read, apart=by.apart)
         self._held = HeldDecisions(store)
         apart = forms_apart(by.apart, self._relations, self._held, by.rule.measure.similarity) if self.cluster else None
         self._assigner = ReadingAssigner(store, by.canonical, self._relations, apart)

@@ -220,15 +220,7 @@ class Assigner:
         """
         choice = None
         if self._apart and choose:
-            unordered = self.changes.unordered
-            _, _, there, ranks = self._gathered(refs, groups, self._members(refs, groups), ordered=True)
-            self.changes.unordered = unordered
-            choice = there, choose(there, ranks)
-            begun = time.monotonic()
-            grouped = GroupedDocuments(there, ranks, choice[1], lambda some: self.described(refs.take(some)), similar)
-            groups = self._apart.cut(groups, grouped)
-            self.relations.took(time.monotonic() - begun)
-            self.relations.given, self.changes.apart = self._apart.words, self._apart.count
+            groups, choice = self._cut(self._apart, refs, groups, similar, choose)
         batches: Iterator[list[GroupMember]] = self._members(refs, groups)
         kept = None
         if sum(group.size for group in groups) <= READ_AT_ONCE:
@@ -259,6 +251,26 @@ class Assigner:
         real = [group for group in new_groups if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
         return {group.id: group.size for group in real}
+
+    def _cut(
+        self,
+        apart: FormsApart,
+        refs: RefTable,
+        groups: Sequence[Positions],
+        similar: MeasureSimilarity,
+        choose: Choose,
+    ) -> tuple[list[Positions], tuple[Positions, Choice]]:
+        """The groups without what is apart, and what is kept, by the documents that it was chosen among."""
+        unordered = self.changes.unordered
+        _, _, there, ranks = self._gathered(refs, groups, self._members(refs, groups), ordered=True)
+        # It is counted of the clusters as they will be.
+        self.changes.unordered = unordered
+        choice, begun = choose(there, ranks), time.monotonic()
+        grouped = GroupedDocuments(there, ranks, choice, lambda some: self.described(refs.take(some)), similar)
+        parts = apart.cut(groups, grouped)
+        self.relations.took(time.monotonic() - begun)
+        self.relations.given, self.changes.apart = apart.words, apart.count
+        return parts, (there, choice)
 
     def _gathered(
         self, refs: RefTable, groups: Sequence[Positions], batches: Iterable[list[GroupMember]], *, ordered: bool

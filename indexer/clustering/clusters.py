@@ -98,9 +98,7 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
     last = last_clustering(store)
-    if apart and relation is None:
-        relation = True
-    relations = NotedRelations.after(last, store, read=relation, renews=True)
+    relations = NotedRelations.after(last, store, read=relation, renews=True, apart=apart)
     held, least = HeldDecisions(store), rule.measure.similarity
     cut = forms_apart(apart, relations, held, least)
     note = note_of(rule, bound, chosen, reads=relations.reads, apart=apart)
@@ -129,7 +127,7 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
         lexicon = relations.learned() or Lexicon()
         if not dry_run:
             keep_lexicon(store, lexicon)
-        relations = NotedRelations.after(last, store, read=relation, counted=lexicon)
+        relations = NotedRelations.after(last, store, read=relation, apart=apart, counted=lexicon)
         cut = forms_apart(apart, relations, held, least)
     assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations, apart=cut)
     sizes = put_groups(store, assigner, nodes, comparison, grouped, threads)

@@ -79,10 +79,14 @@ class NotedRelations:
     @classmethod
     def after(
         cls, last: LastClustering, store: Store, *, read: Relating | None = None, renews: bool = False,
-        counted: Lexicon | None = None,
+        apart: str = "", counted: Lexicon | None = None,
     ) -> Self:  # fmt: skip
-        """The relations after the last clustering; None reads what is at hand, or nothing where that one did so."""
-        read = ("at hand" if last.reads else False) if read is None else read
+        """The relations after the last clustering; None reads what is at hand, or nothing where that one did so.
+
+        Where something is to be kept `apart`, None reads all.
+        """
+        if read is None:
+            read = True if apart else "at hand" if last.reads else False
         return cls(store, read=read, since=last.at if last.finished else "", renews=renews, counted=counted)
 
     def _by(self, lexicon: Lexicon | None, *, learns: bool = False) -> RelatedTexts[Record]:

@@ -58,6 +58,7 @@ class Clusters(OpenStore):
         given is as in the last clustering; a UserWarning says what is not as it was. With `dry_run` nothing is written;
         `explain` tells what the rule looks up.
         """
+        from indexer.clustering.apart import apart_asked
         from indexer.clustering.canonical import canonical_asked
         from indexer.clustering.clusters import cluster
         from indexer.clustering.memory import obeyed
@@ -67,7 +68,7 @@ class Clusters(OpenStore):
         chosen = canonical_asked(canonical, prefer)
         with self._lock, self.store.turn(wanted=not dry_run):
             before = self.store.contended.count
-            wanted = obeyed(self.store, self.rule_asked(match), bound, chosen, apart and apart.replace("none", ""))
+            wanted = obeyed(self.store, self.rule_asked(match), bound, chosen, apart_asked(apart))
             rule, bound, chosen, parted, changed = wanted
             if changed:
                 self.tell(changed, level="warning")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import indexer
+from indexer.clustering import relations
 from indexer.clustering.deciding import keep_decisions
 from indexer.errors import UsageError
 from indexer.library.options import RemovalRequest
@@ -86,13 +87,17 @@ def test_no_made_form_is_with_another_one_and_copies_are_with_theirs(tmp_path: P
     assert len(clusters) <= 300 + 4
 
 
-def test_what_somebody_called_the_same_is_together(collection: indexer.Collection) -> None:
+@pytest.mark.parametrize("at_once", [2000, 2])
+def test_what_somebody_called_the_same_is_together(
+    collection: indexer.Collection, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relations, "_SETTLED_AT_ONCE", at_once)
     with collection:
         digests = {record.ref.id: record.text_digest for record in collection.store.scan()}
-        documents = tuple(DecidedDocument(name, digests[name], "keep") for name in ("1", "2"))
+        documents = tuple(DecidedDocument(name, digests[name], "keep") for name in ("1", "7"))
         keep_decisions(collection.store, [Decision(documents)])
         collection.cluster(apart="form")
-        assert _partition(collection) == (TOGETHER - {frozenset("1"), frozenset("2")}) | {frozenset("12")}
+        assert _partition(collection) == (TOGETHER - {frozenset("1"), frozenset("7")}) | {frozenset("17")}
 
 
 def test_what_can_not_be_read_any_more_stays_where_it_is(collection: indexer.Collection, tmp_path: Path) -> None:
@@ -104,6 +109,8 @@ def test_what_can_not_be_read_any_more_stays_where_it_is(collection: indexer.Col
 
 def test_facts_are_not_known_where_no_text_is_read(collection: indexer.Collection) -> None:
     with collection:
+        with pytest.raises(UsageError, match="apart='parts': is form or none"):
+            collection.cluster(apart="parts")  # type: ignore[arg-type]
         with pytest.raises(UsageError, match="texts have to be read to keep forms apart"):
             collection.cluster(apart="form", relation=False)
         assert not list(collection.clusters())
