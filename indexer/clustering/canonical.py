@@ -24,13 +24,17 @@ COPY_WORDS = (
     r"|\([0-9]{1,2}\)(?:\.[a-z0-9]+)?$|~$"
 )
 _COPY_WORDS = re.compile(COPY_WORDS, re.IGNORECASE)
+# The files that are one mail each, also in mailboxes and mails, and those of a maildir; after a slash, as above.
+MAILS = r"\.(?:eml|emlx|msg)(?:\.(?:gz|zst|bz2|xz))?$|/(?:cur|new)/[0-9]{6,}\.[^/]+$"
+_MAILS = re.compile(MAILS, re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class CanonicalRule:
     """The rule for the canonical document of a cluster; ties go to the earliest, then to the first by id.
 
-    Before the earliest, whatever the rule, come those whose path or URL calls them a copy least often (`copy_words`).
+    Before the earliest, whatever the rule, come mails (`is_mail`), whose senders and dates are no part of their texts,
+    then those whose path or URL calls them a copy least often (`copy_words`).
     "earliest" by `arrived_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
     `descending`, largest first, numbers before text and documents without it last (a dot leads into an object);
     "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last;
@@ -62,7 +66,8 @@ class CanonicalRule:
 
     def key(self, record: Record) -> tuple[Any, ...]:
         """The key to compare documents by: the canonical one has the smallest."""
-        own, at = (*self.preferred(record), copy_words(record.source)), record.arrived_at
+        own = (*self.preferred(record), not is_mail(record.source), copy_words(record.source))
+        at = record.arrived_at
         return (*own, at == "", at, *ref_order(record.ref))
 
     def preferred(self, record: Record) -> tuple[Any, ...]:
@@ -82,6 +87,11 @@ class CanonicalRule:
 def copy_words(source: str) -> int:
     """The number of words by which a path or URL calls itself a copy: `backup`, `old`, `report (1).pdf`."""
     return len(_COPY_WORDS.findall(f"/{source}"))
+
+
+def is_mail(source: str) -> bool:
+    """True for the path of a mail: `letter.eml`, a mail in a mailbox, a file of a maildir."""
+    return _MAILS.search(f"/{source}") is not None
 
 
 def _declared(source: str, url: Any) -> int:

@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from indexer.clustering.canonical import is_mail
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lexicons import StoredLexicon, read_lexicon
 from indexer.matching.relating import RelatedTexts, relation_of, stored_texts
@@ -28,6 +29,8 @@ LOST = 0.02
 
 NOT_VERIFIED = "which were not verified"
 """The kind of reason of what could not be read."""
+MAIL = "which are mails, beside what is none"
+"""The kind of reason of a mail near a document that is none: sender, recipients and date would be lost."""
 
 # Characters of the texts of one cluster that stay.
 _STAYING = 64_000_000
@@ -143,12 +146,17 @@ class Relations(Generic[AnyDocument]):
     """The relations of documents to those that stand for them, and of those that stay to each other.
 
     Documents are to be given cluster by cluster. One that can't go in favour of its stand-in, since the facts differ,
-    may still be the copy of another one of its cluster that stays for the same reason. Memory: that of `texts`, and
-    some 64 million characters of a cluster.
+    may still be the copy of another one of its cluster that stays for the same reason. None goes that is a mail by
+    `mail` in favour of one that isn't. Memory: that of `texts`, and some 64 million characters of a cluster.
     """
 
-    def __init__(self, permitted: Permitted, texts: RelatedTexts[AnyDocument]) -> None:
-        self.permitted, self.texts = permitted, texts
+    def __init__(
+        self,
+        permitted: Permitted,
+        texts: RelatedTexts[AnyDocument],
+        mail: Callable[[AnyDocument], bool] = lambda _: False,
+    ) -> None:
+        self.permitted, self.texts, self._mail = permitted, texts, mail
         self._staying: _Staying[AnyDocument] = _Staying()
         self._found: dict[tuple[Hashable, Hashable], Relation | str] = {}
 
@@ -204,7 +212,7 @@ class Relations(Generic[AnyDocument]):
             relation = self._between(document, found.repeats if found else stand_in)
             if isinstance(relation, Relation) and relation.word == "noise" and relation.cleaner == "left":
                 reverse = self._between(stand_in, document)
-                if isinstance(reverse, Relation) and self.permitted.lets_go(reverse):
+                if isinstance(reverse, Relation) and self._lets_go(stand_in, document, reverse):
                     found = Verdict(document, reverse, None)
         return found
 
@@ -224,7 +232,7 @@ class Relations(Generic[AnyDocument]):
             return Verdict(stand_in, relation, Reason("in favour of which more misread ones go", says))
         if self.texts.key(instead) != self.texts.key(stand_in):
             is_near = near(document, instead)
-            if is_near and self.texts.identical(document, stand_in):
+            if is_near and self.texts.identical(document, stand_in) and not self._is_lost(document, instead):
                 relation = self._between(stand_in, instead)
                 assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
                 return Verdict(instead, relation, None)
@@ -247,13 +255,22 @@ class Relations(Generic[AnyDocument]):
         if isinstance(relation, str):
             return Verdict(stand_in, None, Reason(NOT_VERIFIED, f"not verified: {relation}"))
         reason = self.permitted.reason_to_keep(relation, self.texts.name(stand_in))
+        if self._is_lost(document, stand_in):
+            reason = Reason(MAIL, f"it is a mail, and {self.texts.name(stand_in)} is none")
         if reason is None:
             return Verdict(stand_in, relation, None)
         for other, found in self._others(document, stand_in):
-            if self.permitted.lets_go(found) and near(other):
+            if self._lets_go(document, other, found) and near(other):
                 return Verdict(other, found, None)
         self._stay(document, stand_in)
         return Verdict(stand_in, relation, reason)
+
+    def _lets_go(self, document: AnyDocument, other: AnyDocument, relation: Relation) -> bool:
+        return self.permitted.lets_go(relation) and not self._is_lost(document, other)
+
+    def _is_lost(self, document: AnyDocument, other: AnyDocument) -> bool:
+        """True where sender and date of a mail would be lost, which what is none can't stand for."""
+        return self._mail(document) and not self._mail(other)
 
     def _enter(self, cluster: str) -> None:
         if self._staying.cluster != cluster:
@@ -325,6 +342,8 @@ class StandIns:
         some = near[:_TRIED]
         stored = zip(some, self._store.get(some, sketches=False), strict=True)
         others = {ref: other for ref, known in stored if (other := earlier.get(ref) or known)}
+        if is_mail(record.source):
+            others = {ref: other for ref, other in others.items() if is_mail(other.source)}
         for ref, other in others.items():
             if record.is_identical(other):
                 return ref
@@ -342,7 +361,8 @@ def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
     Where the store keeps no words, it goes by those that these texts are found to use.
     """
     kept = read_lexicon(store)
-    return Relations(permitted, stored_texts(store, lexicon=kept or Lexicon(), learns=kept is None))
+    texts = stored_texts(store, lexicon=kept or Lexicon(), learns=kept is None)
+    return Relations(permitted, texts, lambda record: is_mail(record.source))
 
 
 def settled(

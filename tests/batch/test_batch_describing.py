@@ -40,6 +40,10 @@ def test_documents_are_ranked_by_the_canonical_rule(rule: CanonicalRule, by_arri
         "/OLD/tmp/c (2).pdf",
         "/a/backup/old/c~",
         "old/x/copy",
+        "letter.eml",
+        "/Backup/LETTER.EML.gz",
+        "/m/cur/1700000000.x:2,S",
+        "/m/letter.eml/minutes.txt",
     ]
     sources = [draw.choice(paths) for _ in names]
     tokens = [draw.randrange(3) for _ in names]

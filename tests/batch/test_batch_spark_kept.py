@@ -19,6 +19,7 @@ from indexer.batch.filtering import keep
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.cli import main
+from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import UsageError
 from indexer.ingest.readers.base import ColumnNames
 from tests.batch.batched import LONGEST, MINHASH, sketched, write_files
@@ -27,7 +28,6 @@ from tests.batch.choices import chosen, drifting
 from tests.batch.choices import mixed as mixed_texts
 from tests.batch.inputs import as_files, as_gzip, as_parquet, as_warc
 from tests.batch.on_spark import NO_SPARK, QUIET, every, same_files, same_said
-from tests.batch.samples import EARLIEST
 from tests.cli.written import prose
 from tests.relations.filled import COPIES, forms
 
@@ -128,6 +128,9 @@ def test_texts_decide_as_in_one_process(spark: Any, tmp_path: Path) -> None:
     texts |= {f"z{name}": draw.choice(COPIES)(texts[name], draw) for name in ("f03", "f17", "f28", "f31")}
     # One with more misread words than its copy goes, whatever comes first.
     texts |= {"a-misread": texts["f05"].replace("zahl", "zahI").replace("Rechnung", "Rcchnung")}
+    # A mail stays beside the text that a rule prefers.
+    texts |= {"z-mail.eml": texts["f09"], "z-text.txt": texts["f09"]}
+    prefers_text = CanonicalRule("source", sources=("*.txt",))
     rows = [
         {"id": name, "text": text, "seen": name, "url": f"https://{name[1:2]}.example/{name}"}
         for name, text in texts.items()
@@ -135,7 +138,7 @@ def test_texts_decide_as_in_one_process(spark: Any, tmp_path: Path) -> None:
     write_files(tmp_path / "in", rows, 3)
     for name in ("here", "spark"):
         sketched(tmp_path / "in", tmp_path / name, Form((MINHASH,), time_field="seen"))
-    wanted = ClusteringOptions(rule_of(Form((MINHASH,)), None), EARLIEST, parts=2, threads=1)
+    wanted = ClusteringOptions(rule_of(Form((MINHASH,)), None), prefers_text, parts=2, threads=1)
     said = cluster(str(tmp_path / "here"), str(tmp_path / "here"), wanted)
     told = clustering.cluster(spark, str(tmp_path / "spark"), str(tmp_path / "spark"), wanted)
     assert same_said(told, said)
@@ -144,9 +147,11 @@ def test_texts_decide_as_in_one_process(spark: Any, tmp_path: Path) -> None:
     assert said["stays"]["in which facts differ (forms)"] > 10
     here = {row["id"]: row for path in tmp_path.glob("here/clusters/*") for row in pq.read_table(path).to_pylist()}
     assert {row["origins"] for row in here.values()} >= {1, 2}
+    assert here["z-mail.eml"]["stays_for"] == "which are mails, beside what is none"
+    assert here["f09"]["duplicate_of"] == "z-text.txt"
     documents = spark.createDataFrame(rows).repartition(3)
     made = tables.sketches(documents, source="url", time="seen")
-    found = tables.clusters(made, canonical="earliest", partitions=2, texts=documents.select("id", "text"))
+    found = tables.clusters(made, canonical=prefers_text, partitions=2, texts=documents.select("id", "text"))
     columns = [name for name in here["f03"] if name != "row"]
     assert {row["id"]: row.asDict() for row in found.collect()} == {
         name: {column: row[column] for column in columns} for name, row in here.items()

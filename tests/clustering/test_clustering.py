@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.clustering.canonical import CanonicalRule, copy_words, parse_canonical, read_canonical
+from indexer.clustering.canonical import CanonicalRule, copy_words, is_mail, parse_canonical, read_canonical
 from indexer.clustering.grouping import Groups, group
 from indexer.clustering.stored import stored_clusters
 from indexer.core.components import Components
@@ -291,6 +291,18 @@ def test_rules_for_the_canonical_document(store: Store, rule: str, prefer: tuple
 )  # fmt: skip
 def test_words_that_call_a_file_a_copy(source: str, words: int) -> None:
     assert copy_words(source) == words
+
+
+@pytest.mark.parametrize(
+    ("source", "mail"),
+    [
+        ("/m/a.eml", True), ("a.EML", True), ("/m/all.mbox/4bc8.eml", True), ("/m/a.emlx.gz", True), ("/a.msg", True),
+        ("new/1700000000.M5.host", True), ("C:\\m\\a.eml", True), ("", False), ("/m/a.eml/minutes.pdf", False),
+        ("/m/a.eml.txt", False), ("/new/1700000000.M5.host/minutes.txt", False), ("/eml", False), ("/a.mht", False),
+    ],
+)  # fmt: skip
+def test_paths_of_mails(source: str, mail: bool) -> None:
+    assert is_mail(source) is mail
 
 
 def test_what_is_called_a_copy_is_canonical_only_among_copies(store: Store) -> None:

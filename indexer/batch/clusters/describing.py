@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, column_of, compute, joined_of, numbers_of, present_in, scalar
 from indexer.clustering.assign import Gathered, GroupMember
-from indexer.clustering.canonical import COPY_WORDS, CanonicalRule
+from indexer.clustering.canonical import COPY_WORDS, MAILS, CanonicalRule
 from indexer.clustering.succession import PlacedVersion, Succession, by_version
 from indexer.core.sketches import cluster_ids
 from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
@@ -33,10 +33,10 @@ def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) ->
     Of those that it prefers alike the one with the lower number in `arrivals` comes first, where None by id.
     """
     times, sources = (compute.coalesce(rows[name], scalar("")) for name in ("time", "source"))
-    paths = compute.binary_join_element_wise(scalar(""), sources, "/")
     keys = {
         "preferred": column_of(_preference(rows, canonical)),
-        "copies": compute.count_substring_regex(paths, COPY_WORDS, ignore_case=True),
+        "other": compute.invert(are_mails(sources)),
+        "copies": compute.count_substring_regex(_after_slash(sources), COPY_WORDS, ignore_case=True),
         "unknown": compute.equal(times, scalar("")),
         "time": times,
         "last": rows["id"] if arrivals is None else column_of(arrivals),
@@ -46,6 +46,15 @@ def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) ->
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[numbers_of(order, np.uint64)] = np.arange(len(order))
     return ranks
+
+
+def are_mails(sources: Any) -> Any:
+    """A boolean for each path or URL, true for that of a mail, as `indexer.clustering.canonical.is_mail` says."""
+    return compute.match_substring_regex(_after_slash(sources), MAILS, ignore_case=True)
+
+
+def _after_slash(sources: Any) -> Any:
+    return compute.binary_join_element_wise(scalar(""), compute.coalesce(sources, scalar("")), "/")
 
 
 def _preference(rows: Any, canonical: CanonicalRule) -> Positions:

@@ -45,6 +45,7 @@ NEAR = arrow.schema(
         ("stand_in", arrow.int64()),
         ("similarity", arrow.float64()),
         ("stays", arrow.bool_()),
+        ("mail", arrow.bool_()),
         ("digest", arrow.binary()),
         ("text", arrow.binary()),
         ("unread", arrow.string()),
@@ -52,7 +53,8 @@ NEAR = arrow.schema(
 )
 """Documents that repeat another one, their `stand_in`, and those that are one, with no `stand_in` (null).
 
-`rank` is their order in a `component`; one that `stays` was kept by an older batch. `text` is compressed, null where
+`rank` is their order in a `component`; one that `stays` was kept by an older batch, and `mail` says of each whether it
+is one. `text` is compressed, null where
 none is needed or none could be read: `unread` then says why. The sketches of the rule follow.
 """
 VERDICTS = arrow.schema(
@@ -184,7 +186,8 @@ class _NearRows:
         if not self._owners.size:
             return
         digests = [each.hex() if each else "" for each in self._table["digest"].to_pylist()]
-        stays, ids = flags_of(self._table["stays"].combine_chunks()), self._table["id"]
+        stays, mails = (flags_of(self._table[name].combine_chunks()) for name in ("stays", "mail"))
+        ids = self._table["id"]
         texts = RelatedTexts(
             lambda places: ((place, self._text(place)) for place in places),
             key=int,
@@ -193,7 +196,8 @@ class _NearRows:
             lexicon=lexicon,
         )
         found = settled(
-            Relations(permitted, texts), self._of, self._numbers("rank"), self._together,
+            Relations(permitted, texts, lambda place: bool(mails[place])),
+            self._of, self._numbers("rank"), self._together,
             lambda one, other: self._similarity(one, other) >= 0, lambda place: not stays[place],
         )  # fmt: skip
         for some in chunks(found, _VERDICTS_AT_ONCE):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, column_of, column_of_strings, numbers_of, parquet
+from indexer.batch.clusters.describing import are_mails
 from indexer.batch.clusters.judging import NEAR, near_schema, packed_text
 from indexer.batch.form import column_name
 from indexer.batch.texts import BatchTexts
@@ -18,7 +19,7 @@ from indexer.matching.rule import MatchRule
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.schemes.base import Positions
 
-DESCRIBED = [field.name for field in NEAR if field.name not in ("id", "digest", "text", "unread")]
+DESCRIBED = [field.name for field in NEAR if field.name not in ("id", "mail", "digest", "text", "unread")]
 """The columns of NEAR that are known before anything is read again."""
 _ROWS, _AT_ONCE, _CHARACTERS = 1 << 14, 1024, 1 << 23
 Text = str | ExtractionError | None
@@ -45,7 +46,7 @@ def near_in_file(
     The rows come by place; the texts of those in `read` are read again.
     """
     places = numbers_of(described["place"])
-    known = parquet.read_table(path, columns=["id", "text_digest", *map(column_name, rule.schemes)])
+    known = parquet.read_table(path, columns=["id", "source", "text_digest", *map(column_name, rule.schemes)])
     known = known.take(column_of(places)).combine_chunks()
     for some in chunks(np.flatnonzero(~read).tolist(), _ROWS):
         yield _rows(described, known, some, [None] * len(some), rule)
@@ -63,6 +64,7 @@ def _rows(described: Any, known: Any, at: Sequence[int], texts: Sequence[Text], 
     sketches, said = known.take(taken).combine_chunks(), described.take(taken)
     columns = {name: said[name] for name in DESCRIBED}
     columns["id"] = sketches["id"].combine_chunks()
+    columns["mail"] = are_mails(sketches["source"].combine_chunks())
     columns["digest"] = sketches["text_digest"].combine_chunks().cast(arrow.binary())
     packed = [packed_text(text) if isinstance(text, str) else None for text in texts]
     columns["text"] = arrow.array(packed, arrow.binary())

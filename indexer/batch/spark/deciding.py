@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from indexer.batch.arrow import arrow, column_of, column_of_bytes, column_of_strings, compute, flags_of, numbers_of
+from indexer.batch.clusters.describing import are_mails
 from indexer.batch.clusters.judging import (
     VERDICTS,
     NearDocuments,
@@ -77,7 +78,7 @@ def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: M
 
 
 def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
-    """Rows of NEAR, from their columns up to `stays`, then text_digest, is_read, text, and the sketches of the rule."""
+    """Rows of NEAR, of those up to `stays`, source, text_digest, is_read, text, and the sketches of the rule."""
     for batch in batches:
         texts: list[bytes | None] = []
         unread: list[str | None] = []
@@ -87,7 +88,11 @@ def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
             texts.append(packed_text(text) if same else None)
             unread.append(None if same or not wanted else _NO_TEXT if text is None else _OTHER_TEXT)
         columns = {name: batch[name] for name in schema.names if name in batch.schema.names}
-        columns |= {"digest": batch["text_digest"], "text": arrow.array(texts, arrow.binary())}
+        columns |= {
+            "mail": are_mails(batch["source"]),
+            "digest": batch["text_digest"],
+            "text": arrow.array(texts, arrow.binary()),
+        }
         columns["unread"] = column_of_strings(unread)
         yield arrow.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
