@@ -357,7 +357,7 @@ class Asking:
     def _similarities(self, name: str, rows: Ragged) -> Similarities:
         """The similarities of a batch's documents to the question, below 0 for those without a sketch."""
         scheme, payload = self.rule.schemes[name], self.sketches[name].payload
-        if any(part.of_query and part.name == name for part in (*self.rule.finders, self.rule.measure)):
+        if name in self.rule.of_query:
             return np.where(rows.sizes > 0, self._shares(name, rows)[:, 0], -1.0)
         if rows.width > 0:
             return scheme.compare_one(payload, rows)

@@ -245,9 +245,14 @@ class MatchRule:
         """True if it finds by the letters alone, and so aligns texts by these."""
         return any(finder.scheme.parameters.get("features") == "letters" for finder in self.finders)
 
+    @cached_property
+    def of_query(self) -> frozenset[str]:
+        """The names of its parts that measure the share of the query."""
+        return frozenset(part.name for part in (*self.finders, self.measure) if part.of_query)
+
     def require_symmetric(self) -> None:
         """UsageError for a rule with a share of the query, where no document is asked about."""
-        if any(part.of_query for part in (*self.finders, self.measure)):
+        if self.of_query:
             raise UsageError(
                 f"{self}: there is no query here; leave {_QUERY} out for the share of the shorter document"
             )

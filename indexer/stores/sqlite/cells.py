@@ -31,9 +31,12 @@ class DamagedError(StoreError):
 def text(cell: Any) -> str:
     """A string from its BLOB of UTF-8, in which lone surrogates pass."""
     try:
-        return blob(cell).decode("utf-8", "surrogatepass")
+        decoded: str = cell.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
         raise DamagedError(f"no UTF-8: {error.reason}") from None
+    except AttributeError:
+        raise DamagedError(f"{type(cell).__name__} where bytes belong") from None
+    return decoded
 
 
 def moment(cell: Any) -> str:
