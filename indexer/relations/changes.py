@@ -56,7 +56,7 @@ class TextChanges:
         self.added = self.removed = 0
         self.reworded = False
         # In a title each word tells what it is of, and in a list: "X - documentation" is not X.
-        self._few = max(len(left), len(right)) < _FEW
+        self._few = min(len(left), len(right)) < _FEW
         self._clear: list[WordPair] = []
         self._doubtful: list[WordPair] = []
         self._doubtful_names: list[WordPair] = []

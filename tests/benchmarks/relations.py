@@ -2,8 +2,8 @@
 
 Run as `python -m tests.benchmarks relations`. Texts are sentences of made-up words, frequent and rare ones as in a
 language, with names and numbers. Of each there is a second one: equal, in other lines, or with words or facts changed.
-Texts are prepared once (`Wording`), and then compared, in full and as `cluster` does it, which looks no further than
-the first fact that differs (`brief`); prepared and compared is what a pair costs that meets no other one.
+Texts are prepared once (`Wording`), then aligned, and compared, in full and as `cluster` does it, which looks no
+further than the first fact that differs (`brief`); prepared and compared is what a pair costs that meets no other one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import indexer
 from indexer.clustering.assign import READ_AT_ONCE
 from indexer.matching.relating import RelatedTexts
 from indexer.model.chunking import chunks
+from indexer.relations.alignment import blocks_between
 from indexer.relations.comparing import relate
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.wording import Wording
@@ -90,11 +91,14 @@ def pairs_of(kind: str, words: int, count: int, seed: int = 5) -> list[tuple[str
     return [(text, change(text, draw)) for text in texts]
 
 
-def measured(texts: Sequence[tuple[str, str]]) -> tuple[float, float, float]:
-    """The seconds of one processor that preparing all texts takes, comparing them, and comparing them briefly."""
+def measured(texts: Sequence[tuple[str, str]]) -> tuple[float, float, float, float]:
+    """The seconds of one processor that preparing all texts takes, aligning, comparing, and comparing them briefly."""
     begun = time.process_time()
     made = [(Wording(left), Wording(right)) for left, right in texts]
     prepared = time.process_time()
+    for left, right in made:
+        blocks_between(left, right)
+    aligned = time.process_time()
     for left, right in made:
         relate(left, right)
     compared = time.process_time()
@@ -103,21 +107,22 @@ def measured(texts: Sequence[tuple[str, str]]) -> tuple[float, float, float]:
     begun_briefly = time.process_time()
     for left, right in again:
         relate(left, right, brief=True)
-    return prepared - begun, compared - prepared, time.process_time() - begun_briefly
+    return prepared - begun, aligned - prepared, compared - aligned, time.process_time() - begun_briefly
 
 
-def run() -> dict[tuple[int, str], tuple[float, float, float]]:
-    """Measure and print; gives the pairs a second: compared only, briefly, and that with both texts prepared."""
+def run() -> dict[tuple[int, str], list[float]]:
+    """Measure and print; gives the pairs a second: aligned, compared, briefly, and that with both texts prepared."""
     found = {}
     for words in LENGTHS:
         count = PAIRS * LENGTHS[0] // words
-        print(f"{f'pairs of {words:,} words':24s}{'compared':>12s}{'briefly':>12s}{'and prepared':>14s}  a second")
+        columns = "".join(f"{name:>13s}" for name in ("aligned", "compared", "briefly", "and prepared"))
+        print(f"{f'pairs of {words:,} words':24s}{columns}  a second")
         for kind in kinds(Speech(5)):
             texts = pairs_of(kind, words, count)
             best = [min(taken) for taken in zip(*(measured(texts) for _ in range(3)), strict=True)]
-            prepared, compared, briefly = best
-            rates = found[words, kind] = (count / compared, count / briefly, count / (prepared + briefly))
-            print(f"{kind:24s}{rates[0]:12,.0f}{rates[1]:12,.0f}{rates[2]:14,.0f}", flush=True)
+            prepared, aligned, compared, briefly = best
+            rates = found[words, kind] = [count / each for each in (aligned, compared, briefly, prepared + briefly)]
+            print(f"{kind:24s}" + "".join(f"{rate:13,.0f}" for rate in rates), flush=True)
         print()
     some = kinds(Speech(5))
     pairs = [pair for seed, kind in enumerate(some) for pair in pairs_of(kind, LENGTHS[0], WHOLE // len(some), seed)]

@@ -195,6 +195,13 @@ def test_a_letter_alone_is_no_article() -> None:
     assert of("See the file(s).", "See the file.").startswith("edited: ")
 
 
+def test_a_page_with_little_but_the_frame_of_its_site_is_no_copy_of_another() -> None:
+    head, foot = "Garden tools, release 2.7 Home", " ".join(f"of our {n} gardens" for n in "abcdefghi") + " all rights"
+    search, other = f"{head} {foot}", f"{head} Up: Home On this page: It was moved to growing apples {foot}"
+    assert len(Wording(search)) < 50 < len(Wording(other))
+    assert {word(search, other), word(other, search)} == {"form"}
+
+
 def test_pages_of_classes_of_which_one_lists_all_that_the_other_does() -> None:
     members = "TNumericField Create TComponent " + " ".join(f"Method{name}" for name in FRAME.split()[:60])
     assert word(f"TLongField\nTIntegerField\n{members}", f"TIntegerField\n{members}") == "form"
