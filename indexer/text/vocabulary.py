@@ -37,7 +37,7 @@ second third fourth fifth sixth seventh eighth ninth tenth twice half quarter do
 sechs sieben acht neun zehn elf zwölf zwanzig dreißig hundert tausend erste zweite dritte vierte fünfte erster
 zweiter dritter ersten zweiten dritten zéro deux trois quatre cinq sept huit neuf dix onze douze vingt trente
 mille premier première deuxième uno dos tres cuatro cinco seis siete ocho nueve diez once doce veinte cien
-primero segundo tercero tre quattro cinque sette otto nove dieci cento um dois três quatro dez
+primero segundo tercero tre quattro cinque sette otto nove dieci cento dois três quatro dez
 """
 NUMERALS = frozenset(_NUMERALS.split())
 """Numbers written as words, in folded case."""

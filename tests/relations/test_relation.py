@@ -195,6 +195,11 @@ def test_a_letter_alone_is_no_article() -> None:
     assert of("See the file(s).", "See the file.").startswith("edited: ")
 
 
+def test_an_article_is_no_number() -> None:
+    text = "Der Mieter hat es bis zehn Uhr gebracht. " + FRAME
+    assert word(text.format(""), text.replace("es bis", "es um bis").format("")) == "edited"
+
+
 def test_a_page_with_little_but_the_frame_of_its_site_is_no_copy_of_another() -> None:
     head, foot = "Garden tools, release 2.7 Home", " ".join(f"of our {n} gardens" for n in "abcdefghi") + " all rights"
     search, other = f"{head} {foot}", f"{head} Up: Home On this page: It was moved to growing apples {foot}"
