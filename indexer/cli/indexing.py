@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from indexer.model.times import Refresh
 
 
+# So many documents of one id are named.
+_SHOWN = 3
 _IN_FOLDERS = (
     click.option("--include", multiple=True, metavar="GLOB", help="In folders, read only matching files, of any kind."),
     click.option("--exclude", multiple=True, metavar="GLOB", help="In folders, skip matching files and folders."),
@@ -220,6 +222,7 @@ def _report(done: Indexed, *, as_json: bool) -> None:
         ("near", done.near, f"of these; something near was stored before them{read_again}"),
         ("replaced", done.replaced, ""),
         ("unchanged", done.unchanged, ""),
+        ("same id", done.same_id or None, f"another one took their place: {'; '.join(done.same_ids[:_SHOWN])}"),
         ("reused", done.reused or None, "equal to a stored document, so not extracted again"),
         ("empty", done.empty, "stored; no text, so they match nothing"),
         ("too short", done.short, "stored; left out of answers unless asked for"),

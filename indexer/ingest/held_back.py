@@ -29,13 +29,13 @@ class HeldBack(Generic[Key]):
         self._held[self._ref_of(item.key)] = time.monotonic(), item
         self._bytes += len(item.data)
 
-    def drop(self, ref: Ref) -> bool:
-        """Forget the document with this identity, as a later one has come; True if there was one."""
+    def drop(self, ref: Ref) -> Key | None:
+        """Forget and give the document with this identity, as a later one has come; None if there was none."""
         if ref not in self._held:
-            return False
+            return None
         _, item = self._held.pop(ref)
         self._bytes -= len(item.data)
-        return True
+        return item.key
 
     def due(self, *, at_the_end: bool = False) -> list[Item[Key]]:
         """The documents that have waited long enough, or at the end all of them; they are held no longer."""

@@ -45,6 +45,8 @@ REASONS: Mapping[str, str] = {
 # What is read ahead of the workers.
 _GROUP_ITEMS, _MOST_GROUP_ITEMS = 64, 256
 _GROUP_BYTES, _GROUP_SECONDS = 8_000_000, 0.05
+# So many documents are named that a later one with their id took the place of.
+_MOST_NAMED = 10
 # Equal documents wait for the first of them to be extracted; beyond this many, they are extracted like any other.
 _MOST_WAITING = 10_000
 
@@ -76,8 +78,10 @@ class IndexingSummary(RunCounts):
     `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were passed over,
     `failed` counts by reason, `failed_before` were passed over because they failed before and have not changed.
     Of the indexed and replaced, `reused` took the fingerprint of an equal document without extraction, `empty` have
-    no text and `short` too few tokens. `duplicates` were left out as near-duplicates. `bytes_read` is the input's
-    size. `first_failure` says what failed first, and why.
+    no text and `short` too few tokens. `duplicates` were left out as near-duplicates. `same_id` counts documents that
+    another one of their id took the place of, a later one of this run or one from another file, with another content;
+    `same_ids` says of the first of them where both stand. `bytes_read` is the input's size. `first_failure` says what
+    failed first, and why.
     """
 
     indexed: int = 0
@@ -85,6 +89,8 @@ class IndexingSummary(RunCounts):
     failed_before: int = 0
     reused: int = 0
     duplicates: int = 0
+    same_id: int = 0
+    same_ids: list[str] = field(default_factory=list)
     bytes_read: int = 0
     first_failure: str = ""
 
@@ -183,7 +189,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         store.info.require_comparable(store_info(self.options.content, kind=store.info.kind), "the store")
         for scheme in self.settings.schemes:
             store.add_scheme(scheme.info)
-        self.known = KnownFailures(store)
+        self.known, self._since = KnownFailures(store), now()
         # The newest document of each id that is on its way, so that the last of several with one id wins.
         self._newest: dict[Ref, PendingInput] = {}
         self._held: HeldBack[PendingInput] = HeldBack(lambda pending: pending.ref)
@@ -267,13 +273,16 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         for item, old in zip(group, stored, strict=True):
             pending = item.key
             newest = self._newest.get(pending.ref)
-            if self._held.drop(pending.ref):
+            if held := self._held.drop(pending.ref):
                 self.summary.unchanged += 1
+                self._note_same_id(held, pending)
             if self._settled(pending, None if newest else old, newest):
                 continue
             if may_wait and old and not newest and not pending.given.path:
                 self._held.hold(item)
                 continue
+            if before := newest or old:
+                self._note_same_id(before, pending)
             self._newest[pending.ref] = pending
             twin = twins.get(pending.digest) or self._unwritten.get(pending.digest)
             waiting = self._waiting.get(pending.digest)
@@ -314,6 +323,20 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             self.known.stays(pending.ref)
             return True
         return False
+
+    def _note_same_id(self, before: PendingInput | Record, pending: PendingInput) -> None:
+        """Count a document that another one of its id takes the place of, unless that is its file as it is now."""
+        given = pending.given
+        if isinstance(before, Record):
+            known, place = before.source_digest, before.container or before.source
+            is_other = place != (given.container or given.source) and os.path.lexists(path_of_printable(place))
+            replaces = is_other or before.indexed_at >= self._since
+        else:
+            known, place, replaces = before.digest, before.given.place_in_file, True
+        if replaces and known != pending.digest and not given.again:
+            self.summary.same_id += 1
+            if len(self.summary.same_ids) < _MOST_NAMED:
+                self.summary.same_ids.append(f"{pending.ref.id}: {given.place_in_file} in place of {place}")
 
     def _reused(self, pending: PendingInput, twin: Record) -> list[tuple[PendingInput, Record]]:
         """The record of a document that needs no extraction, to be written."""

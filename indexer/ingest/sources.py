@@ -69,6 +69,11 @@ class Input:
     number: int = 0
     place: str = ""
 
+    @property
+    def place_in_file(self) -> str:
+        """The file that it was read from, with its number there: what people look up."""
+        return (self.container or self.source) + (f":{self.number}" if self.number else "")
+
 
 @dataclass(frozen=True, slots=True)
 class Rejected:

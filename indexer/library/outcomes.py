@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,9 @@ class Indexed(Outcome):
         failed: Documents that could not be indexed, counted by reason
         failed_before: Documents that failed before and have not changed, so that they were not tried
         duplicates: With --skip-duplicates, near-duplicates that were left out
+        same_id: Documents that another one of their id took the place of: a later one of this run, or one from another
+            file, with another content
+        same_ids: The first ten of these: the id, and where both stand
         reused: Of the stored documents, those equal to one that was stored, so that they were not extracted again
         empty: Of the stored documents, those without words
         short: Of the stored documents, those with too few words to be compared
@@ -87,6 +90,8 @@ class Indexed(Outcome):
     failed: Mapping[str, int]
     failed_before: int
     duplicates: int
+    same_id: int
+    same_ids: Sequence[str]
     reused: int
     empty: int
     short: int

@@ -133,6 +133,31 @@ def test_two_files_never_share_an_id(neardup: Neardup) -> None:
     assert contents(neardup)[0]["index.html"]["source"] == str(neardup.folder / "d/index.html")
 
 
+def test_rows_that_make_way_for_others_of_their_id_are_named(neardup: Neardup) -> None:
+    def table(word: str) -> str:
+        return "id,text\n" + "".join(f"{number},{word}{number} {prose(number)}\n" for number in range(1, 13))
+
+    write(
+        neardup.folder, {"a.csv": table("one"), "b.csv": table("two"), "same.jsonl": '{"id": "x", "text": "y"}\n' * 2}
+    )
+    a, b = (neardup.folder / name for name in ("a.csv", "b.csv"))
+    for _ in range(2):
+        done = neardup("index", "a.csv", "b.csv", "same.jsonl", "--json").json
+        assert done["same_id"] == 12
+        assert done["same_ids"] == [f"{row}: {b}:{row} in place of {a}:{row}" for row in range(1, 11)]
+    said = neardup("index", "a.csv").out
+    assert f"same id              12  another one took their place: 1: {a}:1 in place of {b}; 2: " in said
+    # A file that is another one now, or stands elsewhere, has its own documents.
+    a.write_text(table("three"))
+    assert "same id" not in neardup("index", "a.csv").out
+    a.rename(neardup.folder / "c.csv").write_text(table("four"))
+    assert "same id" not in neardup("index", "c.csv").out
+    # Of one file, too.
+    write(neardup.folder, {"d.csv": table("five") + "1,other\n"})
+    done = neardup("index", "d.csv", "--json", "--store", "d.neardup").json
+    assert done["same_ids"] == [f"1: {neardup.folder}/d.csv:13 in place of {neardup.folder}/d.csv:1"]
+
+
 def test_ids_from_content(neardup: Neardup) -> None:
     write(neardup.folder, {"a.txt": prose(1), "b.txt": prose(1), "c.txt": prose(2)})
     done = neardup("index", "a.txt", "b.txt", "c.txt", "--id-from", "digest", "--json").json

@@ -66,6 +66,21 @@ def test_every_input_is_counted_once(store: Store) -> None:
     assert again.done == len(inputs)
 
 
+def test_a_row_that_was_written_before_another_one_of_its_id_came_is_named(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "BATCH_RECORDS", 1)
+    monkeypatch.setattr(indexing, "_MOST_GROUP_ITEMS", 1)
+    rows = [replace(row, number=number) for number, row in enumerate(texts(40), 1)]
+    inputs = [*rows, replace(rows[0], data=b"another text", number=41)]
+    summary = index(inputs, store, Settings(jobs=0))
+    assert (summary.indexed, summary.replaced) == (40, 1)
+    assert (summary.same_id, summary.same_ids) == (1, ["0: somewhere:41 in place of somewhere"])
+    # The file has changed.
+    again = index([replace(rows[1], data=b"an edited text")], store)
+    assert (again.replaced, again.same_id) == (1, 0)
+
+
 def test_keys_are_those_of_the_scheme(store: Store) -> None:
     from indexer.schemes import simhash
 
