@@ -17,10 +17,11 @@ from indexer.model.refs import ref_order
 
 CanonicalKind = Literal["earliest", "longest", "field", "source", "declared", "newest", "oldest"]
 
-# The words by which folders and files are called copies, after a slash at the beginning: where matches are counted one
-# after the other, ^ would be true behind each. Also in the syntax of RE2.
+# The words by which folders and files are called copies, or made from others, after a slash at the beginning: where
+# matches are counted one after the other, ^ would be true behind each. Also in the syntax of RE2.
 COPY_WORDS = (
-    r"[^a-z](?:backups?|bak|copy|copies|kopie|copie|copia|old|trash)(?:[^a-z]|$)"
+    r"[^a-z](?:backups?|bak|copy|copies|kopie|copie|copia|old|trash|convert(?:ed|is?)|konvertiert|export(?:ed|s)?)"
+    r"(?:[^a-z]|$)"
     r"|\([0-9]{1,2}\)(?:\.[a-z0-9]+)?$|~$"
 )
 _COPY_WORDS = re.compile(COPY_WORDS, re.IGNORECASE)
@@ -85,7 +86,7 @@ class CanonicalRule:
 
 
 def copy_words(source: str) -> int:
-    """The number of words by which a path or URL calls itself a copy: `backup`, `old`, `report (1).pdf`."""
+    """The number of words by which a path or URL calls itself a copy: `backup`, `Converted`, `report (1).pdf`."""
     return len(_COPY_WORDS.findall(f"/{source}"))
 
 

@@ -37,7 +37,7 @@ def test_documents_are_ranked_by_the_canonical_rule(rule: CanonicalRule, by_arri
         "https://h/x",
         "/a/x",
         "/a/Backup/c",
-        "/OLD/tmp/c (2).pdf",
+        "/OLD/Export/c (2).pdf",
         "/a/backup/old/c~",
         "old/x/copy",
         "letter.eml",

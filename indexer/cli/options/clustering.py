@@ -30,7 +30,7 @@ cluster_options = Group(
         "files and rows), longest (most words), declared (pages whose rel=canonical names their own URL first, those "
         "that name another last), newest or oldest (in place of the earliest its latest or first version, "
         "where the order is known), field:NAME or field:NAME:desc (smallest or largest field), source "
-        "(by --prefer). Of equal ones mails come first, and what its path calls a copy (backup, old, copy) "
+        "(by --prefer). Of equal ones mails come first, and what its path calls a copy (backup, copy, export) "
         "last.  "
         "[default: earliest]",
     ),
