@@ -59,8 +59,7 @@ class Pipelines:
         """
         mappings = read_mappings(self.client, path_of(self.name)[1:])
         infos = list(mappings.infos(self.shown).values()) or [info]
-        room = None if all(mapping.made for mapping in mappings.values()) else OWNERS_ROOM
-        forms = {"sketch": sketch_form(infos), "passages": passages_form(infos, room)}
+        forms = script_forms(infos, None if all(mapping.made for mapping in mappings.values()) else OWNERS_ROOM)
         paths = self._text_paths(mappings, fields)
         steps = self._notes(mappings, infos[0], TextFields(paths))
         bodies = {kind: pipeline(kind, infos[0], paths, forms) for kind in KINDS}
@@ -221,8 +220,7 @@ def pipeline(
 ) -> dict[str, Any]:
     """The body of a pipeline: the file of mappings/pipelines, and for "simhash" the parameters of a store put in.
 
-    `forms` are what the sketch and the passages are made with (see `sketch_form` and `passages_form`); without them
-    there are none.
+    `forms` are what the sketch and the passages are made with, see `script_forms`; without them there are none.
     """
     body = load(f"pipelines/neardup-{kind}")
     if kind == "simhash":
@@ -236,28 +234,23 @@ def pipeline(
     return body
 
 
-def sketch_form(infos: Collection[StoreInfo]) -> dict[str, Any] | None:
-    """The parameters of the simhash pipeline for minhash sketches that are those of these stores behind one name.
+def script_forms(infos: Collection[StoreInfo], room: int | None = None) -> dict[str, dict[str, Any] | None]:
+    """The parameters `sketch` and `passages` of the simhash pipeline, for the schemes of these stores behind one name.
 
-    None where they have no such sketches, or such as the pipeline does not make: `neardup annotate` makes them. Raises
-    UsageError for a scheme that this version does not know.
+    Passages are left out of records of more than `room` bytes. None for minhash sketches, and for passages of words,
+    where the stores have none, or such as the pipeline does not make, as passages beside sketches without numbers:
+    `neardup annotate` makes them. Raises UsageError for a scheme that this version does not know.
     """
-    made = _scheme_of(infos, Minhash.family)
-    if not isinstance(made, Minhash):
-        return None
-    names = ("shingle", "values", "bits", "bands", "rows")
-    return {name: getattr(made, name) for name in names} | {"numbers": made.numbers == KEEP}
-
-
-def passages_form(infos: Collection[StoreInfo], room: int | None = None) -> dict[str, Any] | None:
-    """The same for passages of words, left out of records of more than `room` bytes.
-
-    None also beside sketches without numbers, as passages have these.
-    """
-    made, beside = _scheme_of(infos, Passages.family), sketch_form(infos)
-    if not isinstance(made, Passages) or made.features != WORDS or (beside and not beside["numbers"]):
-        return None
-    return {"shingle": made.shingle, "window": made.window, "room": room}
+    forms: dict[str, dict[str, Any] | None] = {"sketch": None, "passages": None}
+    minhash, passages = (_scheme_of(infos, family) for family in (Minhash.family, Passages.family))
+    beside = True
+    if isinstance(minhash, Minhash):
+        beside = minhash.numbers == KEEP
+        names = ("shingle", "values", "bits", "bands", "rows")
+        forms["sketch"] = {name: getattr(minhash, name) for name in names} | {"numbers": beside}
+    if isinstance(passages, Passages) and passages.features == WORDS and beside:
+        forms["passages"] = {"shingle": passages.shingle, "window": passages.window, "room": room}
+    return forms
 
 
 def _scheme_of(infos: Collection[StoreInfo], family: str) -> Scheme | None:

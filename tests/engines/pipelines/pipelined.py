@@ -14,7 +14,7 @@ from indexer.cli import main
 from indexer.core.text import text_digest
 from indexer.engine.index.bodies import packed_digest
 from indexer.engine.index.sketches import KeyFields, sketch_fields
-from indexer.engine.setup.pipelines import sketch_form
+from indexer.engine.setup.pipelines import script_forms
 from indexer.extract.text import printable
 from indexer.ingest.indexing import store_info
 from indexer.ingest.sketching import sketch_document
@@ -49,7 +49,7 @@ def put_by_hand(server: Server, name: str, **params: Any) -> None:
 
 def put_with_sketch(server: Server, scheme: Scheme = MINHASH) -> None:
     """Put the pipeline of fingerprints so that it also makes the sketches of a scheme."""
-    form = sketch_form([store_info("landmarks", [scheme])])
+    form = script_forms([store_info("landmarks", [scheme])])["sketch"]
     assert form, scheme.id
     put_by_hand(server, "neardup-simhash", sketch=form)
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from indexer.engine.index.bodies import OWNERS_ROOM
-from indexer.engine.setup.pipelines import passages_form, rules, sketch_form
+from indexer.engine.setup.pipelines import rules, script_forms
 from indexer.extract import Options
 from indexer.ingest.digests import source_digest
 from indexer.ingest.indexing import store_info
@@ -174,7 +174,8 @@ def test_passages_are_made_where_an_owners_document_has_room(painless: Server, i
 
 def test_passages_of_letters_and_beside_sketches_without_numbers_are_left_to_annotate() -> None:
     def form(*specifications: str) -> dict[str, Any] | None:
-        return passages_form([store_info("landmarks", [registry.scheme(each) for each in specifications])])
+        made = [registry.scheme(each) for each in specifications]
+        return script_forms([store_info("landmarks", made)])["passages"]
 
     assert form("passages") == form("minhash", "passages") == {"shingle": 5, "window": 32, "room": None}
     assert form("minhash") is form("minhash:numbers=drop", "passages") is form("passages:features=letters") is None
@@ -196,11 +197,11 @@ def test_the_pipeline_follows_the_schemes_of_its_index(painless: Server, index: 
 
 def test_only_sketches_that_fit_every_index_are_made() -> None:
     usual, other = (store_info("landmarks", [registry.scheme(each)]) for each in ("minhash", "minhash:shingle=3"))
-    assert sketch_form([usual]) == {
+    assert script_forms([usual])["sketch"] == {
         "shingle": 5, "numbers": True, "values": 1024, "bits": 1, "bands": 16, "rows": 4,
     }  # fmt: skip
-    assert sketch_form([usual, usual, store_info("landmarks")]) == sketch_form([usual])
-    assert sketch_form([usual, other]) is None
+    assert script_forms([usual, usual, store_info("landmarks")]) == script_forms([usual])
+    assert script_forms([usual, other])["sketch"] is None
 
 
 DOCUMENTS: dict[str, dict[str, Any]] = {

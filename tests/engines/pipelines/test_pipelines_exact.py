@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from indexer.core.text import shingle_hashes
 from indexer.engine.index.sketches import KeyFields
-from indexer.engine.setup.pipelines import passages_form, sketch_form
+from indexer.engine.setup.pipelines import script_forms
 from indexer.extract import Extracted, Item, Limits, Options, WorkerPool
 from indexer.ingest.indexing import store_info
 from indexer.schemes import registry
@@ -138,7 +138,7 @@ def counted(words: int, vocabulary: int = 5000) -> str:
 def test_passages_are_those_of_the_core(painless: Server, form: str) -> None:
     scheme = registry.scheme(f"passages:{form}" if form else "passages")
     infos = [store_info("landmarks", [MINHASH, scheme])]
-    put_by_hand(painless, "neardup-simhash", sketch=sketch_form(infos), passages=passages_form(infos))
+    put_by_hand(painless, "neardup-simhash", **script_forms(infos))
     texts = [counted(words, vocabulary) for words in (0, 1, 4, 5, 36, 37, 1000, 30_000) for vocabulary in (1, 3, 5000)]
     texts += ["12 + 34", *(vector["text"] for vector in VECTORS)]
     try:
