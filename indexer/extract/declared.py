@@ -8,8 +8,10 @@ from string import digits
 from typing import Any
 
 from indexer.core.markup import Needles, collapsed
+from indexer.errors import ExtractionError
 from indexer.text.dates import Dated, Day, dates_in, read_day
 
+_MAX_DETAIL = 300
 # What is looked at: the beginning of a text, where versions and dates stand, and the end, where dates of changes do.
 _HEAD, _TITLE, _END = 2000, 500, 600
 # No digit before it, which is asked for last: an expression that begins with a digit is searched for faster.
@@ -138,8 +140,19 @@ def declared_in_text(text: str) -> Declared:
     `modified`, `published` and `dated` (which the text does not say what it is the date of) are ISO 8601; `version` is
     a number and `version_of` the words before it, or the name of an Internet-Draft; `name` is the document's own in a
     series, such as "rfc7230", and `replaces`, `replaced_by` and `updates` are lists of such names or of URLs. What is
-    unknown is left out.
+    unknown is left out. Raises ExtractionError "malformed", whatever goes wrong with a text.
     """
+    try:
+        return _in_text(text)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Short texts are read in the process of a run, which no text may end.
+        detail = f"what the text says of its version can't be read: {type(error).__name__}: {error}"
+        raise ExtractionError("malformed", detail[:_MAX_DETAIL]) from None
+
+
+def _in_text(text: str) -> Declared:
     found: Declared = {}
     if len(text) > _HEAD and (end := _looked_at(text[-_END:])):
         found = {name: day for name, day in _dates(end).items() if name == "modified"}

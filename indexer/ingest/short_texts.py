@@ -13,7 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from indexer.core.markup import is_clean
-from indexer.extract.base import Extracted, Item, Limits, Options
+from indexer.errors import ExtractionError
+from indexer.extract.base import Extracted, Failed, Item, Limits, Options
 from indexer.extract.declared import declared_in_text
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.pool import require_jobs
@@ -35,7 +36,7 @@ def is_blank(data: bytes) -> bool:
     return not data[:1].strip(_BLANK) and not data.strip(_BLANK)
 
 
-Done = Extracted[Any, Any]
+Done = Extracted[Any, Any] | Failed[Any]
 _Batch = list[tuple[Item[Any], str, bytes]]
 
 
@@ -97,8 +98,13 @@ class ShortTexts:
 
     def _done(self, batch: _Batch, sketched: list[DigestedSketches]) -> Iterator[Done]:
         for (item, text, _), made in zip(batch, sketched, strict=True):
+            try:
+                declared = declared_in_text(text)
+            except ExtractionError as error:
+                yield Failed(item.key, error.reason, error.detail)
+                continue
             title = first_line(text)[:MAX_TITLE]
             document = Document(
-                "", title, "text", ENGINE, content=self._content, size=len(item.data), declared=declared_in_text(text)
+                "", title, "text", ENGINE, content=self._content, size=len(item.data), declared=declared
             )
             yield Extracted(item.key, document, made)

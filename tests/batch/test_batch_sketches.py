@@ -26,6 +26,7 @@ from indexer.core.markup import is_clean
 from indexer.core.sketches import cluster_ids
 from indexer.core.text import text_digest, text_digests
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
+from indexer.extract import declared
 from indexer.extract.base import Limits
 from indexer.extract.text import printable
 from indexer.ingest.indexing import Settings, index, store_info
@@ -97,6 +98,31 @@ def same(row: dict[str, Any], record: Record, schemes: tuple[str, ...]) -> None:
         assert row[column] == sketch.payload
         assert tuple(row[f"{column}_keys"]) == sketch.keys
         assert row[f"{column}_features"] == sketch.features
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_text_that_breaks_what_looks_for_dates_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    names = declared._names
+
+    def breaks(text: str) -> Any:
+        return {}["a month"] if "number 7" in text else names(text)
+
+    monkeypatch.setattr(declared, "_names", breaks)
+    lines = [{"id": str(n), "text": f"words of number {n}"} for n in range(10)]
+    given = tmp_path / f"all.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(pa.Table.from_pylist(lines), given)
+    else:
+        given.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert sketched(given, tmp_path / "out", Form((MINHASH,)), jobs=1).failed == {"malformed": 1}
+    rows = {row["id"]: row for row in rows_in(tmp_path / "out")}
+    assert list(rows) == [str(n) for n in range(10)]
+    assert {name for name, row in rows.items() if row["failed"]} == {"7"}
+    assert rows["7"]["failed"].endswith("KeyError: 'a month'")
+    assert rows["7"]["simhash_doc"] is None
+    assert rows["8"]["simhash_doc"] is not None
 
 
 @pytest.mark.parametrize("schemes", [(), (MINHASH,), (MINHASH, "spotsigs")], ids=["lean", "default", "more"])

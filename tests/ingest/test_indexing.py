@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.clusters import cluster
 from indexer.errors import IncompatibleStoreError
+from indexer.extract import declared
 from indexer.extract.base import Limits, Options
 from indexer.ingest import indexing, run
 from indexer.ingest.digests import source_digest
@@ -38,6 +40,24 @@ def texts(count: int, words: int = 30) -> Iterator[Input]:
     for number in range(count):
         text = " ".join(f"word{number}x{place}" for place in range(words))
         yield Input(str(number), "somewhere", data=text.encode(), format="text", metadata={"number": number})
+
+
+@pytest.mark.parametrize("jobs", [0, 2])
+def test_a_text_that_breaks_what_looks_for_dates_ends_no_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    """As a month written with a long s once did: short texts are read in this process."""
+    names = declared._names
+
+    def breaks(text: str) -> Mapping[str, Any]:
+        return {}["a month"] if "word7x0" in text else names(text)
+
+    monkeypatch.setattr(declared, "_names", breaks)
+    summary = index(texts(20), store, Settings(jobs=jobs))
+    assert (summary.indexed, summary.failed) == (19, {"malformed": 1})
+    [failure] = store.failures()
+    assert failure.ref == Ref("7")
+    assert failure.detail == "what the text says of its version can't be read: KeyError: 'a month'"
 
 
 def test_every_input_is_counted_once(store: Store) -> None:

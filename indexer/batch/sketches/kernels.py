@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from indexer.batch.form import Form, Making, sketch_schema
 from indexer.batch.sketches.documents import metadata_columns, with_declarations
 from indexer.core.markup import is_clean
 from indexer.core.text import DIGEST_BYTES, text_digests
+from indexer.errors import ExtractionError
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.extract.declared import declared_in_text
 from indexer.extract.document import MAX_TITLE
@@ -67,12 +69,16 @@ def sketched(documents: Any, making: Making) -> Any:
     """The sketches of plain texts, in the columns `documents.DOCUMENTS`: a row for each, in order."""
     longest = min(LONGEST, making.limits.input_bytes // 4)
     alone = np.asarray(numbers_of(compute.binary_length(documents["text"]), np.int32) > longest)
-    if not serves(making.form):
+    declared: list[Mapping[str, Any] | None] = []
+    if serves(making.form):
+        declared = [_declared(text) for text in documents["text"].to_pylist()]
+        alone = alone | np.array([each is None for each in declared], dtype=np.bool_)
+        if not is_clean(joined_of(documents["text"]).data):
+            alone = alone | _unclean(joined_of(documents["text"]))
+    else:
         alone = np.ones(len(alone), dtype=np.bool_)
-    elif not is_clean(joined_of(documents["text"]).data):
-        alone = alone | _unclean(joined_of(documents["text"]))
     if not alone.any():
-        return _of_texts(documents, making)
+        return _of_texts(documents, declared, making)
     others = documents.filter(column_of(alone))
     rows = _alone(others, making)
     made = batch_of(rows, making.form)
@@ -85,11 +91,19 @@ def sketched(documents: Any, making: Making) -> Any:
     each = arrow.RecordBatch.from_arrays(columns, schema=made.schema)
     if alone.all():
         return each
-    rest = _of_texts(documents.filter(column_of(~alone)), making)
+    rest = _of_texts(documents.filter(column_of(~alone)), compress(declared, ~alone), making)
     order = np.empty(alone.size, dtype=np.int64)
     order[np.concatenate((np.flatnonzero(~alone), np.flatnonzero(alone)))] = np.arange(alone.size)
     both = arrow.Table.from_batches([rest, each]).take(column_of(order)).combine_chunks()
     return both.to_batches()[0]
+
+
+def _declared(text: str) -> Mapping[str, Any] | None:
+    """The declarations of a text on its version; None where looking for them fails, and it is to be read alone."""
+    try:
+        return declared_in_text(text)
+    except ExtractionError:
+        return None
 
 
 def _unclean(texts: Joined) -> npt.NDArray[np.bool_]:
@@ -97,8 +111,8 @@ def _unclean(texts: Joined) -> npt.NDArray[np.bool_]:
     return np.array([not is_clean(bytes(texts.data[start:end])) for start, end in bounds])
 
 
-def _of_texts(documents: Any, making: Making) -> Any:
-    """The sketches of texts that need no extraction, in a few calls of the core."""
+def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], making: Making) -> Any:
+    """The sketches of texts that need no extraction, in a few calls of the core, with what was `declared` in each."""
     form, texts, count = making.form, joined_of(documents["text"]), documents.num_rows
     simhashes, *others = sketch_columns(form.made, texts)
     sketches = [
@@ -124,7 +138,7 @@ def _of_texts(documents: Any, making: Making) -> Any:
         column_of(counts),
         column_of((counts > 0) & (counts < form.min_tokens)),
         documents["time"],
-        with_declarations(documents["metadata"], list(map(declared_in_text, documents["text"].to_pylist()))),
+        with_declarations(documents["metadata"], [each or {} for each in declared]),
         arrow.nulls(count, arrow.string()),
         column_of_digests(_source_digests(documents, texts, form)),
         column_of_digests(text_digests(texts)),
