@@ -26,6 +26,7 @@ from indexer.ingest.outcomes import ExtractionWorkers, read, texts
 from indexer.ingest.readers.compression import BROKEN
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.regular_files import UnreadableError
+from indexer.ingest.short_texts import short_text
 from indexer.ingest.sources import Selection, Sources
 from indexer.schemes.base import Positions
 
@@ -116,8 +117,8 @@ class BatchTexts:
         waiting: list[Any] = []
         size = 0
         for place, given in _given(wanted, part):
-            if isinstance(given, Item) and given.format == "text" and is_clean(given.data):
-                yield place, given.data.decode()
+            if isinstance(given, Item) and (found := short_text(given)):
+                yield place, found[0]
                 continue
             waiting.append(replace(given, key=place))
             size += len(given.data) if isinstance(given, Item) else 0

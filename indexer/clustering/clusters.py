@@ -127,7 +127,7 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
         lexicon = relations.learned() or Lexicon()
         if not dry_run:
             keep_lexicon(store, lexicon)
-        relations = NotedRelations.after(last, store, read=relation, apart=apart, counted=lexicon)
+        relations.go_by(lexicon)
         cut = forms_apart(apart, relations, held, least)
     assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations, apart=cut)
     sizes = put_groups(store, assigner, nodes, comparison, grouped, threads)

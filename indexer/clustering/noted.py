@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from indexer.clustering.memory import LastClustering
+from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lexicons import read_lexicon
 from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, stored_texts
 from indexer.model import Record, Ref
@@ -57,20 +58,18 @@ class NotedRelations:
 
     They go by the words that the store keeps. Where there are none, those of the texts that are read are counted; with
     `renews` also where the collection has outgrown them, and what was noted is then told again as far as it can be.
-    `counted` are such words, that another one has counted: with these all is told again, and none are counted.
     Memory: that of `indexer.matching.relating.RelatedTexts`; where words are counted also some hundred bytes for each
     document whose relation depends on them.
     """
 
-    def __init__(
-        self, store: Store, *, read: Relating, since: str = "", renews: bool = False, counted: Lexicon | None = None
-    ) -> None:
-        self._store, self._most_bytes = store, AT_HAND if read == "at hand" else None
-        kept = counted or (read_lexicon(store, makes_anew=renews) if read else None)
-        learns = bool(read) and (kept is None or (renews and not counted and kept.is_outgrown(store.count())))
+    def __init__(self, store: Store, *, read: Relating, since: str = "", renews: bool = False) -> None:
+        # Files with many documents are gone through once for all that is read of them.
+        self._store, self._read_again = store, StoredTexts(store, AT_HAND if read == "at hand" else None)
+        kept = read_lexicon(store, makes_anew=renews) if read else None
+        learns = bool(read) and (kept is None or (renews and kept.is_outgrown(store.count())))
         self._learned = _AskedLexicon() if learns else None
         self._texts = self._by(self._learned or kept, learns=learns) if read else None
-        self._again, self._anew, self._since = read is True, (learns and renews) or counted is not None, since
+        self._again, self._anew, self._since = read is True, learns and renews, since
         # Of documents whose relation depends on words that are still counted, what was known of those.
         self._depending: dict[Ref, dict[int, WordAnswers]] = {}
         self.given: Mapping[Ref, str] = {}
@@ -78,19 +77,18 @@ class NotedRelations:
 
     @classmethod
     def after(
-        cls, last: LastClustering, store: Store, *, read: Relating | None = None, renews: bool = False,
-        apart: str = "", counted: Lexicon | None = None,
-    ) -> Self:  # fmt: skip
+        cls, last: LastClustering, store: Store, *, read: Relating | None = None, renews: bool = False, apart: str = ""
+    ) -> Self:
         """The relations after the last clustering; None reads what is at hand, or nothing where that one did so.
 
         Where something is to be kept `apart`, None reads all.
         """
         if read is None:
             read = True if apart else "at hand" if last.reads else False
-        return cls(store, read=read, since=last.at if last.finished else "", renews=renews, counted=counted)
+        return cls(store, read=read, since=last.at if last.finished else "", renews=renews)
 
     def _by(self, lexicon: Lexicon | None, *, learns: bool = False) -> RelatedTexts[Record]:
-        return stored_texts(self._store, lexicon=lexicon, learns=learns, most_bytes=self._most_bytes, brief=True)
+        return stored_texts(self._store, self._read_again, lexicon=lexicon, learns=learns, brief=True)
 
     @property
     def reads(self) -> bool:
@@ -168,6 +166,11 @@ class NotedRelations:
         if self._learned is None or not self._learned.documents:
             return None
         return self._learned.to_keep(self._store.count())
+
+    def go_by(self, lexicon: Lexicon) -> None:
+        """Tell all again, by words that were counted; none are counted any more."""
+        self._texts, self._learned, self._anew = self._by(lexicon), None, True
+        self._depending.clear()
 
     def depending(self, lexicon: Lexicon) -> list[Ref]:
         """The documents whose relation was told when less was known of its words than in the end."""

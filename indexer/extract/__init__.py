@@ -5,10 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import EXTRACTOR_VERSION, REASONS, Extracted, Failed, Item, Limits, Options
+from indexer.extract.base import EXTRACTOR_VERSION, REASONS, Extracted, Failed, Item, Key, Limits, Options
 from indexer.model import Document
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
     "Options",
     "WorkerPool",
     "extract",
+    "extract_all",
 ]
 
 _lock = threading.Lock()
@@ -70,11 +72,21 @@ def extract(
         from indexer.extract.document import read_document
 
         return read_document(data, name, options, limits)
-    with _lock:
-        [outcome] = _worker(options, limits).map([Item(None, data, name)])
+    [outcome] = extract_all([Item(None, data, name)], options, limits)
     if isinstance(outcome, Failed):
         raise ExtractionError(outcome.reason, outcome.detail)
     return outcome.document
+
+
+def extract_all(
+    items: Sequence[Item[Key]], options: Options, limits: Limits
+) -> list[Extracted[Key, None] | Failed[Key]]:
+    """The outcome of each item, in order, by the worker of `extract`, which never waits for the next one.
+
+    Raises UsageError for options that can't be met here. Memory: that of all of them.
+    """
+    with _lock:
+        return list(_worker(options, limits).map(items))
 
 
 def _worker(options: Options, limits: Limits) -> WorkerPool:

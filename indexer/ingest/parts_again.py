@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from array import array
 from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from indexer.errors import NotFoundError
 from indexer.ingest.digests import content_id
 from indexer.ingest.from_store import id_hash, ids_of, mark_of, marks_of
 from indexer.ingest.readers import JSON_LINES, reader_of
+from indexer.ingest.readers.base import MARK
 from indexer.ingest.readers.compression import buffered, decompressed
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.regular_files import UnreadableError, open_regular
@@ -19,6 +22,9 @@ from indexer.ingest.sources import Input, Selection, Sources
 from indexer.model import Record
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
+
+# What is read at once of lines that may be far from each other.
+_NEAR = 1 << 14
 
 
 class StoredParts:
@@ -67,8 +73,8 @@ class StoredParts:
 
     def _is_of(self, item: Input, record: Record) -> bool:
         # The file may have been written anew meanwhile. What is read by its offset has no number for its id.
-        same = Input(record.ref.id, item.source, data=item.data, format=item.format, title=item.title, name=item.name)
-        return mark_of(record) in {mark for mark, _ in marks_of(self._store, same, [record.ref.id])}
+        own = mark_of(record)
+        return any(mark == own for mark, _ in marks_of(self._store, item, [record.ref.id]))
 
     def _has_offsets(self) -> bool:
         if reader_of(self._path) is not JSON_LINES or is_remote(self._path):
@@ -86,13 +92,11 @@ class StoredParts:
                 start = stream.tell()
 
     def _at_offsets(self, places: Sequence[int]) -> Iterator[tuple[int, Input]]:
-        with open_regular(self._path) as raw:
-            stream = buffered(raw)
-            for place in places:
-                stream.seek(place)
-                item = next(Sources((), self._selection).parts(self._path, stream), None)
+        with open_regular(self._path, buffer=_NEAR) as raw:
+            lines = cast(BinaryIO, _LinesAt(raw, places, self._selection.line_limit))
+            for item in Sources((), self._selection).parts(self._path, lines):
                 if isinstance(item, Input):
-                    yield place, item
+                    yield places[item.number - 1], item
 
     def _at_numbers(self, places: Sequence[int]) -> Iterator[tuple[int, Input]]:
         wanted, last = set(places), places[-1] if places else -1
@@ -111,3 +115,27 @@ class StoredParts:
                     raise UnreadableError(item.reason, item.detail)
         except NotFoundError:
             raise UnreadableError("unreadable", "the file is gone") from None
+
+
+class _LinesAt(io.RawIOBase):
+    """The lines that begin at some places of a file as a file of these alone, each of at most the limit's bytes."""
+
+    def __init__(self, file: BinaryIO, places: Sequence[int], limit: int) -> None:
+        self._file, self._places, self._limit = file, iter(places), limit
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._left and (place := next(self._places, None)) is not None:
+            self._file.seek(place)
+            # Blank lines stand before some, and a byte order mark before the first.
+            while (line := self._file.readline(self._limit + 1)).removeprefix(MARK).isspace():
+                pass
+            # Of the file's last one, and of what has become too long.
+            self._left = memoryview(line if line.endswith(b"\n") else line + b"\n")
+        size = min(len(buffer), len(self._left))
+        buffer[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size

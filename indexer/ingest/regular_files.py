@@ -28,10 +28,10 @@ class UnreadableError(Exception):
         self.detail = detail
 
 
-def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
-    """Open a regular file for reading; with `any_kind` a pipe too. Never waits for a pipe's writer unless told to.
+def open_regular(path: str, *, any_kind: bool = False, buffer: int = 1 << 18) -> BinaryIO:
+    """Open a regular file for reading, `buffer` bytes at once; with `any_kind` a pipe too.
 
-    Raises UnreadableError.
+    Never waits for a pipe's writer unless told to. Raises UnreadableError.
     """
     try:
         if any_kind:
@@ -49,7 +49,7 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
         # Each read lets other threads in, and waits for them.
-        return os.fdopen(descriptor, "rb", 1 << 18)
+        return os.fdopen(descriptor, "rb", buffer)
     os.close(descriptor)
     kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
     raise UnreadableError("special-file", f"{kind}, not a file")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import groupby
 from typing import cast
 
 from indexer.errors import ExtractionError, UsageError
-from indexer.extract.base import REASONS, Content, Limits, Options
-from indexer.extract.brought import missing, named_again
+from indexer.extract.base import REASONS, Content, Extracted, Failed, Item, Limits, Options
+from indexer.extract.brought import missing, named_again, require_format
 from indexer.extract.ocr.names import languages_of
 from indexer.ingest.from_store import CHANGED, IN_FIELDS, file_of, input_of, with_texts
 from indexer.ingest.naming import container_of
@@ -17,6 +18,7 @@ from indexer.ingest.parts_again import StoredParts
 from indexer.ingest.regular_files import UnreadableError, read_file
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Document, Record
+from indexer.model.chunking import chunks_by_size
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
 from indexer.text.counts import counted
@@ -26,6 +28,8 @@ _LIMITS = Limits(seconds=20.0, input_bytes=20_000_000)
 _UNREADABLE = "unreadable"
 # Where nobody asked for it, a file of few bytes may not take long either.
 _SECONDS_AT_HAND = 2.0
+# Documents that are extracted together, so that the worker need not wait for each.
+_TOGETHER, _BYTES = 64, 8 << 20
 
 
 class StoredTexts:
@@ -54,12 +58,18 @@ class StoredTexts:
             yield record, document if isinstance(document, ExtractionError) else document.text
 
     def documents(self, records: Iterable[Record]) -> Iterator[tuple[Record, Document | ExtractionError]]:
-        """The same with what extraction says of each beside its text."""
-        for record, source in self._found(records):
-            try:
-                yield record, self._document(record, source)
-            except ExtractionError as error:
-                yield record, error
+        """The same with the pages of each beside its text."""
+        for some in chunks_by_size(self._items(records), _TOGETHER, _size, _BYTES):
+            known = [_known(item) for item in some]
+            left = [item for item, outcome in zip(some, known, strict=True) if not outcome and isinstance(item, Item)]
+            extracted = iter(self._extracted(left))
+            for each in known:
+                outcome = each or next(extracted)
+                if isinstance(outcome, Failed):
+                    detail = outcome.detail or REASONS.get(outcome.reason, "")
+                    yield outcome.key, ExtractionError(outcome.reason, detail)
+                else:
+                    yield outcome.key, _as_indexed(outcome.key, outcome.document)
 
     def _found(self, records: Iterable[Record]) -> Iterator[tuple[Record, Input | Rejected]]:
         parts: dict[str, list[Record]] = {}
@@ -105,40 +115,71 @@ class StoredTexts:
         if large:
             raise UnreadableError(_UNREADABLE, f"the file has more than {counted(self._most or 0, 'byte')}")
 
-    def _document(self, record: Record, source: Input | Rejected) -> Document:
-        from indexer.extract import extract
-        from indexer.schemes import simhash
+    def _items(self, records: Iterable[Record]) -> Iterator[Item[Record] | Failed[Record]]:
+        """The documents of records before they are extracted, or why there is none."""
+        for record, source in self._found(records):
+            if isinstance(source, Rejected):
+                # Of the reasons for a document, these are no words of extraction.
+                reason = _UNREADABLE if source.reason in (CHANGED, IN_FIELDS) else source.reason
+                yield Failed(record, reason, source.detail)
+            elif gone := missing(record.extractor):
+                yield Failed(record, _UNREADABLE, gone)
+            else:
+                yield self._item(record, source)
 
-        if isinstance(source, Rejected):
-            # Of the reasons for a document, these are no words of extraction.
-            reason = _UNREADABLE if source.reason in (CHANGED, IN_FIELDS) else source.reason
-            raise ExtractionError(reason, source.detail)
-        if gone := missing(record.extractor):
-            raise ExtractionError(_UNREADABLE, gone)
+    def _item(self, record: Record, source: Input) -> Item[Record] | Failed[Record]:
+        kind = source.format or named_again(record.extractor)
         try:
+            if kind:
+                require_format(kind)
             if source.path:
                 self._require_small(source.path)
             data = read_file(source.path, _LIMITS.input_bytes) if source.path else source.data
-            options = Options(
-                content=cast(Content, self._store.info.content),
-                format=source.format or named_again(record.extractor),
-                ocr=languages_of(record.extractor),
-            )
-            document = extract(data, name=source.path or source.name, options=options, limits=self._limits)
         except UnreadableError as error:
-            raise ExtractionError(error.reason, error.detail) from None
-        except ExtractionError as error:
-            raise ExtractionError(error.reason, error.detail or REASONS.get(error.reason, "")) from None
+            return Failed(record, error.reason, error.detail)
         except UsageError as error:
-            # It was read by OCR or a plug-in, which is not installed here.
-            raise ExtractionError(_UNREADABLE, str(error)) from None
-        now = simhash.fingerprint(document.text)
-        if (now and now.value) != (record.fingerprint and record.fingerprint.value):
-            if named_again(record.extractor) and document.extractor != record.extractor:
-                said = f"it was read by {record.extractor}, and {document.extractor} reads another text"
-                raise ExtractionError(_UNREADABLE, said)
-            raise ExtractionError(_UNREADABLE, "the file no longer holds the text that was indexed")
+            # The plug-in that it was read by can't be used.
+            return Failed(record, _UNREADABLE, str(error))
+        return Item(record, data, source.path or source.name, kind)
+
+    def _extracted(self, items: Iterable[Item[Record]]) -> Iterator[Extracted[Record, None] | Failed[Record]]:
+        from indexer.extract import extract_all
+
+        content = cast(Content, self._store.info.content)
+        for languages, group in groupby(items, lambda item: languages_of(item.key.extractor)):
+            some = list(group)
+            try:
+                yield from extract_all(some, Options(content=content, ocr=languages), self._limits)
+            except UsageError as error:
+                # They were read by what is not installed here.
+                yield from (Failed(item.key, _UNREADABLE, str(error)) for item in some)
+
+
+def _size(item: Item[Record] | Failed[Record]) -> int:
+    return 0 if isinstance(item, Failed) else len(item.data)
+
+
+def _known(item: Item[Record] | Failed[Record]) -> Extracted[Record, None] | Failed[Record] | None:
+    """A failure as it is, and the document of a text that needs no worker; None for what does."""
+    from indexer.ingest.short_texts import short_text
+
+    if isinstance(item, Failed):
+        return item
+    text = short_text(item)
+    return Extracted(item.key, Document(text[0]), None) if text else None
+
+
+def _as_indexed(record: Record, document: Document) -> Document | ExtractionError:
+    """A document that was read again; the error if its text is not what was fingerprinted."""
+    from indexer.schemes import simhash
+
+    now = simhash.fingerprint(document.text)
+    if (now and now.value) == (record.fingerprint and record.fingerprint.value):
         return document
+    said = "the file no longer holds the text that was indexed"
+    if named_again(record.extractor) and document.extractor != record.extractor:
+        said = f"it was read by {record.extractor}, and {document.extractor} reads another text"
+    return ExtractionError(_UNREADABLE, said)
 
 
 def stored_text(store: Store, record: Record) -> str:

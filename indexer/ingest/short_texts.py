@@ -36,6 +36,23 @@ def is_blank(data: bytes) -> bool:
     return not data[:1].strip(_BLANK) and not data.strip(_BLANK)
 
 
+def short_text(item: Item[Any], longest: int = LONGEST) -> tuple[str, bytes] | None:
+    """The text of a short plain text at hand, also in UTF-8, which needs no worker; None for what does."""
+    data = item.data
+    if item.format != "text" or not 0 < len(data) <= longest:
+        return None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    if not is_clean(data):
+        if b"\0" in data or data.startswith(BOM_UTF8):
+            return None
+        text = printable(text)
+        data = text.encode("utf-8")
+    return None if is_blank(data) else (text, data)
+
+
 Done = Extracted[Any, Any] | Failed[Any]
 _Batch = list[tuple[Item[Any], str, bytes]]
 
@@ -64,22 +81,11 @@ class ShortTexts:
 
     def take(self, item: Item[Any]) -> bool:
         """True if an item was taken, because it is a short plain text."""
-        data = item.data
-        if item.format != "text" or not 0 < len(data) <= self._longest:
+        found = short_text(item, self._longest)
+        if found is None:
             return False
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
-            return False
-        if not is_clean(data):
-            if b"\0" in data or data.startswith(BOM_UTF8):
-                return False
-            text = printable(text)
-            data = text.encode("utf-8")
-        if is_blank(data):
-            return False
-        self._batch.append((item, text, data))
-        self._size += len(data)
+        self._batch.append((item, *found))
+        self._size += len(found[1])
         return True
 
     def ready(self, *, all_of_them: bool = False) -> Iterator[Done]:

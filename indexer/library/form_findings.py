@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
+from indexer.ingest.rereading import StoredTexts
 from indexer.matching.relating import AT_HAND, stored_texts
 from indexer.model import Record, Ref, name_of
 from indexer.model.findings import Finding
@@ -41,7 +42,7 @@ def forms_found(store: Store) -> Iterator[Finding]:
 
 
 def _finding(store: Store, pairs: list[tuple[Record, Record]]) -> Finding:
-    texts = stored_texts(store, most_bytes=AT_HAND)
+    texts = stored_texts(store, StoredTexts(store, AT_HAND))
     texts.prepare([pair for pair in pairs if not texts.identical(*pair)])
     made = [(pair, texts.between(*pair)) for pair in pairs]
     read = [(pair, relation) for pair, relation in made if isinstance(relation, Relation)]

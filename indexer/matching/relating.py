@@ -140,19 +140,18 @@ class RelatedTexts(Generic[AnyDocument]):
 
 def stored_texts(
     store: Store,
+    texts: StoredTexts | None = None,
     *,
     lexicon: Lexicon | None = None,
     learns: bool = False,
-    most_bytes: int | None = None,
     brief: bool = False,
 ) -> RelatedTexts[Record]:
-    """The relations of a store's documents, by their texts as they are read again, and by the store's words.
+    """The relations of a store's documents, by their `texts` as they are read again, and by the store's words.
 
-    `lexicon` is taken in place of those; `learns` and `brief` as there. With `most_bytes` files that are larger are not
-    read.
+    `lexicon` is taken in place of those; `learns` and `brief` as there.
     """
     return RelatedTexts(
-        StoredTexts(store, most_bytes).read,
+        (texts or StoredTexts(store)).read,
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
         digest=lambda record: record.text_digest,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from indexer.extract.base import Extracted, Failed, Item, Limits, Options
 from indexer.extract.document import read_document
 from indexer.ingest.outcomes import read, sketching, texts
-from indexer.ingest.short_texts import BATCH_TEXTS, LONGEST, ShortTexts
+from indexer.ingest.short_texts import BATCH_TEXTS, LONGEST, ShortTexts, short_text
 from indexer.ingest.sketching import sketch_document
 from indexer.ingest.sources import Input, Rejected
 from indexer.schemes.registry import scheme
@@ -88,6 +88,9 @@ def test_texts_that_need_no_worker_come_out_as_from_one(texts: list[str], lean: 
         if place in found:
             assert found[place].made == sketch_document(schemes, document)
             assert found[place].document == replace(document, text="")
+            read = short_text(items[place])
+            assert read is not None
+            assert read[0] == document.text
         else:
             assert not document.text.strip() or "\0" in text or text.startswith("\ufeff")
 

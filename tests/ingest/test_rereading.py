@@ -59,6 +59,22 @@ def test_lines_are_found_where_they_stand(store: Store, tmp_path: Path, suffix: 
         assert set(found.values()) == {*TEXTS.values(), LINES[0]["text"], "a file of its own"}
 
 
+@pytest.mark.parametrize("mark", ["\ufeff", "\ufeff\n \n", "\n\n"])
+@pytest.mark.parametrize("end", ["", "\n", " \n\n"])
+def test_lines_are_found_after_marks_and_blanks_and_at_the_end(
+    store: Store, tmp_path: Path, mark: str, end: str
+) -> None:
+    lines = [json.dumps({"id": str(number), "text": f"line number {number}"}) for number in range(9)]
+    lines[4] = "\ufeff" + lines[4]
+    (tmp_path / "all.jsonl").write_text(mark + "\n\t\n".join(lines) + end)
+    put(store, str(tmp_path / "all.jsonl"))
+    records = list(store.scan())
+    assert {record.ref.id for record in records} == set("01235678")
+    for some in (records, records[::3], records[-1:]):
+        read = {record.ref.id: text for record, text in StoredTexts(store).read(some)}
+        assert read == {record.ref.id: f"line number {record.ref.id}" for record in some}
+
+
 def test_a_file_is_read_once_for_many_texts(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [{"id": f"n{number}", "text": f"the words of number {number}"} for number in range(200)]
     put(store, write(tmp_path / "all.jsonl", lines))
