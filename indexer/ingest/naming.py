@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -94,6 +95,13 @@ def is_document(name: str, relative: str, include: Sequence[str] = (), *, images
 def matches(name: str, relative: str, pattern: str) -> bool:
     """True if a pattern fits a file's name, or its path below the named folder where the pattern holds a slash."""
     return fnmatchcase(relative if "/" in pattern else name, pattern)
+
+
+def fixed_part(pattern: str) -> str:
+    """The folder in which a shell pattern is looked for: what stands before its first part with a wildcard."""
+    parts = pattern.split(os.sep)
+    fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
+    return os.sep.join(parts[:fixed]) or (os.sep if pattern.startswith(os.sep) else os.curdir)
 
 
 def _kind(name: str) -> str:

@@ -12,11 +12,12 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, BinaryIO, Literal
 
 from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.formats import Format
-from indexer.ingest.naming import absolute, container_of, id_of_path, is_document, matches, stem
+from indexer.ingest.naming import absolute, container_of, fixed_part, id_of_path, is_document, matches, stem
 from indexer.ingest.readers import (
     JSON_LINES,
     BadEntry,
@@ -136,9 +137,9 @@ class Sources:
 
     Files that this process has in use (see `indexer.model.own_files`) are passed over without counting.
 
-    `left_out` counts the files of walked folders that were passed over by name, links to folders and to files
-    of the same folder among them. `roots` are the absolute paths of the folders that were walked so far, and of those
-    that patterns were looked for in.
+    `left_out` counts what was passed over: files of walked folders by name, links to folders there, and everywhere
+    links to files that are taken by their own names. `roots` are the absolute paths of the folders that were walked so
+    far, and of those that patterns were looked for in.
     """
 
     def __init__(
@@ -202,14 +203,16 @@ class Sources:
             yield from self._walk_or_file(name)
             return
         any_file = False
-        root = _fixed_part(name)
+        root = fixed_part(name)
         self.roots.append(printable_path(os.path.abspath(root)))
-        for path in glob.iglob(name, recursive=True, include_hidden=self.selection.hidden):
+        for path in self._globbed(name):
             any_file = True
             if os.path.isdir(path):
                 # With "**" the folder's files come by themselves.
                 if not name.endswith(("**", "**/")):
                     yield from self._walk(path)
+            elif os.path.islink(path) and self._is_met(path):
+                self.left_out += not own_files.is_own(path)
             elif self._wanted(os.path.basename(path), os.path.relpath(path, root), path):
                 yield _File(path, os.path.relpath(path, root), named=False)
         if not any_file:
@@ -225,6 +228,8 @@ class Sources:
         if os.path.isdir(name):
             self.roots.append(printable_path(os.path.abspath(name)))
             yield from self._walk(name)
+        elif os.path.islink(name) and self._is_met(name):
+            self.left_out += not own_files.is_own(name)
         elif not own_files.is_own(name):
             yield _File(name, os.path.normpath(name), named=True, listed=listed)
 
@@ -247,12 +252,36 @@ class Sources:
             elif self._wanted(entry.name, relative := os.path.relpath(entry.path, root), entry.path):
                 yield _File(entry.path, relative, named=False)
 
-    def _is_met(self, link: str, root: str) -> bool:
-        """True for a link to a file that the walk of the same folder takes by its own name."""
-        relative = os.path.relpath(os.path.realpath(link), os.path.realpath(root))
+    def _globbed(self, pattern: str) -> Iterator[str]:
+        return glob.iglob(pattern, recursive=True, include_hidden=self.selection.hidden)
+
+    @cached_property
+    def _own_names(self) -> tuple[set[str], dict[str, str]]:
+        """The real paths of the files that the names stand for, but by links, and of the folders, by what is named."""
+        files, folders = set[str](), dict[str, str]()
+        for name in self._names:
+            is_named = name == STDIN or is_remote(name) or os.path.lexists(name)
+            root = "" if is_named else fixed_part(name)
+            for path in (name,) if is_named else self._globbed(name):
+                if os.path.isdir(path) and not name.endswith(("**", "**/")):
+                    folders[path] = os.path.realpath(path)
+                elif is_named or self._is_wanted(os.path.basename(path), os.path.relpath(path, root)):
+                    files.update([os.path.realpath(path)] * (os.path.isfile(path) and not os.path.islink(path)))
+        return files, folders
+
+    def _is_met(self, link: str, root: str = "") -> bool:
+        """True for a link to a file that is taken by its own name, also by the walk of a folder."""
+        target, (files, folders) = os.path.realpath(link), self._own_names
+        if root:
+            folders = {**folders, root: os.path.realpath(root)}
+        below = (
+            os.path.relpath(target, real) for real in folders.values() if target.startswith(os.path.join(real, ""))
+        )
+        return target in files or (os.path.isfile(target) and any(map(self._is_walked, below)))
+
+    def _is_walked(self, relative: str) -> bool:
+        """True if the walk of a folder takes the file with this path below it."""
         *folders, name = relative.split(os.sep)
-        if folders[:1] == [os.pardir] or not os.path.isfile(link):
-            return False
         paths = [os.sep.join(folders[: depth + 1]) for depth in range(len(folders))]
         if any(self._excluded(folder, path) for folder, path in zip(folders, paths, strict=True)):
             return False
@@ -465,9 +494,3 @@ def _is_folder(entry: os.DirEntry[str], follow_links: bool) -> bool:
         return entry.is_dir(follow_symlinks=follow_links)
     except OSError:
         return False
-
-
-def _fixed_part(pattern: str) -> str:
-    parts = pattern.split(os.sep)
-    fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
-    return os.sep.join(parts[:fixed]) or (os.sep if pattern.startswith(os.sep) else os.curdir)

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import ExtractionError, NotFoundError, UsageError
@@ -98,7 +98,9 @@ class QuestionReader:
         """The documents of files, folders and patterns, in order."""
         from indexer.ingest.outcomes import read
 
-        return self._read(read(Sources(list(paths), self._selection()), self.extraction.max_size))
+        # By itself each one is answered, a link to another one too.
+        sources = [Sources([path], self._selection()) for path in paths]
+        return self._read(read(chain.from_iterable(sources), self.extraction.max_size))
 
     def given(self, documents: Any) -> Iterator[Question | Unanswered]:
         """Documents as programs have them, in order."""

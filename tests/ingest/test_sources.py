@@ -112,6 +112,39 @@ def test_a_link_to_a_file_of_the_same_folder_is_no_second_document(tmp_path: Pat
     assert found.left_out == 2
 
 
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a.txt", "link-a.txt", "sub/link-up.txt"], ["a.txt"]),
+        (["link-a.txt", "a.txt", "link-c.txt"], ["a.txt", "link-c.txt"]),
+        (["link-a.txt", "sub/link-up.txt"], ["link-a.txt", "sub/link-up.txt"]),
+        (["link-c.txt", "sub"], ["sub/c.txt", "sub/link-up.txt"]),
+        (["a.txt", "sub"], ["a.txt", "sub/c.txt"]),
+        (["*.txt"], ["a.txt", "link-c.txt"]),
+        (["link-*.txt"], ["link-a.txt", "link-c.txt"]),
+        (["**/*.txt"], ["a.txt", "sub/c.txt"]),
+        (["*"], ["a.txt", "sub/c.txt"]),
+        (["**"], ["a.txt", "sub/c.txt"]),
+        (["sub/*.txt", "a.*"], ["a.txt", "sub/c.txt"]),
+    ],
+)
+def test_a_link_to_a_file_that_is_named_is_no_second_document(
+    names: list[str], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touch(tmp_path, "a.txt", "sub/c.txt")
+    for link, target in [("link-a.txt", "a.txt"), ("link-c.txt", "sub/c.txt"), ("sub/link-up.txt", "../a.txt")]:
+        (tmp_path / link).symlink_to(target)
+    monkeypatch.chdir(tmp_path)
+    found = Sources(names, Selection(base=str(tmp_path)))
+    assert sorted(ids(found)) == expected
+
+
+def test_what_is_excluded_is_no_reason_to_pass_over_a_link(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt")
+    (tmp_path / "link.txt").symlink_to("a.txt")
+    assert ids(Sources([f"{tmp_path}/*.txt"], Selection(id_from="name", exclude=("a.*",)))) == ["link.txt"]
+
+
 @pytest.mark.parametrize("part", [1, 10, 31, 50_000])
 def test_folders_are_walked_in_one_order_however_large(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
