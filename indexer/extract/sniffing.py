@@ -48,6 +48,13 @@ _MARKUP_END = re.compile(rb"</[A-Za-z_][\w.:-]*\s*>|/>")
 _FIELDS = re.compile(rb"(?:From [^\n]*\n)?(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
 _FIELD = re.compile(rb"^([!-9;-~]+):", re.MULTILINE)
 _OF_MAIL = frozenset((b"message-id", b"mime-version", b"received", b"return-path", b"delivered-to", b"dkim-signature"))
+# A mail whose parts are encoded or marked up, which no text editor shows as it is read; its fields are no longer.
+_ENCODED = re.compile(
+    rb"^content-(?:type:\s*(?:multipart/|message/|text/html)|transfer-encoding:\s*(?:base64|quoted-printable))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FIELDS_END = re.compile(rb"\r?\n\r?\n")
+_MOST_FIELDS = 1 << 16
 # The bytes that mark binary data in the MIME Sniffing Standard, section 3.
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
@@ -107,7 +114,7 @@ def sniff(data: bytes, name: str = "") -> Format:
     named = SUFFIXES.get(os.path.splitext(name)[1].lower())
     if marked_up := _markup(head, named):
         return marked_up
-    if os.path.splitext(name)[1].lower() in MAIL_NAMES or _is_mail(head):
+    if os.path.splitext(name)[1].lower() in MAIL_NAMES or (_is_mail(head) and _is_encoded(data)):
         raise ExtractionError(
             "unsupported",
             "this is a mail, whose headers and encoded parts would count as words: name it .eml, or .mbox if it is a "
@@ -172,6 +179,11 @@ def _is_mail(head: bytes) -> bool:
         return False
     names = {found.lower() for found in _FIELD.findall(fields[0])}
     return len(names & _OF_MAIL) >= (1 if b"from" in names else 2)
+
+
+def _is_encoded(mail: bytes) -> bool:
+    """True for a mail that does not read as a text."""
+    return _ENCODED.search(_FIELDS_END.split(mail[:_MOST_FIELDS], 1)[0]) is not None
 
 
 def _ascii_view(head: bytes) -> bytes:

@@ -65,7 +65,17 @@ def test_unknown_kinds_are_named(data: bytes) -> None:
     assert caught.value.reason == "unsupported"
 
 
-MAIL = b"Received: from a\r\n\tby b; Mon, 1 Jan 2024\r\nFrom: A <a@b>\r\nSubject: tea\r\nMIME-Version: 1.0\r\n\r\n"
+PLAIN_MAIL = (
+    b"Received: from a\r\n\tby b; Mon, 1 Jan 2024\r\nFrom: A <a@b>\r\nSubject: tea\r\nMIME-Version: 1.0\r\n\r\n"
+)
+MAIL = PLAIN_MAIL.replace(b"\r\n\r\n", b"\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n")
+
+
+ENCODED = (
+    b"content-transfer-encoding: BASE64",
+    b"Content-Transfer-Encoding: quoted-printable",
+    b"Content-Type: text/html",
+)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +83,10 @@ MAIL = b"Received: from a\r\n\tby b; Mon, 1 Jan 2024\r\nFrom: A <a@b>\r\nSubject
     [
         (MAIL + b"words", ""), (MAIL + b"words", "a.txt"), (b"From a@b Mon Jan  1 00:00:00 2024\n" + MAIL, "a"),
         (b"\xef\xbb\xbf" + MAIL, ""), (b"712\n" + MAIL, "1.emlx"), (b"words", "a.EML"), (b"words", "all.mbox"),
-        (b"From: <Saved by Blink>\r\nSubject: x\r\nMIME-Version: 1.0\r\n\r\n", "page"), (gzip.compress(MAIL), "a.gz"),
+        (b"From: <Saved by Blink>\nMIME-Version: 1.0\nContent-Type:\n multipart/related\n\n", "page"),
+        (gzip.compress(MAIL), "a.gz"),
         (b"Delivered-To: a@b\n" + MAIL.replace(b"\tby b", b"\tby b" * 2000), ""),
+        *[(PLAIN_MAIL.replace(b"\r\n\r\n", b"\r\n" + field + b"\r\n\r\nV29yZHM="), "a.txt") for field in ENCODED],
     ],
 )  # fmt: skip
 def test_a_mail_is_refused_with_a_sentence(data: bytes, name: str) -> None:
@@ -89,11 +101,14 @@ def test_a_mail_is_refused_with_a_sentence(data: bytes, name: str) -> None:
     [
         (b"From: a@b\nSubject: a post without an envelope\nLines: 3\n\nwords", ""), (b"PEP: 1\nTitle: a\n\nw", ""),
         (b"Received: in March\n\nwords", ""), (b"From here on: words\n", ""), (b"words\n\n" + MAIL, "about-mail.md"),
-        (b"Message-ID: is a field\n", ""),
+        (b"Message-ID: is a field\n", ""), (PLAIN_MAIL + b"words\n\nContent-Type: multipart/mixed\n", "a.txt"),
+        (PLAIN_MAIL, ""), (b"From a@b Mon Jan  1 00:00:00 2024\n" + PLAIN_MAIL + b"words", "2024-January.txt"),
+        (b"From: a@b\nMessage-ID: <1@b>\nAbstract: a howto of Git\nContent-type: text/asciidoc\n\nwords", "howto.txt"),
     ],
 )  # fmt: skip
-def test_a_text_that_only_resembles_a_mail_is_read(data: bytes, name: str) -> None:
+def test_a_text_that_begins_as_a_mail_is_read(data: bytes, name: str) -> None:
     assert sniff(data, name) == "text"
+    assert read_document(data, name, Options(), LIMITS).text.split() == data.decode().split()
 
 
 def test_gzip_is_seen_through() -> None:
