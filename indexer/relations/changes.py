@@ -22,6 +22,8 @@ from indexer.text.vocabulary import ENDINGS, GRAMMATICAL, NEGATING_BEGINNINGS, N
 # which less stays in place have no more in common than their words. In texts of fewer words than that, each one tells.
 _FILLING, _FEW = 3, 50
 _LONGEST_UNIT = 4
+# In a text of few words a shorter one with another letter is another word: lzlib is no mistyped zlib.
+_LONG_WORD = 8
 # What is misread or added by an editor is seldom so in the same way more often.
 _REPEATED = 2
 _STAYS = 1 / 2
@@ -214,10 +216,22 @@ class TextChanges:
             self.facts += facts.number_difference(left, one, right, other)
         elif [left.values[place] for place in numbers] != [right.values[place] for place in others]:
             self.facts.append(DifferingFact("order of numbers", _said(left, numbers), _said(right, others)))
+        elif self._few and self._names_in_another_order(ours, theirs):
+            self.facts.append(DifferingFact("order of words", _said(left, ours), _said(right, theirs)))
         no, yes = facts.negations(left, ours), facts.negations(right, theirs)
         if len(no) != len(yes):
             self.facts.append(DifferingFact("negation", _said(left, ours), _said(right, theirs)))
         return len(self.facts) > before
+
+    def _names_in_another_order(self, ours: list[int], theirs: list[int]) -> bool:
+        """True for the same words in another order, with a number or a name among them: Quick 3D is not 3D Quick."""
+        left = self.left
+        mine, yours = left.values[ours].tolist(), self.right.values[theirs].tolist()
+        return (
+            mine != yours
+            and sorted(mine) == sorted(yours)
+            and bool(facts.numbers(left, ours) or facts.names(left, ours))
+        )
 
     def _put_otherwise(self, ours: list[int], theirs: list[int]) -> None:
         """Judge words without numbers that stand for others, and are not misread."""
@@ -235,7 +249,7 @@ class TextChanges:
         if other_words := bool(told and retold and not _inflected(told, retold)):
             stays = len({*told} & {*retold}) / min(len({*told}), len({*retold}))
             few = max(len(told), len(retold)) <= _FILLING
-            ordinary = few and self._are_common(left, ours) and self._are_common(right, theirs)
+            ordinary = few and not self._few and self._are_common(left, ours) and self._are_common(right, theirs)
             if not ordinary and (short or stays < _STAYS):
                 self.facts.append(
                     DifferingFact("word" if short else "passage", _said(left, ours), _said(right, theirs))
@@ -305,7 +319,7 @@ class TextChanges:
         longest, grammar = max(len(mine), len(yours)), mine in _GRAMMAR or yours in _GRAMMAR
         if _same_stem(mine, yours) or not alike(mine, yours) or _negates(mine, yours):
             return "other"
-        if longest <= _FILLING and not grammar:
+        if (longest <= _FILLING and not grammar) or (self._few and not _is_plainly_misread(mine, yours)):
             return "other"
         knows = self._knows(left, place, mine), self._knows(right, there, yours)
         unit = longest <= _LONGEST_UNIT and place and facts.has_digit(left.word(place - 1))
@@ -407,6 +421,11 @@ def _negates(one: str, other: str) -> bool:
     long, short = (one, other) if len(one) > len(other) else (other, one)
     turned = long.endswith(short) and long.removesuffix(short) in NEGATING_BEGINNINGS
     return turned or (one, other) in (("now", "not"), ("not", "now"))
+
+
+def _is_plainly_misread(one: str, other: str) -> bool:
+    """True if two words differ in letters that look like others, or are long and differ in one letter."""
+    return look_alike(one, other) or (max(len(one), len(other)) >= _LONG_WORD and distance_as_read(one, other) <= 1)
 
 
 def _tells(wording: Wording, place: int) -> bool:

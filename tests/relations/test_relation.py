@@ -195,6 +195,27 @@ def test_a_letter_alone_is_no_article() -> None:
     assert of("See the file(s).", "See the file.").startswith("edited: ")
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ("bindings of zlib for guile", "bindings of lzlib for guile", "form"),
+        ("Spanish words for aspell", "Spanish words for myspell", "form"),
+        ("Qt 6 Quick 3D module", "Qt 6 3D Quick module", "form"),
+        ("how Ann met Paul again", "how Paul met Ann again", "form"),
+        ("transport for chats (client)", "transport for chats (library)", "form"),
+        ("transport for chats in networks", "transport for chats in netvvorks", "noise"),
+        ("transport for chats in networks", "transport for chats in netwrks", "noise"),
+        ("sends requests to Lomiri hosts", "sends requests to the Lomiri hosts", "edited"),
+    ],
+)
+def test_in_a_title_another_word_is_another_word(left: str, right: str, expected: str) -> None:
+    lexicon = Lexicon()
+    # Every word of the left titles is known, and common.
+    for other in range(6):
+        lexicon.add([Wording(f"{left} client library {other}").hashes])
+    assert word(left, right, lexicon) == word(right, left, lexicon) == expected
+
+
 def test_an_article_is_no_number() -> None:
     text = "Der Mieter hat es bis zehn Uhr gebracht. " + FRAME
     assert word(text.format(""), text.replace("es bis", "es um bis").format("")) == "edited"
