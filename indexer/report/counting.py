@@ -33,7 +33,7 @@ _SHOWN_SOURCES = 25
 _SHOWN_TIMES = 36
 # Why documents of a store are in no figure, beside the reasons of failures.
 NOT_COMPARED = {
-    "no-text": "No text was found in it: it is empty, or a scan, which `neardup index --ocr` reads by tesseract.",
+    "no-text": "No text was found in it: it is empty, or a scan, which neardup index --ocr reads by tesseract.",
     "too-short": "It has too few words to be compared.",
     "no-sketch": "It was stored before the sketch that the rule compares; neardup index or annotate adds it.",
 }
@@ -353,6 +353,9 @@ class _RecordCounts:
         field = self._time_field
         time = record.metadata.get(field) if field else date_of(record) or record.indexed_at
         matched = _TIME.match(time) if isinstance(time, str) else None
+        if matched and len(matched[0]) == _TIME_LENGTHS[1]:
+            # Where some say no hour, all are counted by days.
+            self.times.finest = min(self.times.finest, len(_TIME_LENGTHS) - 2)
         self.times.add(matched[0] if matched else UNKNOWN, share)
 
     def leave_out(self, reason: str, name: str) -> None:
