@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -108,7 +108,7 @@ class FormsApart:
 
     def differing(self, records: Sequence[Record], other: Record) -> list[bool]:
         """True for each document in which facts differ from those of another one."""
-        self._relations.prepare({"": [other, *(record for record in records if not record.is_identical(other))]})
+        self._relations.prepare(("", record, other) for record in records)
         found = [self._relations.texts.between(record, other) for record in records]
         return [isinstance(relation, Relation) and relation.word == FORM for relation in found]
 
@@ -124,7 +124,7 @@ class FormsApart:
             records = {place: found[0] for place, found in described if found}
             place_of |= {record.ref: place for place, record in records.items()}
             there = [row for row in pairs[page].tolist() if row[0] in records and row[1] in records]
-            self._prepare(there, records)
+            self._relations.prepare((str(group), records[one], records[other]) for one, other, group in there)
             for one, other, group in there:
                 verdict = self._relations.judge(str(group), records[one], records[other], lambda _: True)
                 repeats = grouped.choice.of[one] == grouped.documents[other]
@@ -142,13 +142,6 @@ class FormsApart:
                     self.words[records[one].ref] = verdict.relation.word
             joined += self._called_the_same(records, first)
         return joined
-
-    def _prepare(self, pairs: Iterable[Sequence[int]], records: Mapping[int, Record]) -> None:
-        groups: dict[str, dict[int, Record]] = {}
-        for one, other, group in pairs:
-            if not records[one].is_identical(records[other]):
-                groups.setdefault(str(group), {}).update({other: records[other], one: records[one]})
-        self._relations.prepare({group: list(some.values()) for group, some in groups.items()})
 
     def _repeat(self, grouped: GroupedDocuments, one: int, beside: int) -> bool:
         """Let a copy of a document that is apart repeat that, where it is near and repeats nothing; True if it does."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -26,6 +26,9 @@ from indexer.stores.base import Store
 Positions = npt.NDArray[np.int64]
 # What to keep of documents, by their positions and ranks: all of whole components.
 Choose = Callable[[Positions, Positions], Choice]
+
+AnnotatedRecord = tuple[Record, Mapping[str, Any]] | None
+"""The record of a document and its annotations; None where it is gone."""
 
 READ_AT_ONCE = 2000
 
@@ -207,6 +210,8 @@ class Assigner:
         self.store, self.rule, self.dry_run = store, rule, dry_run
         self.relations, self._apart = relations or NotedRelations(store, read=False), apart
         self.changes = Changes()
+        # What was read of the documents that are assigned together, where they are few.
+        self._once: dict[Ref, AnnotatedRecord] | None = None
 
     def assign(
         self, refs: RefTable, groups: Sequence[Positions], similar: MeasureSimilarity, choose: Choose | None = None
@@ -214,25 +219,21 @@ class Assigner:
         """Make each group of positions a cluster; the ids of those that have two members or more, and their sizes.
 
         `choose` says which documents are kept and what each other one repeats; the groups are then those of whole
-        components, of which one of one document is alone, but may repeat one of another group. Reads the groups twice
-        where they have more than READ_AT_ONCE documents together, and keeps of each only what it is preferred by in
-        memory then. Documents that are gone meanwhile are left out.
+        components, of which one of one document is alone, but may repeat one of another group. Reads the groups once
+        for each use where they have more than READ_AT_ONCE documents together, and keeps of each only what it is
+        preferred by in memory then. Documents that are gone meanwhile are left out.
         """
+        self._once = {} if sum(group.size for group in groups) <= READ_AT_ONCE else None
         choice = None
         if self._apart and choose:
             groups, choice = self._cut(self._apart, refs, groups, similar, choose)
-        batches: Iterator[list[GroupMember]] = self._members(refs, groups)
-        kept = None
-        if sum(group.size for group in groups) <= READ_AT_ONCE:
-            kept = list(batches)
-            batches = iter(kept)
-        new_groups, placed, there, ranks = self._gathered(refs, groups, batches, ordered=bool(choose and not choice))
+        new_groups, placed, there, ranks = self._gathered(refs, groups, ordered=bool(choose and not choice))
         self.changes.versions += len(placed)
         near = named(new_groups, groups, similar)
         if choose:
             choice = choice or (there, choose(there, ranks))
         repeated = _RepeatingDocuments.chosen(refs, *choice) if choice else None
-        for batch in iter(kept) if kept is not None else self._members(refs, groups):
+        for batch in self._members(refs, groups):
             said = repeated.said(batch) if repeated else [{} for _ in batch]
             self._relate(batch, said)
             noted, versions = [], dict[Ref, Mapping[str, Any]]()
@@ -248,6 +249,7 @@ class Assigner:
                 if group.size > 1 or repeats or not is_alone(member.record.ref, member.annotation):
                     noted.append((member.record.ref, wanted, member.annotation))
             self.note(noted, versions)
+        self._once = None
         real = [group for group in new_groups if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
         return {group.id: group.size for group in real}
@@ -262,24 +264,24 @@ class Assigner:
     ) -> tuple[list[Positions], tuple[Positions, Choice]]:
         """The groups without what is apart, and what is kept, by the documents that it was chosen among."""
         unordered = self.changes.unordered
-        _, _, there, ranks = self._gathered(refs, groups, self._members(refs, groups), ordered=True)
+        _, _, there, ranks = self._gathered(refs, groups, ordered=True)
         # It is counted of the clusters as they will be.
         self.changes.unordered = unordered
         choice, begun = choose(there, ranks), time.monotonic()
-        grouped = GroupedDocuments(there, ranks, choice, lambda some: self.described(refs.take(some)), similar)
+        grouped = GroupedDocuments(there, ranks, choice, lambda some: self._described(refs.take(some)), similar)
         parts = apart.cut(groups, grouped)
         self.relations.took(time.monotonic() - begun)
         self.relations.given, self.changes.apart = apart.words, apart.count
         return parts, (there, choice)
 
     def _gathered(
-        self, refs: RefTable, groups: Sequence[Positions], batches: Iterable[list[GroupMember]], *, ordered: bool
+        self, refs: RefTable, groups: Sequence[Positions], *, ordered: bool
     ) -> tuple[list[Gathered], dict[int, PlacedVersion], Positions, Positions]:
         """The facts of each group, the versions that are known, and, if `ordered`, the documents and their ranks."""
         new_groups = [Gathered() for _ in groups]
         positions, keys = array("q"), list[tuple[Any, ...]]()
         succession = Succession()
-        for batch in batches:
+        for batch in self._members(refs, groups):
             for member in batch:
                 new_groups[member.group].add(member, self.rule)
                 succession.add(member.group, member.position, member.record)
@@ -301,7 +303,7 @@ class Assigner:
         }
         known = {member.record.ref: (member.record, member.annotation) for member in batch}
         missing = list(dict.fromkeys(ref for ref in others.values() if ref and ref not in known))
-        there = zip(missing, self.described(missing) if missing else (), strict=True)
+        there = zip(missing, self._described(missing) if missing else (), strict=True)
         known |= {ref: found for ref, found in there if found}
         documents = []
         for place, ref in others.items():
@@ -331,13 +333,21 @@ class Assigner:
         for group, members in zip(new_groups, groups, strict=True):
             there = [position for position in members.tolist() if position in keys]
             first = min(there, key=keys.__getitem__, default=-1)
-            if first not in (group.position, -1) and (known := self.described(refs.take([first]))[0]):
+            if first not in (group.position, -1) and (known := self._described(refs.take([first]))[0]):
                 group.canonical, group.position, group.best = known[0], first, keys[first]
             self.changes.unordered += len(there) > 1 and first not in placed
 
-    def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
-        """The records and annotations of documents, as those of a store."""
+    def described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
+        """The records and annotations of documents as they are in the store, None of those that are gone."""
         return self.store.described(refs)
+
+    def _described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
+        """The same, of few documents as they were when they were first asked for."""
+        if self._once is None:
+            return self.described(refs)
+        if missing := [ref for ref in refs if ref not in self._once]:
+            self._once.update(zip(missing, self.described(missing), strict=True))
+        return [self._once[ref] for ref in refs]
 
     def differing(self, records: Sequence[Record], other: Record) -> list[bool]:
         """True for each document that is to be apart from another one, since facts differ."""
@@ -358,7 +368,7 @@ class Assigner:
                     numbers[start : start + READ_AT_ONCE].tolist(),
                     places[start : start + READ_AT_ONCE].tolist(),
                     part.tolist(),
-                    self.described(refs),
+                    self._described(refs),
                     strict=True,
                 )
                 if known is not None
@@ -420,7 +430,7 @@ class ReadingAssigner(Assigner):
         super().__init__(store, rule, relations=relations, apart=apart)
         self.read: dict[Ref, Record] = {}
 
-    def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
+    def described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
         """The records and annotations of documents."""
         if not self.read.keys() >= set(refs):
             return super().described(refs)

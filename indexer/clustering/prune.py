@@ -138,16 +138,14 @@ class Pruning(Removal):
         One with more misread words than a document that repeats it goes in favour of that.
         """
         clusters: dict[str, list[tuple[RedundantDocument, _Member]]] = {}
-        texts: dict[str, dict[Ref, Record]] = {}
+        pairs = []
         for document, member in zip(surplus, members, strict=True):
             if document.kept or not member.beside:
                 yield document
                 continue
             clusters.setdefault(document.cluster, []).append((document, member))
-            if not document.identical:
-                both = {one.record.ref: one.record for one in (member.beside, document)}
-                texts.setdefault(document.cluster, {}).update(both)
-        relations.prepare({cluster: list(records.values()) for cluster, records in texts.items()})
+            pairs.append((document.cluster, document.record, member.beside.record))
+        relations.prepare(pairs)
         for cluster, some in clusters.items():
             # Of copies of one form the first that is judged stays.
             some.sort(key=lambda each: self.remembered.canonical.key(each[0].record))

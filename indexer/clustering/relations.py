@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -160,11 +161,19 @@ class Relations(Generic[AnyDocument]):
         self._staying: _Staying[AnyDocument] = _Staying()
         self._found: dict[tuple[Hashable, Hashable], Relation | str] = {}
 
-    def prepare(self, clusters: Mapping[str, Sequence[AnyDocument]]) -> None:
-        """Read the texts of documents that are to be compared, by their clusters, in place of those of long ago."""
+    def prepare(self, pairs: Iterable[tuple[str, AnyDocument, AnyDocument]]) -> None:
+        """Read the texts of documents that are to be compared, in place of those of long ago.
+
+        Each pair is a cluster, a document of it and its stand-in; of those with equal digests none is read.
+        """
         self._found = {}
         self._take_in()
-        self.texts.prepare(clusters.values())
+        clusters: dict[str, dict[Hashable, AnyDocument]] = {}
+        for cluster, document, stand_in in pairs:
+            if not self.texts.identical(document, stand_in):
+                both = {self.texts.key(one): one for one in (stand_in, document)}
+                clusters.setdefault(cluster, {}).update(both)
+        self.texts.prepare([list(some.values()) for some in clusters.values()])
 
     def verdicts(
         self,
@@ -382,16 +391,10 @@ def settled(
     going = np.flatnonzero(of != np.arange(of.size))
     going = going[np.lexsort((ranks[going], together[going]))]
     for page in whole_pages(going, together[going]):
-        clusters: dict[str, dict[int, None]] = {}
-        pairs: dict[str, list[tuple[int, int]]] = {}
-        for document in page:
-            name, stand_in = str(together[document]), int(of[document])
-            pairs.setdefault(name, []).append((document, stand_in))
-            if not relations.texts.identical(document, stand_in):
-                clusters.setdefault(name, {}).update({stand_in: None, document: None})
-        relations.prepare({name: list(documents) for name, documents in clusters.items()})
-        for name, some in pairs.items():
-            yield from relations.verdicts(name, some, near, may_go)
+        pairs = [(str(together[document]), document, int(of[document])) for document in page]
+        relations.prepare(pairs)
+        for name, some in itertools.groupby(pairs, key=itemgetter(0)):
+            yield from relations.verdicts(name, [(document, stand_in) for _, document, stand_in in some], near, may_go)
 
 
 def whole_pages(documents: Positions, together: Positions) -> Iterator[list[int]]:

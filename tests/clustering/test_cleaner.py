@@ -42,7 +42,7 @@ def decided(
         lexicon=lexicon,
     )  # fmt: skip
     relations = Relations(Permitted(), read)
-    relations.prepare({"c": list(texts)})
+    relations.prepare(("c", one, other) for one in texts for other in texts)
     goes: dict[str, str] = {}
     stays: dict[str, str] = {}
     pairs = list(of.items())
