@@ -14,6 +14,7 @@ from indexer.clustering.deciding import keep_decisions
 from indexer.errors import UsageError
 from indexer.library.options import RemovalRequest
 from indexer.model.decisions import DecidedDocument, Decision
+from tests.cli.written import prose
 from tests.forms_apart import PAGES, TOGETHER, invoice
 from tests.relations import filled
 
@@ -65,6 +66,34 @@ def test_clusters_are_the_same_however_documents_come(tmp_path: Path, seed: int)
         again = collection.cluster()
         assert _partition(collection) == TOGETHER
         assert again.apart == 9
+
+
+def test_a_chain_of_forms_of_which_one_touches_what_comes_is_put_right_by_the_next_clustering(tmp_path: Path) -> None:
+    frame, more = prose(1, 300).split(), prose(2, 300).split()
+
+    def form(number: int) -> list[str]:
+        return [str(1000 * number + place) if place % 60 == 10 else word for place, word in enumerate(frame)]
+
+    longer = form(2)
+    for place in (265, 240, 205, 180, 120, 90):
+        longer[place:place] = more[place : place + 9]
+    del longer[20:34]
+    # The last one is near the second alone, and says its facts; neither holds the other.
+    texts = {"1": form(1), "2": form(2), "2-longer": longer}
+    lines = [json.dumps({"id": name, "text": " ".join(words)}) + "\n" for name, words in texts.items()]
+    (tmp_path / "first.jsonl").write_text("".join(lines[:2]))
+    (tmp_path / "coming.jsonl").write_text(lines[2])
+    with indexer.open(tmp_path / "came.neardup") as collection:
+        collection.index(tmp_path / "first.jsonl")
+        collection.cluster(apart="form")
+        collection.index(tmp_path / "coming.jsonl", cluster=True)
+        near = {frozenset((pair.left, pair.right)) for pair in collection.pairs()}
+        assert near == {frozenset(("1", "2")), frozenset(("2", "2-longer"))}
+        # It is compared with the second, not with the first of all that are near by others.
+        assert _partition(collection) == {frozenset(["1"]), frozenset(["2", "2-longer"])}
+        collection.cluster()
+        assert _partition(collection) == {frozenset([name]) for name in texts}
+        assert collection.cluster().written.documents == 0
 
 
 def test_no_made_form_is_with_another_one_and_copies_are_with_theirs(tmp_path: Path) -> None:
