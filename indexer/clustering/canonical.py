@@ -17,12 +17,14 @@ from indexer.model.refs import ref_order
 
 CanonicalKind = Literal["earliest", "longest", "field", "source", "declared", "newest", "oldest"]
 
-# The words by which folders and files are called copies, or made from others, after a slash at the beginning: where
-# matches are counted one after the other, ^ would be true behind each. Also in the syntax of RE2.
+# The words by which folders and files are called copies, or made from others, and what documents lie in beside files,
+# after a slash at the beginning: where matches are counted one after the other, ^ would be true behind each. Also in
+# the syntax of RE2.
 COPY_WORDS = (
     r"[^a-z](?:backups?|bak|copy|copies|kopie|copie|copia|old|trash|convert(?:ed|is?)|konvertiert|export(?:ed|s)?)"
     r"(?:[^a-z]|$)"
     r"|\([0-9]{1,2}\)(?:\.[a-z0-9]+)?$|~$"
+    r"|\.(?:zip|tar|tgz|tbz2|txz|tzst|eml|emlx|msg|mbox)(?:\.(?:gz|zst|bz2|xz))?/"
 )
 _COPY_WORDS = re.compile(COPY_WORDS, re.IGNORECASE)
 # The files that are one mail each, also in mailboxes and mails, and those of a maildir; after a slash, as above.
@@ -86,7 +88,10 @@ class CanonicalRule:
 
 
 def copy_words(source: str) -> int:
-    """The number of words by which a path or URL calls itself a copy: `backup`, `Converted`, `report (1).pdf`."""
+    """The number of words by which a path or URL calls itself a copy: `backup`, `Converted`, `report (1).pdf`.
+
+    An archive or a mail that it lies in is one more, as in `all.zip/report.pdf`.
+    """
     return len(_COPY_WORDS.findall(f"/{source}"))
 
 

@@ -44,6 +44,7 @@ def test_documents_are_ranked_by_the_canonical_rule(rule: CanonicalRule, by_arri
         "/Backup/LETTER.EML.gz",
         "/m/cur/1700000000.x:2,S",
         "/m/letter.eml/minutes.txt",
+        "/all.tar.gz/Backup.zip/x",
     ]
     sources = [draw.choice(paths) for _ in names]
     tokens = [draw.randrange(3) for _ in names]

@@ -287,6 +287,7 @@ def test_rules_for_the_canonical_document(store: Store, rule: str, prefer: tuple
         ("/Copy of a.html", 1), ("/a - Copy.html", 1), ("/a (1).pdf", 1), ("/a.txt~", 1), ("/old_site/a.html", 1),
         ("C:\\Old\\a.html", 1), ("https://old.example.org/trash/a", 2),
         ("/exporters/conversion.html", 0), ("/Converted/a.pdf", 1), ("/a_export/b", 1),
+        ("/all.zip/a.pdf", 1), ("/all.tar.gz/b.ZIP/a.pdf", 2), ("/m.mbox/4bc8.eml/a.pdf", 2), ("/all.zip", 0),
         ("/tmp/a.html", 0), ("old/a.html", 1), ("/Backup/a/old/b (12).pdf", 3),
     ],
 )  # fmt: skip
