@@ -11,8 +11,8 @@ from indexer.errors import ExtractionError, NeardupError, machines_fault
 from indexer.extract.base import Limits, Options, too_large
 from indexer.extract.brought import brought_by
 from indexer.extract.declared import declared_in_text, joined
-from indexer.extract.formats import MICROSOFT, Format
-from indexer.extract.sniffing import sniff, unpack
+from indexer.extract.formats import MICROSOFT, Format, is_mail_name
+from indexer.extract.sniffing import is_encoded_mail, sniff, unpack
 from indexer.extract.text import cleaned, extract_text, without_mark
 from indexer.model import Document, own_files
 from indexer.text.counts import counted
@@ -65,6 +65,12 @@ def read_document(
         reader = PageReader(options.ocr, limits)
     if brought := brought_by(options.format, unpacked.name):
         kind, extracted = brought.name, brought.document(content)
+    elif options.format is None and not is_mail_name(unpacked.name) and is_encoded_mail(content):
+        from indexer.extract.mails import read_mail
+
+        words, known, title = read_mail(content)
+        read = _read(known, words, options, limits, reader)
+        kind, extracted = known, replace(read, title=title or read.title)
     else:
         known = cast("Format | None", options.format) or sniff(content, unpacked.name)
         kind, extracted = known, _read(known, content, options, limits, reader)

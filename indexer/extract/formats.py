@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
 Format = Literal[
@@ -25,3 +26,8 @@ MAIL_NAMES = (".eml", ".emlx", ".mbox", ".mht", ".mhtml")
 """The ends of the names of mails."""
 IMAGE_SUFFIXES = (".png", ".tif", ".tiff", ".jpg", ".jpeg")
 """The ends of the names of images that OCR reads."""
+
+
+def is_mail_name(name: str) -> bool:
+    """True for the name of a file that holds mails."""
+    return os.path.splitext(name)[1].lower() in MAIL_NAMES

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Limits, too_large
-from indexer.extract.formats import MAIL_NAMES, MICROSOFT_MAGIC, SUFFIXES, Format
+from indexer.extract.formats import MICROSOFT_MAGIC, SUFFIXES, Format, is_mail_name
 
 _GZIP = b"\x1f\x8b\x08"
 _ZIP = b"PK\x03\x04"
@@ -53,6 +53,7 @@ _ENCODED = re.compile(
     rb"^content-(?:type:\s*(?:multipart/|message/|text/html)|transfer-encoding:\s*(?:base64|quoted-printable))",
     re.IGNORECASE | re.MULTILINE,
 )
+_MAILBOX = b"From "
 _FIELDS_END = re.compile(rb"\r?\n\r?\n")
 _MOST_FIELDS = 1 << 16
 # The bytes that mark binary data in the MIME Sniffing Standard, section 3.
@@ -114,7 +115,7 @@ def sniff(data: bytes, name: str = "") -> Format:
     named = SUFFIXES.get(os.path.splitext(name)[1].lower())
     if marked_up := _markup(head, named):
         return marked_up
-    if os.path.splitext(name)[1].lower() in MAIL_NAMES or (_is_mail(head) and _is_encoded(data)):
+    if is_mail_name(name) or (_is_mail(head) and _is_encoded(data)):
         raise ExtractionError(
             "unsupported",
             "this is a mail, whose headers and encoded parts would count as words: name it .eml, or .mbox if it is a "
@@ -181,8 +182,12 @@ def _is_mail(head: bytes) -> bool:
     return len(names & _OF_MAIL) >= (1 if b"from" in names else 2)
 
 
+def is_encoded_mail(data: bytes) -> bool:
+    """True for a single mail that does not read as a text."""
+    return not data.startswith(_MAILBOX) and _is_mail(_ascii_view(data[:_HEAD])) and _is_encoded(data)
+
+
 def _is_encoded(mail: bytes) -> bool:
-    """True for a mail that does not read as a text."""
     return _ENCODED.search(_FIELDS_END.split(mail[:_MOST_FIELDS], 1)[0]) is not None
 
 

@@ -17,9 +17,10 @@ from email.message import Message
 from email.utils import format_datetime, formataddr
 from typing import Any
 
+from indexer.extract.mails import BodyPart, header_text
 from indexer.extract.text import decode
 from indexer.ingest.readers.base import FileEntry
-from indexer.ingest.readers.mails import BodyPart, Mail, header_text
+from indexer.ingest.readers.mails import Mail
 from indexer.text.counts import counted
 
 # Properties of MS-OXPROPS, by their numbers.

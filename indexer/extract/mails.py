@@ -1,0 +1,174 @@
+"""The words of a mail: the best part of its body, of that the mail's own words, and a line for each attached file."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import contextlib
+import email
+import hashlib
+import html
+import mimetypes
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.errors import MessageError
+from email.header import decode_header, make_header
+from email.message import Message
+from typing import Any
+
+from indexer.errors import ExtractionError
+from indexer.extract.formats import Format
+from indexer.text.counts import counted
+from indexer.text.quotations import own_words
+
+# A mail with more parts, or parts deeper in parts, is made to take time.
+_MOST_PARTS, _DEEPEST = 1_000, 12
+_LONGEST_FIELD = 10_000
+_LONGEST_NAME = 120
+_UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
+
+
+@dataclass(frozen=True, slots=True)
+class BodyPart:
+    """A part of a mail's body, as text or as HTML."""
+
+    text: str
+    is_html: bool
+
+
+class MailParts:
+    """The parts of a mail: pieces of its body, and files with their names."""
+
+    def __init__(self) -> None:
+        self.attached: dict[str, bytes] = {}
+        self._count = 0
+
+    def body(self, part: Message, depth: int = 0) -> list[BodyPart]:
+        """The pieces of the body in a part; files in it are attached. NotImplementedError for too many parts."""
+        self._count += 1
+        if self._count > _MOST_PARTS or depth > _DEEPEST:
+            raise NotImplementedError(
+                f"a mail of more than {counted(_MOST_PARTS, 'part')}, or of parts more than {_DEEPEST} deep"
+            )
+        kind = part.get_content_type()
+        inner: Any = part.get_payload()
+        if kind == "message/rfc822" and isinstance(inner, list) and inner:
+            self._attach(f"{field_of(inner[0], 'Subject') or 'mail'}.eml", _enclosed(part, inner[0]))
+        elif isinstance(inner, list):
+            return self._inner(kind, part, inner, depth + 1)
+        elif part.get_filename() or part.get_content_disposition() == "attachment":
+            self._attach(header_text(part.get_filename() or ""), _payload(part), kind)
+        elif kind in ("text/plain", "text/html"):
+            text = _text(part)
+            return [BodyPart(text, is_html=kind == "text/html")] if text.strip() else []
+        else:
+            self._attach("", _payload(part), kind)
+        return []
+
+    def _inner(self, kind: str, part: Message, inner: list[Message], depth: int) -> list[BodyPart]:
+        if kind == "multipart/alternative":
+            choices = [choice for each in inner if (choice := self.body(each, depth))]
+            plain = (choice for choice in choices if not any(piece.is_html for piece in choice))
+            return next(plain, choices[-1] if choices else [])
+        if kind == "multipart/related":
+            # Pictures and frames of a page, which are no documents; its root is the first part unless one is named.
+            root = part.get_param("start")
+            named = [each for each in inner if root and each.get("Content-ID") == root]
+            if found := self.body((named or inner)[0], depth):
+                return found
+            inner = [each for each in inner if each.get_content_type() == "text/html"]
+        return [piece for each in inner for piece in self.body(each, depth)]
+
+    def _attach(self, name: str, data: bytes, kind: str = "") -> None:
+        name = _UNFIT.sub(" ", os.path.basename(name.replace("\\", "/"))).strip(". ")
+        if not name:
+            name = f"part{mimetypes.guess_extension(kind) or ''}"
+        stem, suffix = os.path.splitext(name)
+        name = stem[: _LONGEST_NAME - len(suffix)] + suffix[:_LONGEST_NAME]
+        member, number = name, 1
+        while member in self.attached:
+            number += 1
+            member = f"{number}-{name}"
+        self.attached[member] = data
+
+
+def words_of_mail(mail: Message, body: list[BodyPart], attached: Mapping[str, bytes]) -> tuple[bytes, Format]:
+    """The words of a mail, in UTF-8, and their format; an attached file is there by its name and a digest of it."""
+    last = "\n".join(f"{member} {hashlib.sha256(data).hexdigest()[:16]}" for member, data in attached.items())
+    is_html = any(piece.is_html for piece in body)
+    if is_html:
+        pieces = [piece.text if piece.is_html else _as_html(own_words(piece.text)) for piece in body]
+        # As in a browser, the mark outdoes whatever encoding the HTML declares.
+        data = codecs.BOM_UTF8 + "<hr>".join(filter(None, [*pieces, _as_html(last)])).encode("utf-8", "replace")
+    else:
+        words = own_words("\n".join(piece.text for piece in body))
+        data = f"{words}\n{last}".strip().encode("utf-8", "replace")
+    return data, _kind(url_of(mail), is_html=is_html)
+
+
+def read_mail(data: bytes) -> tuple[bytes, Format, str]:
+    """The words of a mail in a file that is called otherwise, their format, and its subject.
+
+    Where its body has none it is a text, as it is. Raises ExtractionError.
+    """
+    mail, parts = email.message_from_bytes(data.removeprefix(codecs.BOM_UTF8)), MailParts()
+    try:
+        body = parts.body(mail)
+        words, kind = words_of_mail(mail, body, parts.attached)
+    except (NotImplementedError, RecursionError) as error:
+        raise ExtractionError("unsupported", f"a mail that can't be read: {error}") from None
+    except Exception as error:
+        # The parser of the standard library raises whatever it likes on damaged mails.
+        raise ExtractionError("malformed", f"a mail that can't be read: {type(error).__name__}: {error}") from None
+    return (words, kind, field_of(mail, "Subject")) if body and words else (data, "text", "")
+
+
+def _kind(url: str, *, is_html: bool) -> Format:
+    """The format of a mail's text; a web page that was saved as one quotes no mail."""
+    return ("html" if url else "mail") if is_html else "text"
+
+
+def _as_html(text: str) -> str:
+    return f"<pre>{html.escape(text)}</pre>" if text else ""
+
+
+def _enclosed(part: Message, mail: Message) -> bytes:
+    """The bytes of a mail in a mail, also where it was encoded, which RFC 2046, section 5.2.1, forbids."""
+    if str(part.get("Content-Transfer-Encoding") or "").strip().lower() == "base64":
+        with contextlib.suppress(ValueError):
+            return base64.b64decode(str(mail.get_payload()))
+    return bytes(mail)
+
+
+def _payload(part: Message) -> bytes:
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
+
+
+def _text(part: Message) -> str:
+    data = _payload(part)
+    try:
+        return data.decode(str(part.get_content_charset() or "utf-8"))
+    except (LookupError, UnicodeDecodeError, ValueError):
+        from indexer.extract.text import decode
+
+        return decode(data)[0]
+
+
+def field_of(mail: Message, name: str) -> str:
+    """A field of a mail, decoded and on one line; empty where it has none."""
+    return header_text(str(mail.get(name) or "")[:_LONGEST_FIELD])
+
+
+def url_of(mail: Message) -> str:
+    """The URL of a web page that was saved as a mail; empty for others."""
+    return field_of(mail, "Snapshot-Content-Location") or field_of(mail, "Content-Location")
+
+
+def header_text(value: str) -> str:
+    """The value of a header with its encoded words (RFC 2047) read, and on one line."""
+    with contextlib.suppress(LookupError, ValueError, MessageError):
+        value = str(make_header(decode_header(value)))
+    return " ".join(value.encode("utf-8", "replace").decode("utf-8").split())
