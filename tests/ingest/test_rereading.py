@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from indexer.errors import ExtractionError
+from indexer.extract import pool
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.readers import jsonlines
 from indexer.ingest.rereading import StoredTexts, stored_text
@@ -91,6 +92,40 @@ def test_a_file_is_read_once_for_many_texts(store: Store, tmp_path: Path, monkey
         assert texts.of(record) == f"the words of number {record.ref.id[1:]}"
     # Once all of it, and then each line by itself.
     assert len(read) == 201 + 200
+
+
+def test_one_worker_reads_documents_of_all_formats_each_as_it_is(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected: dict[str, str] = {}
+    lines: list[dict[str, Any]] = []
+    for number in range(150):
+        name, text = str(number), f"the words of number {number}"
+        expected[name] = text
+        lines.append({"id": name, "text": text} if number % 3 else {"id": name, "html": f"<p>{text}</p>"})
+        if number % 10 == 0:
+            (tmp_path / f"{number}.txt").write_text(text + " in a file")
+            expected[str(tmp_path / f"{number}.txt")] = text + " in a file"
+    put(store, write(tmp_path / "all.jsonl", lines), str(tmp_path / "*.txt"))
+    (tmp_path / "20.txt").unlink()
+    (tmp_path / "30.txt").write_text("other words")
+    started: list[int] = []
+
+    class Counted(pool._Worker):
+        def __init__(self, pages: Any) -> None:
+            started.append(1)
+            super().__init__(pages)
+
+    monkeypatch.setattr(pool, "_Worker", Counted)
+    found = {record.ref.id: text for record, text in StoredTexts(store).read(store.scan())}
+    assert len(started) <= 1
+    assert found.keys() == expected.keys()
+    unread = {Path(name).name: str(text) for name, text in found.items() if isinstance(text, ExtractionError)}
+    assert unread == {
+        "20.txt": "unreadable: No such file or directory",
+        "30.txt": "unreadable: the file no longer holds the text that was indexed",
+    }
+    assert all(text == expected[name] for name, text in found.items() if isinstance(text, str))
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
