@@ -118,7 +118,7 @@ def _measure(folder: Path, sides: Sequence[Path], rounds: int, cluster: str) -> 
                     # Earlier it told no relations; what these take is measured by `relations`.
                     given.append("--no-relation")
                 command = [str(sides[side]), "-m", "indexer", *given, *(["--store", place] if store else [])]
-                seconds[side] = _processor(command, folder)
+                seconds[side] = processor_time(command, folder)
             spent.setdefault(name, []).append((seconds[0], seconds[1]))
         for url in stores if cluster else ():
             _drop(url)
@@ -158,7 +158,7 @@ def _given(folder: Path, word: str) -> list[str]:
     return [word.format(texts=folder / "texts.jsonl", files=folder / "files", pages=folder / "pages")]
 
 
-def _processor(command: list[str], folder: Path) -> float:
+def processor_time(command: list[str], folder: Path) -> float:
     """Seconds of processor that a command and its workers took; NeardupError where it fails."""
     with (folder / "said").open("w+b") as said:
         child = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=said)

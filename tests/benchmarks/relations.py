@@ -4,13 +4,20 @@ Run as `python -m tests.benchmarks relations`. Texts are sentences of made-up wo
 language, with names and numbers. Of each there is a second one: equal, in other lines, or with words or facts changed.
 Texts are prepared once (`Wording`), then aligned, and compared, in full and as `cluster` does it, which looks no
 further than the first fact that differs (`brief`); prepared and compared is what a pair costs that meets no other one.
+Beside that the whole command, with relations and without, on a store of such pairs in a file of JSON lines.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import random
+import shutil
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import indexer
 from indexer.clustering.assign import READ_AT_ONCE
@@ -20,6 +27,7 @@ from indexer.relations.alignment import blocks_between
 from indexer.relations.comparing import relate
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.wording import Wording
+from tests.benchmarks.commands import processor_time
 from tests.benchmarks.forms import Speech
 from tests.relations.edits import misread
 from tests.relations.filled import identical, reflowed
@@ -130,7 +138,42 @@ def run() -> dict[tuple[int, str], list[float]]:
     print(f"{len(pairs):,} pairs of all kinds of {LENGTHS[0]} words: cluster tells the relations in {taken:.2f} s,")
     by_sketches, with_texts = by_texts([text for pair in pairs for text in pair])
     print(f"dedupe takes by sketches {by_sketches:.1f} s, and by texts {with_texts:.1f} s of the processor")
+    pages = [page(text) for pair in pairs[::4] for text in pair]
+    for name, given in (("lines of text", [text for pair in pairs for text in pair]), ("lines of HTML", pages)):
+        without, told = clustered(given)
+        print(
+            f"{len(given):,} {name}: cluster takes {without:.1f} s of processors without relations, {told:.1f} s with "
+            f"them: {told / without:.2f} x, {(told - without) / len(given) * 1e3:.2f} ms a document",
+            flush=True,
+        )
     return found
+
+
+def page(text: str) -> str:
+    """A page of HTML with a text."""
+    paragraphs = "".join(f"<p>{html.escape(part)}</p>" for part in text.split("\n\n"))
+    return f"<html><head><title>a page</title></head><body><main>{paragraphs}</main></body></html>"
+
+
+def clustered(texts: Sequence[str]) -> tuple[float, float]:
+    """The seconds of processors, those of workers too, in which the command makes clusters of the lines of a file,
+    without relations and with them: the least of three rounds.
+    """
+    name = "html" if texts[0].startswith("<") else "text"
+    order = random.Random(5).sample(range(len(texts)), len(texts))
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        lines = (json.dumps({"id": str(place), name: texts[place]}) + "\n" for place in order)
+        (folder / "all.jsonl").write_text("".join(lines))
+        with indexer.open(folder / "made.neardup") as collection:
+            collection.index(folder / "all.jsonl")
+        taken = []
+        for _ in range(3):
+            for option in ("--no-relation", "--relation"):
+                shutil.copy(folder / "made.neardup", folder / "fresh.neardup")
+                command = [sys.executable, "-m", "indexer", "cluster", option, "--store", str(folder / "fresh.neardup")]
+                taken.append(processor_time(command, folder))
+        return min(taken[::2]), min(taken[1::2])
 
 
 def noted(pairs: Sequence[tuple[str, str]]) -> float:
