@@ -16,7 +16,7 @@ from indexer.relations.lexicon import Hashes, Lexicon
 from indexer.relations.manuals import ManualBesidePage, differing_names
 from indexer.relations.misreading import alike, distance_as_read, look_alike
 from indexer.relations.wording import Wording
-from indexer.text.vocabulary import ENDINGS, GRAMMATICAL, NEGATING_BEGINNINGS, NEGATIONS, NUMERALS
+from indexer.text.vocabulary import ENDINGS, GRAMMATICAL, JOINING, NEGATING_BEGINNINGS, NEGATIONS, NUMERALS
 
 # A filling has at most so many words; a longer one, of which less than so much stays, is another passage. Texts of
 # which less stays in place have no more in common than their words. In texts of fewer words than that, each one tells.
@@ -136,24 +136,28 @@ class TextChanges:
         if lost:
             self.removed += len(places)
             if not (in_lines and len(places) == 1) or facts.names(wording, places):
-                self._lose(places)
+                self._lose(places, telling=not in_lines)
         else:
             self.added += len(places)
 
     def _lose(self, places: Sequence[int], *, telling: bool = False) -> None:
         """Note what stands at some places on the left, and the numbers and names there that the right never says.
 
-        With `telling` also other words that say more than grammar. A negation has to be said of the same word.
+        With `telling` also other words that say more than grammar, and that the right says less often. A negation has
+        to be said of the same word.
         """
         self.only_left += [_said(self.left, run) for run in _runs(places)]
-        numbers, names = facts.numbers(self.left, places), facts.names(self.left, places)
-        words = [place for place in places if _tells(self.left, place)] if telling else []
-        for place in dict.fromkeys((*numbers, *names, *words)):
-            if not np.count_nonzero(self.right.hashes == self.left.hashes[place]):
+        here, there = self.left.hashes, self.right.hashes
+        negations = facts.negations(self.left, places)
+        least = dict.fromkeys((*facts.numbers(self.left, places), *facts.names(self.left, places)), 1)
+        for place in _without([*places], negations) if telling else ():
+            if _tells(self.left, place) and self.left.folded(place) not in JOINING:
+                least[place] = int(np.count_nonzero(here == here[place]))
+        for place, times in least.items():
+            if np.count_nonzero(there == here[place]) < times:
                 self.lost_facts.append(self.left.word(place))
-        there = self.right.hashes
-        for place in facts.negations(self.left, places):
-            said = self.left.hashes[place : place + 2]
+        for place in negations:
+            said = here[place : place + 2]
             if not ((there[: there.size - said.size + 1] == said[0]) & (there[said.size - 1 :] == said[-1])).any():
                 self.lost_facts.append(self.left.written(place, min(place + 3, len(self.left))))
 
@@ -200,7 +204,10 @@ class TextChanges:
             mine, yours = left.signs(place), right.signs(there)
             if left.values[place] == right.values[there] or mine == yours:
                 continue
-            if facts.is_negation(left, place) != facts.is_negation(right, there):
+            if left.suffix(place) != right.suffix(there):
+                said = left.word(place) + left.suffix(place), right.word(there) + right.suffix(there)
+                self.facts.append(DifferingFact("name", *said))
+            elif facts.is_negation(left, place) != facts.is_negation(right, there):
                 self.facts.append(DifferingFact("negation", mine + left.word(place), yours + right.word(there)))
             elif left.measures(place) != right.measures(there):
                 self.facts += facts.number_difference(left, [place], right, [there])
@@ -261,13 +268,13 @@ class TextChanges:
         new, gone = facts.without_common(right, theirs, left, ours)
         self.added += len(new)
         self.removed += len(gone)
-        # Granted stands for denied as often as since for because.
-        self._lose(gone, telling=other_words and short)
+        # Granted stands for denied as often as since for because, and a package of documentation for one of headers.
+        self._lose(gone, telling=other_words)
 
     @staticmethod
     def _telling(wording: Wording, places: Sequence[int]) -> list[str]:
         """The words, in folded case, that say more than grammar."""
-        return [wording.folded(place) for place in places if _tells(wording, place)]
+        return [wording.folded(place) + wording.suffix(place) for place in places if _tells(wording, place)]
 
     def _are_common(self, wording: Wording, places: Sequence[int]) -> bool:
         lexicon = self._lexicon

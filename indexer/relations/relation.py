@@ -32,7 +32,8 @@ class Relation:
     - contains, part: the left holds all of the right and much more, or the other way round
 
     `lost` (0 to 1) is the share of words on the left that stand in no place on the right, `only_left` these as they
-    stand; `lost_facts` are numbers and names among them, and words that others stand for, that the right never says.
+    stand; `lost_facts` are numbers, names and negations among them that the right never says, and words from within a
+    sentence that it says less often.
     `cleaner` is the side with fewer misread words, where it is known.
     """
 

@@ -14,7 +14,9 @@ from indexer.core.text import SIGN_KINDS, SIGN_OF_DIGITS, signed_words_of, text_
 from indexer.text.words import Words
 
 # A comparison or a negation in code, beside the currencies, is no sign of a number but of what stands behind it.
-_OPERATORS = "<>=!≤≥≠≈¬÷+"
+_OPERATORS = "<>=!≤≥≠≈¬÷+#"
+# Behind a word they are a part of it: C, C++ and C# are three languages.
+_SUFFIXES = "+#"
 _UNITS = "%‰‱°"
 _MINUS = "-\N{MINUS SIGN}"
 _OPENING = frozenset('.!?:;\n"“„«(•*#-|\N{EN DASH}\N{EM DASH}')
@@ -115,6 +117,11 @@ class Wording:
         """True if a word begins a line, or a sentence behind a full stop."""
         return place == 0 or place >= len(self) or not _ENDING.isdisjoint(self.before(place))
 
+    def suffix(self, place: int) -> str:
+        """The signs behind a word that are a part of it, as in C++; most have none."""
+        signs, behind = self.signs(place), self.behind(place)
+        return "".join(sign for sign in signs if sign == behind) if signs and behind and behind in _SUFFIXES else ""
+
     def joins(self, place: int) -> bool:
         """True if a word is a further part of the number before it, as in 1,234.50."""
         end, text = self._ends[place - 1] if place else 0, self.text
@@ -162,6 +169,9 @@ def _signs_of(text: str, words: Words, found: Sequence[int]) -> dict[int, str]:
     signs: dict[int, str] = {}
     starts, ends, count = words.starts.data, words.ends.data, len(words)
     for place, after in zip(found[::2], found[1::2], strict=True):
+        if text[place] in _SUFFIXES and after and _is_suffix(text, place):
+            signs[after - 1] = signs.get(after - 1, "") + text[place]
+            continue
         last = place - ends[after - 1] if after else _FAR
         coming = starts[min(after, count - 1)] - place - 1
         if text[place] == "$" and last and coming and not _is_amount(text, place, last, coming):
@@ -201,12 +211,22 @@ def _owner(text: str, place: int, after: int, to_last: int, to_next: int) -> int
         # So many are a line under a heading, or around a listing.
         if sign * _RULE in text[max(0, place - _RULE + 1) : place + _RULE]:
             return None
-        return after if to_next <= _NEAR and not ends and not before == sign == behind else None
+        return after if sign != "#" and to_next <= _NEAR and not ends and not before == sign == behind else None
     if not to_next and sign not in _UNITS:
         return after
     if to_last < _NEAR:
         return after - 1
     return after if to_next < _NEAR else None
+
+
+def _is_suffix(text: str, place: int) -> bool:
+    """True for one of at most two signs behind a word, with nothing between, or for the sharp of C#."""
+    sign, rest = text[place], text[place : place + _NEAR + 1].lstrip(text[place])[:1]
+    if rest.isalnum() or not place:
+        return False
+    if sign == "#":
+        return text[place - 1].isupper() and not text[max(0, place - 2) : place - 1].isalnum()
+    return text[max(0, place - _NEAR) : place].rstrip(sign)[-1:].isalnum()
 
 
 def _mixed(hashes: npt.NDArray[np.uint64], signs: dict[int, str]) -> npt.NDArray[np.uint64]:

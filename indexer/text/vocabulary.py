@@ -58,6 +58,9 @@ dat van te op voor met aan zijn werd och att det som på är av til og
 GRAMMATICAL = frozenset(_GRAMMATICAL.split())
 """Words of grammar, that say nothing alone, in folded case."""
 
+JOINING = frozenset(("and", "und", "et", "y", "e", "och", "og"))
+"""Words that join two others, in folded case; "or" is another matter."""
+
 _SIZES = """
 xs xxs xl xxl xxxl small medium large mini maxi midi petite queen king single double twin klein mittel groß petit
 moyen grand petite moyenne grande pequeño pequeña mediano mediana piccolo medio

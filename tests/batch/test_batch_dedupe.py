@@ -118,7 +118,7 @@ def test_it_goes_on_with_what_is_there_and_an_older_run_counts(tmp_path: Path) -
     assert first.batch == batch_folder(may)
     with pytest.raises(UsageError, match="is not empty"):
         dedupe([str(tmp_path / "may")], may)
-    new = [f"{ORIGINALS[5]} again", " ".join(f"other{place}" for place in range(60))]
+    new = [f"{ORIGINALS[5]} and", " ".join(f"other{place}" for place in range(60))]
     pq.write_table(pa.table({"id": ["x", "y"], "text": new}), tmp_path / "june" / "b.parquet")
     done = dedupe([str(tmp_path / "june")], june, wanted={"against": first.batch})
     assert [row["id"] for row in rows_in(tmp_path / "june-kept")] == ["y"]

@@ -183,9 +183,45 @@ def test_a_cut_clause_with_a_negation_says_something_that_the_other_text_does_no
     clause = "pay for all, but not for a lost key, of what they break"
     said, short = FRAME.format(f"They {clause}."), FRAME.format("They pay for all, of what they break.")
     found = relate(Wording(said), Wording(short))
-    assert (found.word, found.lost_facts) == ("edited", ("not for a",))
+    assert (found.word, found.lost_facts) == ("edited", ("lost", "key", "not for a"))
     assert relate(Wording(short), Wording(said)).lost_facts == ()
-    assert relate(Wording(said), Wording(f"It is not for pets. {short}")).lost_facts == ()
+    assert relate(Wording(said), Wording(f"It is not for pets. {short}")).lost_facts == ("lost", "key")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "lost"),
+    [
+        ("It lends the tenant a shared garden.", "It lends the tenant a garden, and a yard.", ("shared",)),
+        ("It lends the tenant a garden.", "It lends the tenant a large garden.", ()),
+        ("It always lends the garden to guests.", "It lends the garden to guests always.", ()),
+        ("Keys of a shared house. It is a shared house.", "Keys of a shared house. It is a house.", ("shared",)),
+    ],
+)
+def test_a_word_that_is_gone_within_a_sentence_is_lost_however_few_they_are(
+    left: str, right: str, lost: tuple[str, ...]
+) -> None:
+    found = relate(Wording(FRAME.format(left)), Wording(FRAME.format(right)))
+    assert (found.word, found.lost_facts) == ("edited", lost)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("It is made in C there.", "It is made in C++ there."),
+        ("It is made in C#, there.", "It is made in C, there."),
+        ("It compiles Objective-C first.", "It compiles Objective-C++ first."),
+        ("It was given an A+ for it.", "It was given an A for it."),
+        ("It calls libcdio.", "It calls libcdio++."),
+        ("We use libcdio now, which is good.", "We use it with libcdio++, which is fine and good."),
+    ],
+)
+def test_signs_behind_a_word_are_a_part_of_it(left: str, right: str) -> None:
+    assert of(left, right).startswith("form: ")
+
+
+@pytest.mark.parametrize(("left", "right"), [("# Rooms", "Rooms#"), ("a+b", "a + b"), ("## Rooms ##", "Rooms")])
+def test_marks_of_headings_and_sums_are_no_part_of_a_word(left: str, right: str) -> None:
+    assert of(left, right).partition(":")[0] in ("reflowed", "identical")
 
 
 def test_a_letter_alone_is_no_article() -> None:
