@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,7 @@ from indexer.clustering import relations
 from indexer.clustering.deciding import keep_decisions
 from indexer.errors import UsageError
 from indexer.library.options import RemovalRequest
+from indexer.model import Ref
 from indexer.model.decisions import DecidedDocument, Decision
 from tests.cli.written import prose
 from tests.forms_apart import PAGES, TOGETHER, invoice
@@ -50,6 +54,22 @@ def test_each_form_is_in_a_cluster_of_its_own_with_its_copies(collection: indexe
         assert going == {name: name.split("-")[0] for name in PAGES if "-" in name}
         with pytest.warns(UserWarning, match="relation kept apart was form and is none now"):
             assert collection.cluster(apart="none").clusters == 2
+
+
+def test_each_record_is_read_once_for_its_rank_its_text_and_its_cluster(
+    collection: indexer.Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with collection:
+        collection.cluster(apart="form")
+        described, read = collection.store.described, Counter[str]()
+
+        def counted(refs: Sequence[Ref]) -> Any:
+            read.update(ref.id for ref in refs)
+            return described(refs)
+
+        monkeypatch.setattr(collection.store, "described", counted)
+        collection.cluster()
+    assert read == dict.fromkeys(PAGES, 1)
 
 
 @pytest.mark.parametrize("seed", range(4))
