@@ -110,6 +110,9 @@ class ShortTextScheme(Scheme):
         values[words.facts[one] != words.facts[other]] = 0.0
         # Of texts with few words in common no more is asked.
         asked = np.flatnonzero((values > 0) & (shared < least) & (2 * shared >= least))
+        renamed = words.are_renamed(one[asked], other[asked], shared[asked])
+        values[asked[renamed]] = 0.0
+        asked = asked[~renamed]
         read = {row: words.of_text(row) for row in np.unique((one[asked], other[asked])).tolist()}
         columns = (each[asked].tolist() for each in (one, other, shared))
         values[asked] = [_compared(read[mine], read[yours], both) for mine, yours, both in zip(*columns, strict=True)]
@@ -199,6 +202,18 @@ class _SortedWords(NamedTuple):
         kept = order[again]
         ends = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(payloads)))))
         return cls(text, hashes[again], starts[kept], stops[kept], names[kept], ends, facts)
+
+    def are_renamed(self, one: Positions, other: Positions, shared: Positions) -> npt.NDArray[np.bool_]:
+        """True for pairs that differ in one word each, two names that begin with different letters.
+
+        So do most products of a catalogue that have a key in common: of one brand, colour and size.
+        """
+        firsts = np.append(np.frombuffer(self.text, dtype=np.uint8), 0)[self.starts].astype(np.int64)
+        plain = np.add.reduceat(np.where(self.names, np.uint64(0), self.hashes), self.ends[:-1])
+        letters, sizes = np.add.reduceat(firsts, self.ends[:-1]), np.diff(self.ends)
+        single = (sizes[one] == shared + 1) & (sizes[other] == shared + 1)
+        # Where all other words have one sum, those that differ are names.
+        return np.asarray(single & (plain[one] == plain[other]) & (letters[one] != letters[other]))
 
     def of_text(self, number: int) -> dict[int, _Marked]:
         """The words of a text by their hashes, each with whether it may be a name."""

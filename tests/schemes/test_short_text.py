@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from indexer.model.ragged import Ragged
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme, Sketches
+from indexer.schemes.short_text import _compared, _SortedWords
 from indexer.schemes.testing import SchemeContract
 from tests.vectors import make_short_vectors
 
@@ -225,3 +226,24 @@ def test_the_scheme_meets_every_vector(identifier: str) -> None:
     [wanted] = [each for each in written["documents"] if each["id"] == identifier]
     assert written["texts"] == make_short_vectors.TEXTS
     assert make_short_vectors.document(identifier) == wanted
+
+
+NAMES = ["Tarozu", "Tarozo", "Belima", "belima", "Dorane", "NASA", "Über", "Ubel"]
+
+
+@given(
+    st.lists(st.sampled_from([*NAMES, *WORDS[::9]]), min_size=2, max_size=4),
+    st.lists(st.sampled_from([*NAMES, *WORDS[::9]]), min_size=2, max_size=4),
+)
+def test_pairs_that_are_told_at_once_are_as_they_are_word_by_word(shared_by_all: list[str], own: list[str]) -> None:
+    titles = [[*shared_by_all, word] for word in own]
+    scheme = registry.scheme("short-text")
+    made = [scheme.sketch(" ".join(["the", *words])) for words in titles]
+    payloads = Ragged.of_bytes([sketch.payload for sketch in made if sketch])
+    left, right = np.triu_indices(len(titles), 1)
+    words = _SortedWords.of(payloads)
+    for mine, yours, value in zip(left.tolist(), right.tolist(), scheme.compare(payloads, left, right), strict=True):
+        one, other = words.of_text(mine), words.of_text(yours)
+        shared = len(one.keys() & other.keys())
+        if words.facts[mine] == words.facts[yours] and shared < min(len(one), len(other)) <= 2 * shared:
+            assert value == pytest.approx(_compared(one, other, shared))
