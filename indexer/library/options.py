@@ -248,7 +248,7 @@ class RemovalRequest:
     """The choice of documents that are removed: those that repeat a kept one, as their texts say, unless one asks more.
 
     Texts are read again and aligned; those stay in which facts differ, unless `forms`, and those of which more than
-    2% of the words, or a number, name, negation or word within a sentence, stand in no kept one, unless `edited`. With
+    2% of the words, or a number, name, negation or replaced word, stand in no kept one, unless `edited`. With
     `identical` only documents go that have the same text as the one that they repeat. With verify="sketch" the stored
     sketches have to agree instead, with `unverified` nothing has to. `with_documents` deletes an owner's documents as
     a whole: identical ones, unless `verify` is given, without another field that differs, except for those in

@@ -21,6 +21,8 @@ from indexer.text.vocabulary import ENDINGS, GRAMMATICAL, JOINING, NEGATING_BEGI
 # A filling has at most so many words; a longer one, of which less than so much stays, is another passage. Texts of
 # which less stays in place have no more in common than their words. In texts of fewer words than that, each one tells.
 _FILLING, _FEW = 3, 50
+# In a text of fewer words none of a sentence may be lost that says more than grammar, whatever else the other one says.
+_EACH_TELLS = 300
 _LONGEST_UNIT = 4
 # In a text of few words a shorter one with another letter is another word: lzlib is no mistyped zlib.
 _LONG_WORD = 8
@@ -58,7 +60,8 @@ class TextChanges:
         self.added = self.removed = 0
         self.reworded = False
         # In a title each word tells what it is of, and in a list: "X - documentation" is not X.
-        self._few = min(len(left), len(right)) < _FEW
+        words = min(len(left), len(right))
+        self._few, self._each_tells = words < _FEW, words < _EACH_TELLS
         self._clear: list[WordPair] = []
         self._doubtful: list[WordPair] = []
         self._doubtful_names: list[WordPair] = []
@@ -136,15 +139,15 @@ class TextChanges:
         if lost:
             self.removed += len(places)
             if not (in_lines and len(places) == 1) or facts.names(wording, places):
-                self._lose(places, telling=not in_lines)
+                self._lose(places, telling=self._each_tells and not in_lines)
         else:
             self.added += len(places)
 
     def _lose(self, places: Sequence[int], *, telling: bool = False) -> None:
         """Note what stands at some places on the left, and the numbers and names there that the right never says.
 
-        With `telling` also other words that say more than grammar, and that the right says less often. A negation has
-        to be said of the same word.
+        With `telling` also other words that say more than grammar, in a text of a few hundred words also those that the
+        right only says less often. A negation has to be said of the same word.
         """
         self.only_left += [_said(self.left, run) for run in _runs(places)]
         here, there = self.left.hashes, self.right.hashes
@@ -152,7 +155,7 @@ class TextChanges:
         least = dict.fromkeys((*facts.numbers(self.left, places), *facts.names(self.left, places)), 1)
         for place in _without([*places], negations) if telling else ():
             if _tells(self.left, place) and self.left.folded(place) not in JOINING:
-                least[place] = int(np.count_nonzero(here == here[place]))
+                least[place] = int(np.count_nonzero(here == here[place])) if self._each_tells else 1
         for place, times in least.items():
             if np.count_nonzero(there == here[place]) < times:
                 self.lost_facts.append(self.left.word(place))
@@ -269,7 +272,7 @@ class TextChanges:
         self.added += len(new)
         self.removed += len(gone)
         # Granted stands for denied as often as since for because, and a package of documentation for one of headers.
-        self._lose(gone, telling=other_words)
+        self._lose(gone, telling=other_words and (short or self._each_tells))
 
     @staticmethod
     def _telling(wording: Wording, places: Sequence[int]) -> list[str]:

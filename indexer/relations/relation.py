@@ -32,8 +32,8 @@ class Relation:
     - contains, part: the left holds all of the right and much more, or the other way round
 
     `lost` (0 to 1) is the share of words on the left that stand in no place on the right, `only_left` these as they
-    stand; `lost_facts` are numbers, names and negations among them that the right never says, and words from within a
-    sentence that it says less often.
+    stand; `lost_facts` are numbers, names, negations and replaced words among them that the right never says, in a text
+    of a few hundred words all from within a sentence that say more than grammar.
     `cleaner` is the side with fewer misread words, where it is known.
     """
 

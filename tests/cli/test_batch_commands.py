@@ -210,7 +210,7 @@ def test_passages_are_cut_from_what_is_kept(neardup: Neardup) -> None:
     rows = [
         {"id": "a", "text": f"{shared} {release}"},
         # Near the first one, which is kept.
-        {"id": "b", "text": f"{shared} {release} more"},
+        {"id": "b", "text": f"{shared} {release} also"},
         {"id": "c", "text": f"{prose(3, 200)} {shared}"},
         {"id": "d", "text": f"{shared} few words"},
     ]

@@ -19,7 +19,7 @@ def prose(seed: int, words: int = 200) -> str:
 def changed(text: str, place: int = 7) -> str:
     """The text with one word added: an edited near-duplicate that loses nothing."""
     words = text.split()
-    words.insert(place, "zebra")
+    words.insert(place, "also")
     return " ".join(words)
 
 

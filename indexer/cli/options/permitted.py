@@ -23,7 +23,7 @@ def permitted_options(also: str, lost: str, **related: Any) -> tuple[Decorator, 
         flag("--forms", "forms: documents in which a number, a date, a name or another fact differs."),
         flag(
             "--edited",
-            "edited documents of which more than 2% of the words, or a number, a name, a negation or a word within a "
-            f"sentence, {lost}.",
+            "edited documents of which more than 2% of the words, or a number, a name, a negation or a replaced word, "
+            f"{lost}.",
         ),
     )
