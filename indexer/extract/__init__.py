@@ -57,10 +57,7 @@ def extract(
     one of REASONS; a document without text is no error.
     """
     # Imported where they are called: with a worker, this process needs none of what reads documents.
-    if options.ocr:
-        from indexer.extract.ocr.tesseract import require_ocr
-
-        require_ocr(options.ocr)
+    _require_ocr(options)
     if isinstance(source, bytes):
         data = source
     else:
@@ -85,8 +82,16 @@ def extract_all(
 
     Raises UsageError for options that can't be met here. Memory: that of all of them.
     """
+    _require_ocr(options)
     with _lock:
         return list(_worker(options, limits).map(items))
+
+
+def _require_ocr(options: Options) -> None:
+    if options.ocr:
+        from indexer.extract.ocr.tesseract import require_ocr
+
+        require_ocr(options.ocr)
 
 
 def _worker(options: Options, limits: Limits) -> WorkerPool:

@@ -21,7 +21,7 @@ from indexer.text.vocabulary import ENDINGS, GRAMMATICAL, JOINING, NEGATING_BEGI
 # A filling has at most so many words; a longer one, of which less than so much stays, is another passage. Texts of
 # which less stays in place have no more in common than their words. In texts of fewer words than that, each one tells.
 _FILLING, _FEW = 3, 50
-# In a text of fewer words none of a sentence may be lost that says more than grammar, whatever else the other one says.
+# In a text of fewer words none of a title may be lost that says more than grammar, nor be replaced elsewhere.
 _EACH_TELLS = 300
 _LONGEST_UNIT = 4
 # In a text of few words a shorter one with another letter is another word: lzlib is no mistyped zlib.
@@ -139,7 +139,9 @@ class TextChanges:
         if lost:
             self.removed += len(places)
             if not (in_lines and len(places) == 1) or facts.names(wording, places):
-                self._lose(places, telling=self._each_tells and not in_lines)
+                # A part of a name, as in puppet-master-passenger, makes another one.
+                named = places[0] < wording.title or any(map(wording.in_compound, places))
+                self._lose(places, telling=self._each_tells and named and not in_lines)
         else:
             self.added += len(places)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache, cached_property
 
@@ -25,6 +26,7 @@ _SEPARATORS = ".,:/-"
 _HANGING = ("-", ".", "/", ":")
 _STOPS = (".", ",", ";", "?")
 _LONGEST_MARK = 2
+_LONGEST_TITLE = 25
 _RULE = 4
 _DIGITS = re.compile(r"\d+")
 _NEAR, _FAR, _LONG_GAP = 2, 9, 100
@@ -116,6 +118,12 @@ class Wording:
     def opens(self, place: int) -> bool:
         """True if a word begins a line, or a sentence behind a full stop."""
         return place == 0 or place >= len(self) or not _ENDING.isdisjoint(self.before(place))
+
+    @cached_property
+    def title(self) -> int:
+        """The number of words in the first line where these are few and other lines follow; else 0."""
+        words = bisect_left(self._starts, self.text.strip().find("\n") + len(self.text) - len(self.text.lstrip()))
+        return words if words <= _LONGEST_TITLE and words < len(self) else 0
 
     def suffix(self, place: int) -> str:
         """The signs behind a word that are a part of it, as in C++; most have none."""
