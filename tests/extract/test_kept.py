@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,11 @@ LIMITS = Limits(seconds=2, memory=512 << 20)
 
 def children() -> set[int]:
     """The processes that threads of this one have started and that run."""
-    return {int(pid) for tasks in Path("/proc/self/task").iterdir() for pid in (tasks / "children").read_text().split()}
+    while True:
+        # A thread that ends meanwhile leaves its children to another one, which may have been read before.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            there = [(tasks / "children").read_text() for tasks in Path("/proc/self/task").iterdir()]
+            return {int(pid) for some in there for pid in some.split()}
 
 
 def test_threads_share_no_more_workers_than_are_wanted_and_keep_them() -> None:
