@@ -100,6 +100,11 @@ def is_mail(source: str) -> bool:
     return _MAILS.search(f"/{source}") is not None
 
 
+def loses_mail(source: str, instead: str) -> bool:
+    """True where a mail would go in favour of what is none, by their paths: its sender and date would be lost."""
+    return is_mail(source) and not is_mail(instead)
+
+
 def _declared(source: str, url: Any) -> int:
     """0 for a page that declares its own URL canonical, 2 for one that declares another, 1 where that is unknown."""
     if not isinstance(url, str) or not source.startswith(("http://", "https://")):

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of, repeated_by
-from indexer.clustering.canonical import is_mail
+from indexer.clustering.canonical import loses_mail
 from indexer.clustering.decided import HeldDecisions
 from indexer.clustering.memory import Remembered, require_remembered
-from indexer.clustering.relations import MAIL, Permitted, Reason, Relations, stored_relations
+from indexer.clustering.relations import Permitted, Reason, Relations, mail_reason, stored_relations
 from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
@@ -118,8 +118,8 @@ class Pruning(Removal):
             if self.identical and not same:
                 says = f"its text is not identical with that of {member.repeats.id}"
                 other = Reason("whose text is not identical", says)
-            elif self.identical and member.loses_mail:
-                other = Reason(MAIL, f"it is a mail, and {member.repeats.id} is none")
+            elif self.identical and member.beside and loses_mail(member.record.source, member.beside.record.source):
+                other = mail_reason(member.repeats.id)
             kind, says = why or other or ("", "")
             surplus.append(
                 RedundantDocument(
@@ -287,11 +287,6 @@ class _Member:
     record: Record
     version: Hashable
     beside: _StandIn | None
-
-    @property
-    def loses_mail(self) -> bool:
-        """True for a mail that repeats what is none."""
-        return self.beside is not None and is_mail(self.record.source) and not is_mail(self.beside.record.source)
 
 
 def _pages(store: Store) -> Iterator[list[tuple[str, int, Ref, Ref]]]:

@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from indexer.clustering.canonical import is_mail
+from indexer.clustering.canonical import is_mail, loses_mail
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lexicons import StoredLexicon, read_lexicon
 from indexer.matching.relating import RelatedTexts, relation_of, stored_texts
@@ -30,8 +30,6 @@ LOST = 0.02
 
 NOT_VERIFIED = "which were not verified"
 """The kind of reason of what could not be read."""
-MAIL = "which are mails, beside what is none"
-"""The kind of reason of a mail near a document that is none: sender, recipients and date would be lost."""
 
 # Characters of the texts of one cluster that stay.
 _STAYING = 64_000_000
@@ -265,7 +263,7 @@ class Relations(Generic[AnyDocument]):
             return Verdict(stand_in, None, Reason(NOT_VERIFIED, f"not verified: {relation}"))
         reason = self.permitted.reason_to_keep(relation, self.texts.name(stand_in))
         if self._is_lost(document, stand_in):
-            reason = Reason(MAIL, f"it is a mail, and {self.texts.name(stand_in)} is none")
+            reason = mail_reason(self.texts.name(stand_in))
         if reason is None:
             return Verdict(stand_in, relation, None)
         for other, found in self._others(document, stand_in):
@@ -351,8 +349,7 @@ class StandIns:
         some = near[:_TRIED]
         stored = zip(some, self._store.get(some, sketches=False), strict=True)
         others = {ref: other for ref, known in stored if (other := earlier.get(ref) or known)}
-        if is_mail(record.source):
-            others = {ref: other for ref, other in others.items() if is_mail(other.source)}
+        others = {ref: other for ref, other in others.items() if not loses_mail(record.source, other.source)}
         for ref, other in others.items():
             if record.is_identical(other):
                 return ref
@@ -362,6 +359,11 @@ class StandIns:
             if isinstance(relation, Relation) and self._permitted.lets_go(relation):
                 return ref
         return None
+
+
+def mail_reason(beside: str) -> Reason:
+    """The reason to keep a mail near a document that is none: sender, recipients and date would be lost."""
+    return Reason("which are mails, beside what is none", f"it is a mail, and {beside} is none")
 
 
 def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:

@@ -225,9 +225,9 @@ def dedupe(
     ones the first ("longest"). In this order a text is kept if the rule calls it near none of those kept so far; the
     relation of each other one to the kept text that it is nearest to is told by an alignment. It is a copy if it is
     identical, reflowed, misread or edited, else it is kept: a form, in which facts differ, unless `forms` is true, and
-    an edited text of which more than 2% of the words, or a number, name, negation or replaced word, stand in
-    no kept one, unless `edited` is true. Of two that differ in misread words the cleaner one stays, whatever `keep`
-    says. Near is what `pairs_of` lists. Equal texts are always copies.
+    an edited text of which more than 2% of the words, or a number, name, negation or replaced word, stand in no kept
+    one, unless `edited` is true. Of two that differ in misread words the cleaner one stays, whatever `keep` says.
+    Near is what `pairs_of` lists. Equal texts are always copies.
 
     With verify="sketch" texts are not aligned: all that is near goes, also forms, and no two kept texts are near.
     Features are compared so too. `match` and `threads` are as for `pairs_of`. Memory: the sketches, about 300 bytes a

@@ -139,9 +139,10 @@ class TextChanges:
         if lost:
             self.removed += len(places)
             if not (in_lines and len(places) == 1) or facts.names(wording, places):
+                within = self._each_tells and not in_lines
                 # A part of a name, as in puppet-master-passenger, makes another one.
-                named = places[0] < wording.title or any(map(wording.in_compound, places))
-                self._lose(places, telling=self._each_tells and named and not in_lines)
+                named = within and (places[0] < wording.title or any(map(wording.in_compound, places)))
+                self._lose(places, telling=named)
         else:
             self.added += len(places)
 

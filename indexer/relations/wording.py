@@ -122,7 +122,7 @@ class Wording:
     @cached_property
     def title(self) -> int:
         """The number of words in the first line where these are few and other lines follow; else 0."""
-        words = bisect_left(self._starts, self.text.strip().find("\n") + len(self.text) - len(self.text.lstrip()))
+        words = bisect_left(self._starts, self.text.find("\n", len(self.text) - len(self.text.lstrip())))
         return words if words <= _LONGEST_TITLE and words < len(self) else 0
 
     def suffix(self, place: int) -> str:

@@ -32,7 +32,7 @@ def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) ->
 
     Of those that it prefers alike the one with the lower number in `arrivals` comes first, where None by id.
     """
-    times, sources = (compute.coalesce(rows[name], scalar("")) for name in ("time", "source"))
+    times, sources = compute.coalesce(rows["time"], scalar("")), rows["source"]
     keys = {
         "preferred": column_of(_preference(rows, canonical)),
         "other": compute.invert(are_mails(sources)),

@@ -54,8 +54,8 @@ NEAR = arrow.schema(
 """Documents that repeat another one, their `stand_in`, and those that are one, with no `stand_in` (null).
 
 `rank` is their order in a `component`; one that `stays` was kept by an older batch, and `mail` says of each whether it
-is one. `text` is compressed, null where
-none is needed or none could be read: `unread` then says why. The sketches of the rule follow.
+is one. `text` is compressed, null where none is needed or none could be read: `unread` then says why. The sketches of
+the rule follow.
 """
 VERDICTS = arrow.schema(
     [
