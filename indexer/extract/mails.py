@@ -27,6 +27,9 @@ from indexer.text.quotations import own_words
 _MOST_PARTS, _DEEPEST = 1_000, 12
 _LONGEST_FIELD = 10_000
 _LONGEST_NAME = 120
+# RFC 4155: the line before each mail of a mailbox, with a date as asctime() writes it.
+SEPARATOR = rb"From \S[^\n]{0,300}\d\d:\d\d[^\n]{0,60} \d{4}[ \t\r]*$"
+_SEPARATORS = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))" + SEPARATOR + rb"\n", re.MULTILINE)
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
 
 
@@ -109,11 +112,26 @@ def words_of_mail(mail: Message, body: list[BodyPart], attached: Mapping[str, by
 
 
 def read_mail(data: bytes) -> tuple[bytes, Format, str]:
-    """The words of a mail in a file that is called otherwise, their format, and its subject.
+    """The words of a mail, or of all mails of a mailbox, in a file that is called otherwise, their format, and a title.
 
-    Where its body has none it is a text, as it is. Raises ExtractionError.
+    A mail whose body has none is a text, as it is. Raises ExtractionError.
     """
-    mail, parts = email.message_from_bytes(data.removeprefix(codecs.BOM_UTF8)), MailParts()
+    data = data.removeprefix(codecs.BOM_UTF8)
+    read = [_read(mail) for mail in _SEPARATORS.split(data) if mail.strip()]
+    title = next((title for _, _, title in read if title), "")
+    if all(kind == "text" for _, kind, _ in read):
+        return b"\n\n".join(words for words, _, _ in read), "text", title
+    if len(read) == 1:
+        return read[0]
+    pieces = (
+        _as_html(words.decode("utf-8", "replace")).encode() if kind == "text" else words.removeprefix(codecs.BOM_UTF8)
+        for words, kind, _ in read
+    )
+    return codecs.BOM_UTF8 + b"<hr>".join(pieces), "mail", title
+
+
+def _read(data: bytes) -> tuple[bytes, Format, str]:
+    mail, parts = email.message_from_bytes(data), MailParts()
     try:
         body = parts.body(mail)
         words, kind = words_of_mail(mail, body, parts.attached)

@@ -115,7 +115,7 @@ def sniff(data: bytes, name: str = "") -> Format:
     named = SUFFIXES.get(os.path.splitext(name)[1].lower())
     if marked_up := _markup(head, named):
         return marked_up
-    if is_mail_name(name) or (_is_mail(head) and _is_encoded(data)):
+    if is_mail_name(name):
         raise ExtractionError(
             "unsupported",
             "this is a mail, whose headers and encoded parts would count as words: name it .eml, or .mbox if it is a "
@@ -183,12 +183,11 @@ def _is_mail(head: bytes) -> bool:
 
 
 def is_encoded_mail(data: bytes) -> bool:
-    """True for a single mail that does not read as a text."""
-    return not data.startswith(_MAILBOX) and _is_mail(_ascii_view(data[:_HEAD])) and _is_encoded(data)
-
-
-def _is_encoded(mail: bytes) -> bool:
-    return _ENCODED.search(_FIELDS_END.split(mail[:_MOST_FIELDS], 1)[0]) is not None
+    """True for a mail that does not read as a text, and for a mailbox with one."""
+    if not _is_mail(_ascii_view(data[:_HEAD])):
+        return False
+    where = data if data.startswith(_MAILBOX) else _FIELDS_END.split(data[:_MOST_FIELDS], 1)[0]
+    return _ENCODED.search(where) is not None
 
 
 def _ascii_view(head: bytes) -> bytes:

@@ -74,8 +74,7 @@ MAIL = PLAIN_MAIL.replace(b"\r\n\r\n", b"\r\nContent-Type: multipart/mixed; boun
 @pytest.mark.parametrize(
     ("data", "name"),
     [
-        (b"From a@b Mon Jan  1 00:00:00 2024\n" + MAIL, "a"), (b"712\n" + MAIL, "1.emlx"), (b"words", "a.EML"),
-        (b"words", "all.mbox"), (MAIL, "a.eml"),
+        (b"712\n" + MAIL, "1.emlx"), (b"words", "a.EML"), (b"words", "all.mbox"), (MAIL, "a.eml"),
     ],
 )  # fmt: skip
 def test_a_mail_is_refused_with_a_sentence(data: bytes, name: str) -> None:
@@ -108,6 +107,35 @@ PARTS = "Content-Type: multipart/mixed; boundary=b"
 def test_an_encoded_mail_under_another_name_is_read_as_a_mail(data: bytes, name: str, text: str) -> None:
     document = read_document(data, name, Options(), Limits())
     assert (document.text, document.title) == (text, "tea")
+
+
+BETWEEN = b"From a@b Mon Jan  1 00:00:00 2024\n"
+BASE64 = encoded("Content-Transfer-Encoding: base64", body="R3LDvMOfZQ==")
+MARKED_UP = encoded("Content-Type: text/html", body="<p>of <b>tea</b></p><blockquote type=cite>quoted</blockquote>")
+
+
+@pytest.mark.parametrize(
+    ("mails", "text"),
+    [
+        ((BASE64,), "Grüße"),
+        ((BASE64, PLAIN_MAIL + b"words\n-- \nA. B."), "Grüße\nwords"),
+        ((PLAIN_MAIL + b"1 < 2\n> quoted", BASE64, MARKED_UP), "1 < 2 Grüße of tea"),
+        ((BASE64, PLAIN_MAIL + b"words\nFrom a@b Mon Jan  1 00:00:00 2024\nin a letter"),
+         "Grüße\nwords\nFrom a@b Mon Jan 1 00:00:00 2024\nin a letter"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n"])
+def test_a_mailbox_with_encoded_mails_under_another_name_is_a_text_of_them(
+    mails: tuple[bytes, ...], text: str, end: bytes
+) -> None:
+    document = read_document(b"".join(BETWEEN + mail + end for mail in mails), "Sent Items", Options(), Limits())
+    assert "\n".join(" ".join(line.split()) for line in document.text.splitlines() if line.strip()) == text
+    assert document.title == "tea"
+
+
+def test_a_line_made_to_take_time_separates_no_mails() -> None:
+    data = BETWEEN + BASE64 + b"\n\nFrom a" + b"12:34" * 1_000_000 + b"\n"
+    assert read_document(data, "Sent", Options(), Limits(seconds=5)).title == "tea"
 
 
 def test_an_attachment_of_such_a_mail_is_there_by_its_digest() -> None:

@@ -13,14 +13,13 @@ from email.message import Message
 from typing import Any, BinaryIO, ClassVar
 
 from indexer.errors import NeardupError
-from indexer.extract.mails import BodyPart, MailParts, field_of, url_of, words_of_mail
+from indexer.extract.mails import SEPARATOR, BodyPart, MailParts, field_of, url_of, words_of_mail
 from indexer.ingest.readers.archives import Archive, bounded, entry_of_error
 from indexer.ingest.readers.base import BadEntry, FileEntry, ReaderOptions, skip_line
 from indexer.ingest.readers.compression import decompressed
 from indexer.text.counts import counted
 
-# RFC 4155: the line before each mail of a mailbox, with a date as asctime() writes it.
-_SEPARATOR = re.compile(rb"From \S.*\d\d:\d\d.* \d{4}\s*$")
+_SEPARATOR = re.compile(SEPARATOR)
 _QUOTED_SEPARATOR = re.compile(rb">+From ")
 # What is the same in each copy of a mail; other fields tell of its way.
 _FIELDS = ("From", "To", "Cc", "Date", "Subject", "Message-ID")
