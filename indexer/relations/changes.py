@@ -14,18 +14,26 @@ from indexer.relations.alignment import Block, equal_words, moved
 from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Hashes, Lexicon
 from indexer.relations.manuals import ManualBesidePage, differing_names
-from indexer.relations.misreading import alike, distance_as_read, look_alike
+from indexer.relations.misreading import alike, distance_as_read, is_mistyped, look_alike
+from indexer.relations.telling import (
+    are_in_another_order,
+    are_inflected,
+    have_same_stem,
+    is_named,
+    is_plain,
+    negates,
+    qualifies,
+    tells,
+)
 from indexer.relations.wording import Wording
-from indexer.text.vocabulary import ENDINGS, GRAMMATICAL, JOINING, NEGATING_BEGINNINGS, NEGATIONS, NUMERALS
+from indexer.text.vocabulary import GRAMMATICAL, JOINING, NEGATIONS, NUMERALS
 
 # A filling has at most so many words; a longer one, of which less than so much stays, is another passage. Texts of
 # which less stays in place have no more in common than their words. In texts of fewer words than that, each one tells.
-_FILLING, _FEW = 3, 50
+_FILLING, FEW_WORDS = 3, 50
 # In a text of fewer words none of a title may be lost that says more than grammar, nor be replaced elsewhere.
 _EACH_TELLS = 300
 _LONGEST_UNIT = 4
-# In a text of few words a shorter one with another letter is another word: lzlib is no mistyped zlib.
-_LONG_WORD = 8
 # What is misread or added by an editor is seldom so in the same way more often.
 _REPEATED = 2
 _STAYS = 1 / 2
@@ -60,8 +68,8 @@ class TextChanges:
         self.added = self.removed = 0
         self.reworded = False
         # In a title each word tells what it is of, and in a list: "X - documentation" is not X.
-        words = min(len(left), len(right))
-        self._few, self._each_tells = words < _FEW, words < _EACH_TELLS
+        words = min(left.told, right.told)
+        self._few, self._each_tells = words < FEW_WORDS, words < _EACH_TELLS
         self._clear: list[WordPair] = []
         self._doubtful: list[WordPair] = []
         self._doubtful_names: list[WordPair] = []
@@ -78,7 +86,8 @@ class TextChanges:
 
     def judge(self, *, brief: bool = False) -> None:
         """Look at each block; with `brief` not beyond the first fact that differs."""
-        here, there = moved(self.left, self.right, self._blocks)
+        # A few words that were moved say another order.
+        here, there = (set[int](), set[int]()) if self._few else moved(self.left, self.right, self._blocks)
         manual = ManualBesidePage.of(self.left, self.right)
         if names := differing_names(self.left, self.right):
             self.facts.append(DifferingFact("name", *names))
@@ -157,7 +166,7 @@ class TextChanges:
         negations = facts.negations(self.left, places)
         least = dict.fromkeys((*facts.numbers(self.left, places), *facts.names(self.left, places)), 1)
         for place in _without([*places], negations) if telling else ():
-            if _tells(self.left, place) and self.left.folded(place) not in JOINING:
+            if tells(self.left, place) and self.left.folded(place) not in JOINING:
                 least[place] = int(np.count_nonzero(here == here[place])) if self._each_tells else 1
         for place, times in least.items():
             if np.count_nonzero(there == here[place]) < times:
@@ -171,6 +180,9 @@ class TextChanges:
         """Judge words that stand for others."""
         left, right = self.left, self.right
         ours, theirs = _without_marks(left, ours, right, theirs)
+        if not ours or not theirs:
+            self._put_otherwise(ours, theirs)
+            return
         one, other = _folded(left, ours), _folded(right, theirs)
         if one == other:
             self._signs(ours, theirs)
@@ -229,22 +241,12 @@ class TextChanges:
             self.facts += facts.number_difference(left, one, right, other)
         elif [left.values[place] for place in numbers] != [right.values[place] for place in others]:
             self.facts.append(DifferingFact("order of numbers", _said(left, numbers), _said(right, others)))
-        elif self._few and self._names_in_another_order(ours, theirs):
+        elif self._few and are_in_another_order(self._telling(left, ours), self._telling(right, theirs)):
             self.facts.append(DifferingFact("order of words", _said(left, ours), _said(right, theirs)))
         no, yes = facts.negations(left, ours), facts.negations(right, theirs)
         if len(no) != len(yes):
             self.facts.append(DifferingFact("negation", _said(left, ours), _said(right, theirs)))
         return len(self.facts) > before
-
-    def _names_in_another_order(self, ours: list[int], theirs: list[int]) -> bool:
-        """True for the same words in another order, with a number or a name among them: Quick 3D is not 3D Quick."""
-        left = self.left
-        mine, yours = left.values[ours].tolist(), self.right.values[theirs].tolist()
-        return (
-            mine != yours
-            and sorted(mine) == sorted(yours)
-            and bool(facts.numbers(left, ours) or facts.names(left, ours))
-        )
 
     def _put_otherwise(self, ours: list[int], theirs: list[int]) -> None:
         """Judge words without numbers that stand for others, and are not misread."""
@@ -258,11 +260,14 @@ class TextChanges:
             self.facts.append(DifferingFact("name", *both))
             return
         told, retold = self._telling(left, ours), self._telling(right, theirs)
+        if self._few and not are_inflected(told, retold):
+            self.facts.append(DifferingFact("word", _said(left, ours), _said(right, theirs)))
+            return
         short = max(len(ours), len(theirs)) <= _FILLING
-        if other_words := bool(told and retold and not _inflected(told, retold)):
+        if other_words := bool(told and retold and not are_inflected(told, retold)):
             stays = len({*told} & {*retold}) / min(len({*told}), len({*retold}))
             few = max(len(told), len(retold)) <= _FILLING
-            ordinary = few and not self._few and self._are_common(left, ours) and self._are_common(right, theirs)
+            ordinary = few and self._are_common(left, ours) and self._are_common(right, theirs)
             if not ordinary and (short or stays < _STAYS):
                 self.facts.append(
                     DifferingFact("word" if short else "passage", _said(left, ours), _said(right, theirs))
@@ -277,10 +282,14 @@ class TextChanges:
         # Granted stands for denied as often as since for because, and a package of documentation for one of headers.
         self._lose(gone, telling=other_words and (short or self._each_tells))
 
-    @staticmethod
-    def _telling(wording: Wording, places: Sequence[int]) -> list[str]:
-        """The words, in folded case, that say more than grammar."""
-        return [wording.folded(place) + wording.suffix(place) for place in places if _tells(wording, place)]
+    def _telling(self, wording: Wording, places: Sequence[int]) -> list[str]:
+        """The words, in folded case, that say more than grammar, in a text of few words also how much and how far."""
+        few = self._few
+        return [
+            wording.folded(place) + wording.suffix(place)
+            for place in places
+            if tells(wording, place) or (few and qualifies(wording, place))
+        ]
 
     def _are_common(self, wording: Wording, places: Sequence[int]) -> bool:
         lexicon = self._lexicon
@@ -317,6 +326,8 @@ class TextChanges:
         joined, joined_other = "".join(one), "".join(other)
         if not alike(joined, joined_other) or distance_as_read(joined, joined_other) > 1:
             return False
+        if self._few and not is_mistyped(joined, joined_other):
+            return False
         known = [
             *(self._knows(self.left, place, word) for place, word in zip(ours, one, strict=True)),
             *(self._knows(self.right, place, word) for place, word in zip(theirs, other, strict=True)),
@@ -330,13 +341,14 @@ class TextChanges:
             return "equal"
         mine, yours = left.folded(place), right.folded(there)
         longest, grammar = max(len(mine), len(yours)), mine in _GRAMMAR or yours in _GRAMMAR
-        if _same_stem(mine, yours) or not alike(mine, yours) or _negates(mine, yours):
+        if have_same_stem(mine, yours) or not alike(mine, yours) or negates(mine, yours):
             return "other"
-        if (longest <= _FILLING and not grammar) or (self._few and not _is_plainly_misread(mine, yours)):
+        doubtless = is_mistyped(mine, yours) and is_plain(left, place) and is_plain(right, there)
+        if not doubtless if self._few else longest <= _FILLING and not grammar:
             return "other"
         knows = self._knows(left, place, mine), self._knows(right, there, yours)
         unit = longest <= _LONGEST_UNIT and place and facts.has_digit(left.word(place - 1))
-        named = _is_named(left, place) or _is_named(right, there)
+        named = is_named(left, place) or is_named(right, there)
         known, at, unknown, odd = (left, place, right, there) if knows[0] else (right, there, left, place)
         often = np.count_nonzero(unknown.hashes == unknown.hashes[odd])
         sure = grammar or (not named and self._reads(known, at)) or self._are_common(known, [at])
@@ -429,27 +441,6 @@ def _without(places: list[int], others: list[int]) -> list[int]:
     return [place for place in places if place not in others] if others else places
 
 
-def _negates(one: str, other: str) -> bool:
-    """True if one word is the other with what turns it into its opposite."""
-    long, short = (one, other) if len(one) > len(other) else (other, one)
-    turned = long.endswith(short) and long.removesuffix(short) in NEGATING_BEGINNINGS
-    return turned or (one, other) in (("now", "not"), ("not", "now"))
-
-
-def _is_plainly_misread(one: str, other: str) -> bool:
-    """True if two words differ in letters that look like others, or are long and differ in one letter."""
-    return look_alike(one, other) or (max(len(one), len(other)) >= _LONG_WORD and distance_as_read(one, other) <= 1)
-
-
-def _tells(wording: Wording, place: int) -> bool:
-    """True if a word says more than grammar; in capitals it may be an abbreviation, such as MIT or IT.
-
-    In a name, such as pages-de, any word does.
-    """
-    word = wording.word(place)
-    return word.casefold() not in GRAMMATICAL or (len(word) > 1 and word.isupper()) or wording.in_compound(place)
-
-
 def _are_entries(wording: Wording, places: Sequence[int]) -> bool:
     """True if half of the words or more are numbers or names in code, or each line begins with one: a table."""
     starts = [place for place in places if "\n" in wording.before(place)] or places[:1]
@@ -462,22 +453,6 @@ def _are_entries(wording: Wording, places: Sequence[int]) -> bool:
 def _begins_entry(word: str) -> bool:
     # A shorter number is that of an item in a list.
     return (facts.has_digit(word) and len(word) > _FILLING - 1) or "_" in word.strip("_")
-
-
-def _is_named(wording: Wording, place: int) -> bool:
-    """True if a word is written as a name, or as one of a function in code or of a manual."""
-    word = wording.word(place)
-    return (word[0].isupper() and not wording.initial(place)) or "_" in word or wording.behind(place) == "("
-
-
-def _inflected(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """True if the words are the same but for their endings."""
-    return len(ours) == len(theirs) and all(map(_same_stem, ours, theirs))
-
-
-def _same_stem(one: str, other: str) -> bool:
-    long, short = (one, other) if len(one) > len(other) else (other, one)
-    return one == other or (len(short) > _FILLING and long.startswith(short) and long.removeprefix(short) in ENDINGS)
 
 
 def _without_marks(left: Wording, ours: list[int], right: Wording, theirs: list[int]) -> tuple[list[int], list[int]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from indexer.relations.alignment import blocks_between, bridged
-from indexer.relations.changes import TextChanges
+from indexer.relations.changes import FEW_WORDS, TextChanges
 from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.manuals import PageOfTerminal
+from indexer.relations.marks import differing_marks
 from indexer.relations.operators import differing_operators
 from indexer.relations.relation import COPIES, Relation, RelationWord
 from indexer.relations.wording import Wording
@@ -31,12 +32,12 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, bri
     if not blocks:
         if left.digest == right.digest:
             return Relation("identical")
-        operators = differing_operators(left.text, right.text)
-        return Relation("form", (DifferingFact("sign", *operators),)) if operators else Relation("reflowed")
+        signs = _differing_signs(left, right)
+        return Relation("form", (DifferingFact("sign", *signs),)) if signs else Relation("reflowed")
     changes = TextChanges(left, right, bridged(left, right, blocks), lexicon)
     changes.judge(brief=brief)
-    if not changes.facts and (operators := differing_operators(left.text, right.text)):
-        changes.facts.append(DifferingFact("sign", *operators))
+    if not changes.facts and (signs := _differing_signs(left, right)):
+        changes.facts.append(DifferingFact("sign", *signs))
     return Relation(
         _word(changes, len(left), len(right)),
         tuple(dict.fromkeys(changes.facts)),
@@ -48,6 +49,12 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, bri
         tuple(changes.only_left),
         changes.cleaner,
     )
+
+
+def _differing_signs(left: Wording, right: Wording) -> tuple[str, str] | None:
+    """The signs between equal words in which two texts say something else; None where these say the same."""
+    few = min(left.told, right.told) < FEW_WORDS
+    return (differing_marks(left.text, right.text) if few else None) or differing_operators(left.text, right.text)
 
 
 def _within_margins(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from rapidfuzz.distance import OSA
 
 from indexer.relations.facts import has_digit
@@ -9,6 +11,9 @@ from indexer.relations.facts import has_digit
 # Letters that look like others, which recognition of characters takes for them.
 _ALIKE = (("rn", "m"), ("cl", "d"), ("vv", "w"), ("ii", "u"), ("tl", "th"), ("li", "h"))
 _ALIKE_ALONE = str.maketrans("cbti", "ehfl")
+# In a text of few words another letter in a shorter word, or in one that begins otherwise, makes another word: lzlib is
+# no mistyped zlib, and reckless is not feckless.
+_LONG_WORD, _BEGINNING = 8, 2
 
 
 def alike(one: str, other: str) -> bool:
@@ -42,3 +47,21 @@ def look_alike(one: str, other: str) -> bool:
         mine.translate(_ALIKE_ALONE) == yours.translate(_ALIKE_ALONE)
         for mine, yours in ((one, other), (_read(one), _read(other)))
     )
+
+
+def is_mistyped(one: str, other: str) -> bool:
+    """True if two long words that begin alike differ in a letter too few or too many, or in two that changed places.
+
+    Also in letters that look like others, in marks above and below letters, and in an s for a z. One letter for another
+    makes as often another word: abductor is no mistyped adductor.
+    """
+    if max(len(one), len(other)) < _LONG_WORD or one[:_BEGINNING] != other[:_BEGINNING]:
+        return False
+    if look_alike(one, other) or _plain(one) == _plain(other):
+        return True
+    return (len(one) != len(other) or sorted(one) == sorted(other)) and OSA.distance(one, other) == 1
+
+
+def _plain(word: str) -> str:
+    letters = unicodedata.normalize("NFD", word)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).replace("z", "s")

@@ -28,6 +28,7 @@ _STOPS = (".", ",", ";", "?")
 _LONGEST_MARK = 2
 _LONGEST_TITLE = 25
 _RULE = 4
+_ROMAN = frozenset("ivx")
 _DIGITS = re.compile(r"\d+")
 _NEAR, _FAR, _LONG_GAP = 2, 9, 100
 _MIXER = 0x9E3779B97F4A7C15
@@ -40,6 +41,8 @@ class Wording:
     """
 
     def __init__(self, text: str) -> None:
+        # Two letters of the word before it, by its compatibility form.
+        text = text.replace("\N{TRADE MARK SIGN}", " ")
         hashes, starts, ends, signs = signed_words_of(text, _kinds())
         words = Words(hashes, starts, ends)
         self.text, self.hashes = text, words.hashes
@@ -50,6 +53,14 @@ class Wording:
 
     def __len__(self) -> int:
         return self.hashes.size
+
+    @cached_property
+    def told(self) -> int:
+        """The number of words, where these are single letters, as in Chinese and Thai, of every two of them."""
+        if not len(self):
+            return 0
+        letters = int(np.asarray(self._ends).sum()) - int(np.asarray(self._starts).sum())
+        return len(self) if letters >= 2 * len(self) else (len(self) + 1) // 2
 
     @cached_property
     def numbers(self) -> frozenset[int]:
@@ -145,7 +156,10 @@ class Wording:
 
     def is_mark(self, place: int) -> bool:
         """True for the number or the letter in front of an item, which another format leaves out."""
-        if self._ends[place] - self._starts[place] > _LONGEST_MARK or self.behind(place) not in (".", ")"):
+        word = self.word(place)
+        if len(word) > _LONGEST_MARK or self.behind(place) not in (".", ")"):
+            return False
+        if len(word) > 1 and not word.isdigit() and not {*word.casefold()} <= _ROMAN:
             return False
         return place == 0 or "\n" in self.before(place)
 

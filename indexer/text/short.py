@@ -57,6 +57,8 @@ def short_text(text: str) -> ShortText:
     A word with a capital may be a name, but for words of grammar; also the first one of a sentence, which only
     looks like one. In scripts without capitals only Chinese surnames are, with the two letters after one.
     """
+    # Two letters of the word before it, by its compatibility form.
+    text = text.replace("\N{TRADE MARK SIGN}", " ")
     shown = list(_shown(text))
     mixed_case = any(each.text.islower() for each in shown)
     folded = tuple(_folded(each.text) for each in shown)
@@ -98,7 +100,7 @@ def _shown(text: str) -> Iterator[_WordShown]:
 @lru_cache(maxsize=1 << 16)
 def _folded(word: str) -> str:
     # In a stored form words are parted by spaces and by ^.
-    return unicodedata.normalize("NFKC", word.casefold()).replace(" ", "").replace("^", "") or "?"
+    return unicodedata.normalize("NFKC", word).casefold().replace(" ", "").replace("^", "") or "?"
 
 
 def _has_capital(word: str, folded: str, *, mixed_case: bool) -> bool:

@@ -58,6 +58,13 @@ dat van te op voor met aan zijn werd och att det som på är av til og
 GRAMMATICAL = frozenset(_GRAMMATICAL.split())
 """Words of grammar, that say nothing alone, in folded case."""
 
+_QUALIFYING = """
+very too much many some such same own just also only more most but because if whose sehr auch noch wenn ob très aussi
+si muy también até muito all alla con den era hat par pour son van war
+"""
+QUALIFYING = frozenset(_QUALIFYING.split())
+"""Words of grammar that say how much, how far or on what condition, or more in another language, in folded case."""
+
 JOINING = frozenset(("and", "und", "et", "y", "e", "och", "og"))
 """Words that join two others, in folded case; "or" is another matter."""
 

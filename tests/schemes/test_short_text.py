@@ -144,6 +144,8 @@ SAME = (
     ("SENATE PASSES BILL ON CLEAN WATER", "Senate passes bill on clean water"),
     ("L'été arrive dans le sud de la France", "L\N{RIGHT SINGLE QUOTATION MARK}été arrive dans le sud de la France"),
     ("ＡＢＣ 新闻 报道", "abc 新闻报道"),
+    ("Acme® Turbine™ mill, black", "Acme Turbine mill, black"),
+    ("the sum ℝ of all rooms", "the sum R of all rooms"),
 )
 
 
