@@ -68,7 +68,7 @@ def codec_of(label: str) -> str:
 
 
 def extract_text(data: bytes) -> Document:
-    """The document of plain text: all of it, decoded; the title is the first line that is not blank."""
+    """The document of plain text: all of it, decoded; the title is the first line with a letter or a digit."""
     text, codec = decode(data)
     # The check takes a hundredth of the search, and most texts pass it.
     clean = text if codec == "utf-8" and markup.is_clean(data) else printable(text)
@@ -82,9 +82,8 @@ def without_mark(extracted: Document) -> Document:
 
 
 def first_line(text: str) -> str:
-    """The first line that is not blank, of the beginning of a text."""
-    head = text[:2000].lstrip()
-    return head.splitlines()[0].rstrip() if head else ""
+    """The first line with a letter or a digit, of the beginning of a text; rules and frames are no titles."""
+    return next((line.strip() for line in text[:2000].splitlines() if any(map(str.isalnum, line))), "")
 
 
 def as_title(text: str) -> str:

@@ -50,7 +50,7 @@ _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 class Share:
     """The redundant share of a part of the collection: documents and their bytes.
 
-    Redundant are the documents that repeat one which is kept, and are not known to be forms or parts: what could go.
+    Redundant are the documents that repeat one which is kept, and are not known to be forms or parts.
     """
 
     documents: int = 0
@@ -178,6 +178,11 @@ class ReportCounts:
     def differing(self) -> int:
         """The number of documents near one that is kept that are forms or parts, and so not redundant."""
         return sum(each.documents for each in self.relations if not could_go(each.relation))
+
+    @property
+    def edited(self) -> int:
+        """The number of redundant documents that are edited; prune keeps those that say what no kept one does."""
+        return sum(each.documents for each in self.relations if each.relation == "edited")
 
     @property
     def exact(self) -> int:

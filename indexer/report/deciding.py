@@ -10,15 +10,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from indexer.clustering.decision_file import FORM
+from indexer.ingest.naming import container_of
 from indexer.model import Record, name_of
 from indexer.model.paths import path_of_printable
-from indexer.relations.relation import COPIES
 from indexer.report.contents import ReportContents, ShownCluster, ShownSample
 from indexer.report.dates import date_of
 from indexer.text.visible import beginning, printable
 
 # A title this long is cut; the name of a file is shown whole.
 _TITLE = 160
+# Relations of which nothing is lost: what is edited may say more, as prune finds out.
+_SAYS_THE_SAME = ("identical", "reflowed", "noise")
 # What librarians and others call the relations, beside what stays.
 _SAID = {
     "identical": "same text",
@@ -65,7 +67,7 @@ def _member(record: Record, near: str, repeats: bool, relation: str) -> Mapping[
         "id": name_of(record.ref),
         "digest": record.text_digest,
         **described(record, _SAID.get(relation, ""), near),
-        "proposed": "keep" if not repeats else "drop" if relation in COPIES else "",
+        "proposed": "keep" if not repeats else "drop" if relation in _SAYS_THE_SAME else "",
     }  # fmt: skip
 
 
@@ -100,7 +102,8 @@ def titled(record: Record) -> tuple[str, str]:
 def _link(source: str) -> str:
     """The address that opens a document; empty where there is none that a page may open."""
     if os.path.isabs(source):
-        return Path(path_of_printable(source)).as_uri()
+        # What lies in an archive, a mailbox or a mail is opened with it.
+        return Path(path_of_printable(container_of(source) or source)).as_uri()
     return source if urlsplit(source).scheme in ("http", "https") else ""
 
 

@@ -88,6 +88,7 @@ class ReportFigures:
         documents: The documents of the store
         redundant: Those of them that repeat one which is kept, without forms and parts as far as these are known
         redundant_share: The same as a share (0 to 1)
+        edited: Those of the redundant ones that are edited; `neardup prune` keeps what says more than the kept ones
         differing: Documents near one that is kept that are forms or parts
         bytes: Their size
         redundant_bytes: The size of the redundant ones
@@ -115,6 +116,7 @@ class ReportFigures:
     documents: int
     redundant: int
     redundant_share: float
+    edited: int
     differing: int
     bytes: int
     redundant_bytes: int

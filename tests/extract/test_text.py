@@ -25,3 +25,8 @@ def test_a_text_that_is_not_searched_is_the_same(data: bytes) -> None:
 @pytest.mark.parametrize("odd", ["\0", "\x08", "\x0e", "\x1f", "\x7f", "\ufffe", "\uffff"])
 def test_what_no_text_keeps_is_a_space(odd: str) -> None:
     assert extract_text(f"a\tb{odd}{odd}c\n".encode()).text == "a\tb c\n"
+
+
+def test_the_title_is_the_first_line_with_words() -> None:
+    assert extract_text(b"\n-----  ---\n * * *\n\n  The harbour \nbridge").title == "The harbour"
+    assert extract_text(b"***\n").title == ""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -63,8 +65,6 @@ frame.onload = async function () {
 
 def driven(folder: Path, page: str, steps: str, *, width: int = 1280) -> Mapping[str, Any]:
     """What a page answers after some steps in a browser, with the file that it saves."""
-    from urllib.parse import unquote
-
     (folder / "report.html").write_text(page, "utf-8")
     driver = folder / "driver.html"
     driver.write_text(DRIVER.replace("WIDTH", str(width)).replace("STEPS", steps), "utf-8")
@@ -130,6 +130,57 @@ def test_choices_by_mouse_and_by_keys_are_saved_and_remembered(tmp_path: Path) -
         assert not collection.clusters()
 
 
+def test_a_link_opens_the_file_that_a_document_lies_in(tmp_path: Path) -> None:
+    mail = f"From: a@b\nSubject: of {{}}\nDate: Mon, 1 Jan 2024 10:00:00 +0000\n\n{prose(1)}\n"
+    between = "From a@b Mon Jan  1 00:00:00 2024\n"
+    write(
+        tmp_path,
+        {
+            "docs/one.eml": mail.format("tea"),
+            "docs/all.mbox": between + mail.format("tea") + "\n" + between + mail.format("milk"),
+            "docs/page one.html": html(prose(1)),
+        },
+    )
+    with zipfile.ZipFile(tmp_path / "docs" / "more.zip", "w") as archive:
+        archive.writestr("deep/page.html", html(prose(1)))
+    with open_collection(tmp_path / "s.neardup") as collection:
+        collection.index(tmp_path / "docs")
+        collection.cluster()
+        page = collection.report().to_html()
+    data, _ = re.findall('<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    [cluster] = json.loads(data)["clusters"]
+    opened = sorted(Path(unquote(urlsplit(member["href"]).path)).name for member in cluster["members"])
+    assert opened == ["all.mbox", "all.mbox", "more.zip", "one.eml", "page one.html"]
+    in_sample = re.findall('class="name" href="(file:[^"]+)"', page)
+    assert in_sample
+    assert all(Path(unquote(urlsplit(link).path)).is_file() for link in in_sample)
+
+
+def test_what_may_say_more_is_not_proposed_to_go(tmp_path: Path) -> None:
+    more = f"{prose(1)}\n\nA paragraph that an editor has added to the text later on.\n"
+    write(tmp_path, {"docs/a.txt": prose(1), "docs/b.txt": prose(1).upper(), "docs/c.txt": more})
+    with open_collection(tmp_path / "s.neardup") as collection:
+        collection.index(tmp_path / "docs")
+        collection.cluster(relation=True)
+        page = collection.report()
+        answer = driven(
+            tmp_path,
+            page.to_html(),
+            """
+            cards()[0].querySelectorAll(".head button")[0].click();
+            answer.proposed = rows(cards()[0]).map((row) => row.dataset.chosen);
+            answer.facts = rows(cards()[0]).map((row) => row.querySelector(".facts").textContent.split(" \u00b7 ")[0]);
+            """,
+        )
+        [kept] = [one for one in collection.prune(dry_run=True).surplus if one.kept]
+    assert kept.id == "docs/c.txt"
+    assert dict(zip(answer["facts"], answer["proposed"], strict=True))["edited text"] == ""
+    assert dict(zip(answer["facts"], answer["proposed"], strict=True))["same text"] == "drop"
+    numbers = page.contents.figures
+    assert (numbers.total.redundant, numbers.edited) == (2, 1)
+    assert "2 of 3, 1 of them edited" in page.to_html()
+
+
 def test_a_sample_is_judged_and_says_how_right_the_rule_is(tmp_path: Path) -> None:
     texts: dict[str, bytes | str] = {f"docs/{number}.txt": prose(number) for number in range(60)}
     texts |= {f"docs/{number}-again.txt": prose(number).upper() for number in range(59)}
@@ -152,7 +203,6 @@ def test_a_sample_is_judged_and_says_how_right_the_rule_is(tmp_path: Path) -> No
             press(section, "s"); press(section, "x");
             await reload();
             answer.before = page.getElementById("sample-status").textContent;
-            for (let at = 0; at < 59; at++) press(page.getElementById("sample-section"), "ArrowRight");
             answer.last = shown()[0].id;
             page.querySelector("#sample-section button[data-choice=apart]").click();
             answer.after = page.getElementById("sample-status").textContent;
@@ -167,7 +217,7 @@ def test_a_sample_is_judged_and_says_how_right_the_rule_is(tmp_path: Path) -> No
     assert all(link.startswith("file:///") for link in answer["links"])
     assert "%" not in answer["text"]
     assert answer["disabled"]
-    assert answer["before"].startswith("Pair 1 of 60; 59 judged")
+    assert answer["before"].startswith("Pair 60 of 60; 59 judged")
     assert answer["after"].startswith("Pair 60 of 60; 60 judged")
     assert answer["last"] == "sample-59"
     assert not answer["wide"]

@@ -168,10 +168,10 @@ def _titles(documents: Any, texts: Joined) -> Any:
 
 def _title(data: Any, start: int, end: int) -> str:
     """The first line of a text as first_line() gives it, cut to the length of a title."""
-    head = str(data[start : min(end, start + _NEAR)], "utf-8", "ignore").lstrip()
-    line = head.splitlines()[0].rstrip() if head else ""
-    # Most lines end there, or fill a title; of others and of blanks before them all has to be looked at.
-    if len(line) < len(head.rstrip()) or len(line) >= MAX_TITLE or end - start <= _NEAR:
+    head = str(data[start : min(end, start + _NEAR)], "utf-8", "ignore")
+    line = first_line(head)
+    # Most lines end there, or fill a title; of others and of what stands before them all has to be looked at.
+    if (line and not head.rstrip().endswith(line)) or len(line) >= MAX_TITLE or end - start <= _NEAR:
         return line[:MAX_TITLE]
     return first_line(str(data[start : min(end, start + _TITLE_FROM)], "utf-8", "ignore"))[:MAX_TITLE]
 

@@ -10,11 +10,11 @@
   const buttons = Array.from(section.querySelectorAll("button[data-choice]"));
   const choices = new Choices(place);
   const said = choices.made;
-  let at = 0;
-
   // A judgment is of two texts, in whatever report they are shown.
   const key = (pair) => pair.documents.map((one) => one.digest + one.id).join(" ");
   const can = (pair) => pair.documents.every((one) => one.digest);
+  // Whoever goes on later begins where they ended.
+  let at = Math.max(0, data.pairs.findIndex((pair) => !said.has(key(pair))));
 
   function draw() {
     cards.forEach((card, number) => { card.hidden = number !== at; });
