@@ -47,6 +47,8 @@ ODD = [
     "\ufeffmarked text here",
     "a \ufeff within, and \uffff too",
     "  \u3000\u2028 first line after blanks  \nnext",
+    "-----  ---\n\n * * *\n  a title below rules \nand more",
+    "-" * 700 + "\na title behind a long rule\nand more",
     "schön – naïve Ωmega 漢字 हिन्दी",
     "x" * 3000 + " long line",
     "long " * 300_000,
