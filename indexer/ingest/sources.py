@@ -6,10 +6,10 @@ A file that holds many documents is taken apart by its reader (`indexer.ingest.r
 from __future__ import annotations
 
 import glob
-import heapq
 import os
 import stat
 import sys
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Literal
 
 from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.formats import Format
+from indexer.ingest.folders import entries_by_name, is_folder
 from indexer.ingest.naming import absolute, container_of, fixed_part, id_of_path, is_document, matches, stem
 from indexer.ingest.readers import (
     JSON_LINES,
@@ -39,9 +40,6 @@ from indexer.text.counts import counted
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
 STDIN = "-"
 
-# So many entries of a folder are held; one with millions of files is listed once for each part of this size, so that
-# its files come by name all the same.
-FOLDER_PART = 50_000
 _HEAD = 512
 LEFT_OUT = "by name or kind of file; --include, --hidden, --follow-links take them"
 """The words of a summary for the files that were left out."""
@@ -175,13 +173,27 @@ class Sources:
         return self._inputs([file])
 
     def _listed(self) -> Iterator[_File | Rejected]:
+        # Eight bytes a name, since a list may be long; the end of it tells what links lead to.
+        files, links = array("Q"), list[str]()
         for name in self._paths_from:
             if is_remote(name):
                 yield from self._remote(name)
-            elif os.path.lexists(name):
-                yield from self._walk_or_file(name, listed=True)
-            else:
+            elif not os.path.lexists(name):
                 yield self._rejected(name, "unreadable", "no such file or folder")
+            elif os.path.isdir(name):
+                self._own_names[1][name] = os.path.realpath(name)
+                yield from self._walk_or_file(name, listed=True)
+            elif os.path.islink(name):
+                links.append(name)
+            else:
+                files.append(_hash_of_path(name))
+                yield from self._walk_or_file(name, listed=True)
+        met = set(files) if links else ()
+        for name in links:
+            if _hash_of_path(name) in met:
+                self.left_out += not own_files.is_own(name)
+            else:
+                yield from self._walk_or_file(name, listed=True)
 
     def count(self) -> int | None:
         """The number of documents to come, found by walking without reading; None where only reading would tell."""
@@ -244,7 +256,7 @@ class Sources:
                 yield entry
             elif entry.name.startswith(".") and not self.selection.hidden:
                 self.left_out += 1
-            elif _is_folder(entry, self.selection.follow_links):
+            elif is_folder(entry, self.selection.follow_links):
                 if not self._excluded(entry.name, os.path.relpath(entry.path, root)):
                     stack.append(self._listing(entry.path, seen))
             elif entry.is_symlink() and (os.path.isdir(entry.path) or self._is_met(entry.path, root)):
@@ -295,16 +307,11 @@ class Sources:
                 if (status.st_dev, status.st_ino) in seen:
                     return
                 seen.add((status.st_dev, status.st_ino))
-            part = _least_entries(folder, "")
-            while len(part) == FOLDER_PART:
-                yield from part
-                part = _least_entries(folder, part[-1].name)
+            yield from entries_by_name(folder)
         except OSError as error:
             if fault := machines_fault(error, printable_path(folder)):
                 raise fault from None
             yield self._rejected(folder, "unreadable", f"the folder can't be listed: {error.strerror}")
-            return
-        yield from part
 
     def _wanted(self, name: str, relative: str, path: str) -> bool:
         if own_files.is_own(path):
@@ -466,6 +473,10 @@ def _input(entry: FileEntry, identity: str, source: str, container: str, place: 
     return Input(identity, entry.url or source, "", entry.data, entry.format, *about)
 
 
+def _hash_of_path(name: str) -> int:
+    return hash(os.path.realpath(name)) % (1 << 64)
+
+
 def _stream(file: _File) -> BinaryIO:
     return file.opened() if file.opened else open_regular(file.path)
 
@@ -479,18 +490,3 @@ def _reader_inside(file: _File) -> FileReader | None:
             return reader_by_head(decompressed(stream).read(_HEAD))
     except (UnreadableError, UsageError, *BROKEN):
         return None
-
-
-def _least_entries(folder: str, after: str) -> list[os.DirEntry[str]]:
-    """The first entries of a folder by name, of those after one; at most FOLDER_PART."""
-    # In the order of `indexer.ingest.naming.walk_order`.
-    with os.scandir(folder) as entries:
-        left = (entry for entry in entries if entry.name > after)
-        return heapq.nsmallest(FOLDER_PART, left, key=lambda entry: entry.name)
-
-
-def _is_folder(entry: os.DirEntry[str], follow_links: bool) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=follow_links)
-    except OSError:
-        return False

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import NotFoundError
-from indexer.ingest import naming, sources
+from indexer.ingest import folders, naming
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings as Indexing
 from indexer.ingest.indexing import index, store_info
@@ -149,7 +149,7 @@ def test_what_is_excluded_is_no_reason_to_pass_over_a_link(tmp_path: Path) -> No
 def test_folders_are_walked_in_one_order_however_large(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "FOLDER_PART", part)
+    monkeypatch.setattr(folders, "FOLDER_PART", part)
     names = [f"{number:03}.txt" for number in range(30)]
     names += ["sub/x.txt", "sub.txt", "sub!/a", "sub-1/a", "sub/a/b", "sub/a.b", "é", "Z"]
     touch(tmp_path, *random.Random(5).sample(names, len(names)))
@@ -335,6 +335,26 @@ def test_listed_paths_are_files_folders_or_rejected(tmp_path: Path) -> None:
     found = list(Sources([], Selection(id_from="name"), paths_from=listed))
     assert [item.id for item in found] == ["a.txt", "b.css", str(tmp_path / "missing")]
     assert isinstance(found[2], Rejected)
+
+
+def test_a_listed_link_is_passed_over_where_what_it_leads_to_is_read(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "folder/b.txt", "elsewhere/c.txt")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "behind").symlink_to("../elsewhere")
+    for link, target in (("1", "a.txt"), ("2", "folder/b.txt"), ("3", "elsewhere/c.txt"), ("4", "gone"), ("5", "1")):
+        (tmp_path / link).symlink_to(target)
+    named = ["1", "2", "a.txt", "folder", "4", "5"]
+    for names, read, left_out in (
+        (named, ["a.txt", "b.txt", "4"], 3),
+        ([*named, "3"], ["a.txt", "b.txt", "4", "3"], 3),
+        ([*named, "3", "deep/behind/c.txt"], ["a.txt", "b.txt", "c.txt", "4"], 4),
+        (["1"], ["1"], 0),
+    ):
+        found = Sources([], Selection(id_from="name"), paths_from=[str(tmp_path / name) for name in names])
+        assert (ids(found), found.left_out) == (read, left_out)
+    # What is named beside the list counts too.
+    found = Sources([str(tmp_path / "a.txt")], Selection(id_from="name"), paths_from=[str(tmp_path / "1")])
+    assert (ids(found), found.left_out) == (["a.txt"], 1)
 
 
 def test_counting_ahead(tmp_path: Path) -> None:
