@@ -378,6 +378,14 @@ void nd_differing_pairs(const uint8_t *packed, size_t size, unsigned bits, const
 void nd_intersections(const uint64_t *values, const uint64_t *offsets, const uint64_t *left, const uint64_t *right,
                       size_t pairs, uint64_t *sizes);
 
+/* Where pairs of sketches meet: sketch s holds codes[offsets[s]] to codes[offsets[s + 1] - 1], rising, each 2 * run + side,
+   and each run once; run r belongs to table tables[r], which rises with r. Two sketches meet in a run that both hold, not
+   both on side 1. firsts[p] is the least run in which left[p] and right[p] meet, ND_NOWHERE where they meet in runs of
+   fewer tables than `agreeing` (at least 1). The caller makes sure that all numbers are in range. */
+#define ND_NOWHERE 0xFFFFFFFFFFFFFFFF
+void nd_meetings(const uint64_t *codes, const uint64_t *offsets, const uint64_t *tables, const uint64_t *left,
+                 const uint64_t *right, size_t pairs, size_t agreeing, uint64_t *firsts);
+
 /* The keys of the bands of a signature: band b is the values signature[b * rows] to signature[(b + 1) * rows - 1], and its
    key lookup8 (initial value 0) of their 4 * rows bytes, each value little-endian. `rows` is at most ND_MAX_ROWS. */
 #define ND_MAX_ROWS 256

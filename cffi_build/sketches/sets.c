@@ -1,4 +1,4 @@
-/* How many numbers two sorted sets share. */
+/* What two sorted sets share: how many numbers, and the least one. */
 
 #include "internal.h"
 
@@ -54,4 +54,30 @@ void nd_intersections(const uint64_t *values, const uint64_t *offsets, const uin
         sizes[p] = many_count / LOPSIDED > few_count ? searched(few, few_count, many, many_count)
                                                      : merged(few, few_count, many, many_count);
     }
+}
+
+/* Where two rows of codes meet: the least run that both hold, not both on side 1, if such runs lie in enough tables. */
+static uint64_t meeting(const uint64_t *left, const uint64_t *left_end, const uint64_t *right,
+                        const uint64_t *right_end, const uint64_t *tables, size_t agreeing) {
+    uint64_t first = ND_NOWHERE, table = 0;
+    size_t found = 0;
+    while (left < left_end && right < right_end) {
+        uint64_t a = *left >> 1, b = *right >> 1;
+        if (a == b && !(*left & *right & 1) && (!found || tables[a] != table)) {
+            first = found ? first : a;
+            table = tables[a];
+            if (++found >= agreeing)
+                return first;
+        }
+        left += a <= b;
+        right += b <= a;
+    }
+    return ND_NOWHERE;
+}
+
+void nd_meetings(const uint64_t *codes, const uint64_t *offsets, const uint64_t *tables, const uint64_t *left,
+                 const uint64_t *right, size_t pairs, size_t agreeing, uint64_t *firsts) {
+    for (size_t p = 0; p < pairs; p++)
+        firsts[p] = meeting(codes + offsets[left[p]], codes + offsets[left[p] + 1], codes + offsets[right[p]],
+                            codes + offsets[right[p] + 1], tables, agreeing);
 }

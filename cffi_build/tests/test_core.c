@@ -381,6 +381,18 @@ static void test_intersections(void) {
     CHECK(sizes[3] == 10);
 }
 
+static void test_meetings(void) {
+    /* Run 0 on side 1 of both, run 1 on either side, run 2 in common; runs 1 and 2 lie in one table. */
+    const uint64_t codes[] = {1, 2, 4, 1, 3, 4}, offsets[] = {0, 3, 6, 6}, tables[] = {0, 1, 1};
+    const uint64_t left[] = {0, 0, 0}, right[] = {1, 2, 0};
+    uint64_t firsts[3];
+    nd_meetings(codes, offsets, tables, left, right, 3, 1, firsts);
+    CHECK(firsts[0] == 1 && firsts[1] == ND_NOWHERE && firsts[2] == 1);
+    nd_meetings(codes, offsets, tables, left, right, 3, 2, firsts);
+    CHECK(firsts[0] == ND_NOWHERE && firsts[2] == ND_NOWHERE);
+    nd_meetings(NULL, NULL, NULL, NULL, NULL, 0, 1, NULL);
+}
+
 static void test_align(void) {
     uint64_t left[600], right[600];
     uint32_t blocks[4 * 301];
@@ -456,6 +468,7 @@ int main(int argc, char **argv) {
     test_winnow();
     test_numbers_and_characters();
     test_intersections();
+    test_meetings();
     test_align();
     test_sketches();
     test_passages();

@@ -279,22 +279,63 @@ def intersection_sizes(values: ArrayLike, offsets: ArrayLike, left: ArrayLike, r
     sorted, offsets that leave `values`, numbers of no set, and other shapes.
     """
     numbers, ends = as_hashes(values, "values"), as_hashes(offsets, "offsets")
-    lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
-    if lefts.shape != rights.shape:
-        raise UsageError(f"left has shape {lefts.shape}, right {rights.shape}")
-    if ends.size == 0 or int(ends[-1]) > numbers.size or np.any(ends[1:] < ends[:-1]):
-        raise UsageError("offsets must be sorted, and end within the values")
-    if lefts.size and max(int(lefts.max()), int(rights.max())) >= ends.size - 1:
-        raise UsageError(f"left and right must be numbers of the {ends.size - 1} sets")
-    falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
-    if not np.isin(falls[falls < int(ends[-1])], ends).all():
-        raise UsageError("the numbers of each set must be sorted, without repeats")
+    _require_rising(numbers, ends, "values")
+    lefts, rights = _pairs_of_rows(left, right, ends.size - 1)
     sizes = np.empty(lefts.size, dtype=np.int64)
     lib.nd_intersections(
         pointer("uint64_t[]", numbers), pointer("uint64_t[]", ends), pointer("uint64_t[]", lefts),
         pointer("uint64_t[]", rights), lefts.size, pointer("uint64_t[]", sizes),
     )  # fmt: skip
     return sizes
+
+
+class RunMeetings:
+    """Rows of runs that sketches hold, such as the keys that several of them have: finds where two of them meet.
+
+    Sketch s holds `codes[offsets[s]:offsets[s + 1]]`, int64 and rising, each 2 * run + side and each run once; run r is
+    of table `tables[r]`, which rises with r. Two sketches meet in a run that both hold, not both on side 1. Raises
+    UsageError for a row that is not sorted, offsets that leave `codes`, and runs without a table.
+    """
+
+    def __init__(self, codes: ArrayLike, offsets: ArrayLike, tables: ArrayLike) -> None:
+        self._codes, self._offsets = as_hashes(codes, "codes"), as_hashes(offsets, "offsets")
+        self._tables = as_hashes(tables, "tables")
+        _require_rising(self._codes, self._offsets, "codes")
+        if self._codes.size and int(self._codes.max() >> np.uint64(1)) >= self._tables.size:
+            raise UsageError(f"codes must be of the {self._tables.size} runs that have a table")
+
+    def firsts(self, left: ArrayLike, right: ArrayLike, agreeing: int = 1) -> NDArray[np.int64]:
+        """The least run in which left[i] and right[i] meet, -1 where they meet in runs of fewer than `agreeing` tables.
+
+        All have the shape (n,). Raises UsageError for numbers of no sketch, other shapes, and `agreeing` below 1.
+        """
+        lefts, rights = _pairs_of_rows(left, right, self._offsets.size - 1)
+        if agreeing < 1:
+            raise UsageError(f"agreeing={agreeing}: must be at least 1")
+        firsts = np.empty(lefts.size, dtype=np.int64)
+        lib.nd_meetings(
+            pointer("uint64_t[]", self._codes), pointer("uint64_t[]", self._offsets),
+            pointer("uint64_t[]", self._tables), pointer("uint64_t[]", lefts), pointer("uint64_t[]", rights),
+            lefts.size, agreeing, pointer("uint64_t[]", firsts),
+        )  # fmt: skip
+        return firsts
+
+
+def _require_rising(values: NDArray[np.uint64], ends: NDArray[np.uint64], name: str) -> None:
+    if ends.size == 0 or int(ends[-1]) > values.size or np.any(ends[1:] < ends[:-1]):
+        raise UsageError(f"offsets must be sorted, and end within the {name}")
+    falls = np.flatnonzero(values[1:] <= values[:-1]) + 1
+    if not np.isin(falls[falls < int(ends[-1])], ends).all():
+        raise UsageError(f"the {name} of each row must be sorted, without repeats")
+
+
+def _pairs_of_rows(left: ArrayLike, right: ArrayLike, rows: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
+    if lefts.shape != rights.shape:
+        raise UsageError(f"left has shape {lefts.shape}, right {rights.shape}")
+    if lefts.size and max(int(lefts.max()), int(rights.max())) >= rows:
+        raise UsageError(f"left and right must be numbers of the {rows} rows")
+    return lefts, rights
 
 
 def logarithm(x: float) -> float:

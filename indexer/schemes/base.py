@@ -229,6 +229,14 @@ class Scheme(ABC):
         """
         return sketch.keys
 
+    def common_keys(self, sketches: Sketches, similarity: float) -> Ragged:
+        """Values (int64), a row for each sketch, of which any two have one in common that a lookup lets meet."""
+        if type(self).probes is Scheme.probes:
+            return sketches.keys
+        probes = self._probes_of(sketches, similarity)
+        own = (sketches.keys.row(row).tolist() for row in range(len(sketches)))
+        return Ragged.of_integers([list({*keys, *probes(row)}) for row, keys in enumerate(own)])
+
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The similarities of the payloads at positions `left[i]` and `right[i]`; shape (len(left),)."""
         similarities = np.empty(left.size, dtype=np.float64)

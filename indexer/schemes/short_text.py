@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +23,11 @@ from indexer.schemes.base import (
     Positions,
     Scheme,
     Similarities,
+    Sketches,
     checked_integer,
     checked_share,
 )
+from indexer.schemes.keys import postings
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash_variants import mixed
 from indexer.text.counts import counted
@@ -35,13 +38,16 @@ from indexer.text.vocabulary import NEGATING_BEGINNINGS
 KEY_BITS = 40
 _KEY_MASK = np.uint64((1 << KEY_BITS) - 1)
 MOST_WORDS = 1000
-# Texts of up to so many words are found by all but one of them, those of so many or more by three in a row.
-_BY_ALL_BUT_ONE, _BY_RUNS, _RUN = 9, 8, 3
+# Texts of up to so many words are found by all but one of them, those of so many or more by four in a row.
+_BY_ALL_BUT_ONE, _BY_RUNS, _RUN = 9, 8, 4
 # Where words are single letters, as in Chinese, most that people call words have two.
 _LETTERS_BY_ALL_BUT_TWO, _LETTERS_BY_RUNS, _LETTERS_RUN = 17, 14, 6
 _PLAIN, _NAME = b" ^"
 _FACTS = 16
 _LEAST_NAME = 6
+# Of a name of that length, misspelt in one letter that is not the first, one of these is as it was: so many letters
+# in front, or the first one with so many at the end.
+_FRONT, _END = 2, 3
 STEP = np.uint64(0x9E3779B97F4A7C15)
 # Bytes that words have at most, on average.
 _LONG_WORD = 40
@@ -58,8 +64,10 @@ class ShortTextScheme(Scheme):
     0 where the hash of the facts differs, and where one text has a word with a capital in place of another one.
 
     Keys are hashes of all words, of up to nine words also of all but one of them, of eight words or more those of
-    three in a row; each together with the facts. So twins that differ in a number share no key. Of a text of single
-    letters, as in Chinese, to 17 all but one and all but two in a row, from 14 on each six in a row.
+    four in a row; each together with the facts. So twins that differ in a number share no key. Of a text of single
+    letters, as in Chinese, to 17 all but one and all but two in a row, from 14 on each six in a row. For a name that
+    is left out the key is of another table: a text is found by it that has those words and no more, or another word
+    that is no name; two with other names meet only where these begin, or begin and end, with the same letters.
     """
 
     family = "short-text"
@@ -73,7 +81,7 @@ class ShortTextScheme(Scheme):
 
     def __init__(self, words: int = 100) -> None:
         self.words = checked_integer(self.family, "words", words, _BY_RUNS, MOST_WORDS)
-        self.layout = KeyLayout(1, KEY_BITS)
+        self.layout = KeyLayout(2, KEY_BITS)
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -90,9 +98,9 @@ class ShortTextScheme(Scheme):
         hashes = hashes_of(words)
         if len(words) > self.words or sum(map(len, words)) > self.words * _LONG_WORD:
             digest = hashlib.sha256(hashes.astype("<u8").tobytes()).hexdigest()[:32]
-            payload = _payload(ShortText((f"={digest}",), (False,), made.facts))
+            payload = _payload(ShortText((f"={digest}",), (False,), (False,), made.facts))
             return Sketch(self.id, payload, (int(digest[:10], 16),), len(words))
-        return Sketch(self.id, _payload(made), tuple(_keys_of(hashes, made).tolist()), len(words))
+        return Sketch(self.id, _payload(made), _keys_of(hashes, made), len(words))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of words that are in both, of one text with each of others."""
@@ -118,11 +126,26 @@ class ShortTextScheme(Scheme):
         values[asked] = [_compared(read[mine], read[yours], both) for mine, yours, both in zip(*columns, strict=True)]
         return values
 
+    def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:  # noqa: ARG002 it asks for all
+        """Every key in the other table, where what lacks a name meets what has it, and those of the first one there."""
+        second = self.layout.pack(1, 0)
+        return [*(key for key in sketch.keys if key < second), *(key ^ second for key in sketch.keys)]
+
+    def common_keys(self, sketches: Sketches, similarity: float) -> Ragged:  # noqa: ARG002 they are the same for all
+        """The keys of each, whatever their table."""
+        return Ragged(sketches.keys.values & int(_KEY_MASK), sketches.keys.offsets)
+
+    def join_on_keys(self, sketches: Sketches, similarity: float) -> Iterator[tuple[Positions, Positions]]:
+        """Blocks of the pairs of positions that lookups let meet, each pair once, left < right."""
+        del similarity
+        return postings.crossing(sketches.keys, self.layout, self.crowded)
+
     def plan(self, similarity: float) -> Plan:
         """All keys of a text are asked for."""
         asked = checked_share(self.family, "similarity", similarity)
         stays = 2 * asked / (1 + asked)
-        recall = 1 - (1 - stays**_RUN) ** _BY_RUNS
+        # Of the shortest texts that are found by runs alone.
+        recall = 1 - (1 - stays**_RUN) ** (_BY_ALL_BUT_ONE + 2 - _RUN)
         said = (
             f"texts of up to {_BY_ALL_BUT_ONE} words are found by all but one of them, those of {_BY_RUNS} "
             f"words or more by {_RUN} in a row, all by all of their words in any order; a key that more than "
@@ -136,35 +159,67 @@ def _payload(made: ShortText) -> bytes:
     return f"{made.facts:016x}{''.join(marked)}".encode("utf-8", "replace")
 
 
-def _keys_of(hashes: Hashes, made: ShortText) -> Positions:
+def _keys_of(hashes: Hashes, made: ShortText) -> tuple[int, ...]:
     """The keys of words, by their hashes, and what they say, sorted, each once."""
     each = mixed(hashes)
-    total = each.sum(dtype=np.uint64)
-    found = [np.array([total])]
-    letters = sum(map(len, made.words)) < 2 * each.size
+    count, total = each.size, each.sum(dtype=np.uint64)
+    found, without = [np.array([total])], list[int]()
+    letters = sum(map(len, made.words)) < 2 * count
     most, least, run = (
         (_LETTERS_BY_ALL_BUT_TWO, _LETTERS_BY_RUNS, _LETTERS_RUN) if letters else (_BY_ALL_BUT_ONE, _BY_RUNS, _RUN)
     )
-    if 2 < each.size <= most:
-        found.append(total - each)
-        if letters and each.size > 3:
-            found.append(total - each[1:] - each[:-1])
-    if each.size >= least:
-        several = each[: each.size - run + 1]
+    if count >= least:
+        several = each[: count - run + 1]
         for place in range(1, run):
-            several = several * STEP + each[place : each.size - run + 1 + place]
+            several = several * STEP + each[place : count - run + 1 + place]
         found.append(several)
-    return np.unique(mixed(np.concatenate(found) ^ np.uint64(made.facts)) & _KEY_MASK).astype(np.int64)
+    if 2 < count <= most:
+        rest, plain = total - each, list[int]()
+        for place, (word, named, tells) in enumerate(zip(made.words, made.names, made.telling, strict=True)):
+            # With another telling word a text is another one, so that none is found without it.
+            if not tells:
+                (without if named and _has_case(word) else plain).append(place)
+        found.append(rest[plain])
+        if letters and count > 3:
+            found.append(total - each[1:] - each[:-1])
+        found += [_by_letters(rest, without, made.words), rest[without]]
+    keys = (mixed(np.concatenate(found) ^ np.uint64(made.facts)) & _KEY_MASK).tolist()
+    own = len(keys) - len(without)
+    return (*sorted({*keys[:own]}), *sorted({key | 1 << KEY_BITS for key in keys[own:]}))
+
+
+def _has_case(word: str) -> bool:
+    return word != word.upper()
+
+
+def _by_letters(rest: Hashes, places: Sequence[int], words: Sequence[str]) -> Hashes:
+    """The values that texts share which differ in the spelling of one name, one of those at these places."""
+    long = [place for place in places if len(words[place]) >= _LEAST_NAME]
+    if not long:
+        return rest[:0]
+    ways = [way for place in long for way in (words[place][:_FRONT], f"{words[place][0]} {words[place][-_END:]}")]
+    return np.repeat(rest[long], 2) * STEP + mixed(hashes_of([way.encode("utf-8", "replace") for way in ways]))
 
 
 _Marked = tuple[str, bool]
+
+
+# A number for each byte of a letter. Those past ASCII are parts of letters, and count for nothing.
+_LETTERS = np.where(np.arange(256) < 128, mixed(np.arange(1, 257, dtype=np.uint64)), np.uint64(0))
+
+
+@lru_cache(maxsize=1)
+def _small_changes() -> Hashes:
+    """The sums, sorted, in which one letter more, one less, or another one shows; 0 is one past ASCII."""
+    known = np.append(np.unique(_LETTERS), np.uint64(0))
+    return np.unique(known[:, None] - known)
 
 
 class _SortedWords(NamedTuple):
     """The words of texts: those of text i from `ends[i]` to `ends[i + 1]`, by their hashes, sorted.
 
     The second time that a word stands in a text counts as another word. Word j is `text[starts[j]:stops[j]]`, and
-    `names[j]` says whether it may be a name; `facts[i]` are those of text i.
+    `names[j]` says whether it may be a name; `facts[i]` are those of text i, `letters[i]` a sum over its letters.
     """
 
     text: bytes
@@ -174,6 +229,7 @@ class _SortedWords(NamedTuple):
     names: npt.NDArray[np.bool_]
     ends: npt.NDArray[np.int64]
     facts: npt.NDArray[np.void]
+    letters: Hashes
 
     @classmethod
     def of(cls, payloads: Ragged) -> _SortedWords:
@@ -201,19 +257,22 @@ class _SortedWords(NamedTuple):
         again = np.lexsort((hashes, owners[order]))
         kept = order[again]
         ends = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(payloads)))))
-        return cls(text, hashes[again], starts[kept], stops[kept], names[kept], ends, facts)
+        letters = np.add.reduceat(_LETTERS[values], first) if len(payloads) else _LETTERS[:0]
+        return cls(text, hashes[again], starts[kept], stops[kept], names[kept], ends, facts, letters)
 
     def are_renamed(self, one: Positions, other: Positions, shared: Positions) -> npt.NDArray[np.bool_]:
-        """True for pairs that differ in one word each, two names that begin with different letters.
+        """True for pairs that differ in one word each, two names of which surely neither is the other one misspelt.
 
         So do most products of a catalogue that have a key in common: of one brand, colour and size.
         """
         firsts = np.append(np.frombuffer(self.text, dtype=np.uint8), 0)[self.starts].astype(np.int64)
         plain = np.add.reduceat(np.where(self.names, np.uint64(0), self.hashes), self.ends[:-1])
-        letters, sizes = np.add.reduceat(firsts, self.ends[:-1]), np.diff(self.ends)
+        begins, sizes = np.add.reduceat(firsts, self.ends[:-1]), np.diff(self.ends)
         single = (sizes[one] == shared + 1) & (sizes[other] == shared + 1)
-        # Where all other words have one sum, those that differ are names.
-        return np.asarray(single & (plain[one] == plain[other]) & (letters[one] != letters[other]))
+        # Where all other words have one sum, those that differ are names, and so they do in their letters.
+        change, small = self.letters[one] - self.letters[other], _small_changes()
+        misspelt = small[np.minimum(np.searchsorted(small, change), small.size - 1)] == change
+        return np.asarray(single & (plain[one] == plain[other]) & ((begins[one] != begins[other]) | ~misspelt))
 
     def of_text(self, number: int) -> dict[int, _Marked]:
         """The words of a text by their hashes, each with whether it may be a name."""
@@ -250,7 +309,7 @@ def _compared(one: dict[int, _Marked], other: dict[int, _Marked], shared: int) -
 def _is_renamed(mine: list[_Marked], yours: list[_Marked]) -> bool:
     """True if a name stands for other words; without capitals it has two letters, or a letter of one is in both."""
     sides = [[word for word, named in each if named] for each in (mine, yours)]
-    return all(sides) or any(len(each) > 1 or word != word.upper() for each in sides for word in each)
+    return all(sides) or any(len(each) > 1 or _has_case(word) for each in sides for word in each)
 
 
 def _same_letters(one: _Marked, other: _Marked) -> float:

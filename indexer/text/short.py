@@ -40,14 +40,15 @@ _NO_NEGATIONS = frozenset(("en", "em"))
 
 
 class ShortText(NamedTuple):
-    """A text's words in order, in folded case, and marks of those that may be names.
+    """A text's words in order, in folded case, with marks of those that may be names, and of those that tell.
 
-    `facts` is a hash of the numbers with their units, in order, and of the signs, sizes, negations and short codes:
-    of two texts in which it differs neither is a copy of the other.
+    `facts` is a hash of the numbers with their units, in order, and of the signs, sizes, negations and short codes, the
+    telling words: of two texts in which it differs neither is a copy of the other.
     """
 
     words: tuple[str, ...]
     names: tuple[bool, ...]
+    telling: tuple[bool, ...]
     facts: int
 
 
@@ -67,15 +68,17 @@ def short_text(text: str) -> ShortText:
         or (_is_han(each) and any(_is_surname(folded, at) for at in range(max(place - _GIVEN, 0), place + 1)))
         for place, (word, each) in enumerate(zip(shown, folded, strict=True))
     )
-    numbers, others, before = list[str](), _SIGNS.findall(text), ""
+    numbers, others, telling, before = list[str](), _SIGNS.findall(text), list[bool](), ""
     for word, each in zip(shown, folded, strict=True):
+        told = len(numbers) + len(others)
         if word.in_code or _is_number(each) or (_is_digit(before[-1:]) and _is_unit(each)):
             numbers.append(each)
         elif _tells(word.text, each, mixed_case=mixed_case, elided=word.elided):
             others.append(each)
+        telling.append(len(numbers) + len(others) > told)
         before = each
     said = "\0".join([*numbers, "", *sorted(others)]).encode("utf-8", "surrogatepass")
-    return ShortText(folded, names, lookup8(said))
+    return ShortText(folded, names, tuple(telling), lookup8(said))
 
 
 class _WordShown(NamedTuple):

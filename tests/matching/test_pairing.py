@@ -104,6 +104,36 @@ def test_a_pair_comes_once_however_its_keys_lie(keys: list[set[int]], agreeing: 
     assert sorted(found) == sorted(wanted)
 
 
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.sets(st.integers(0, 15), max_size=6), min_size=2, max_size=25),
+    st.sampled_from([2, 4, 1000]),
+    st.sampled_from([1, 3, 1000]),
+)
+def test_what_crosses_from_one_table_to_the_other_comes_once(keys: list[set[int]], most: int, block: int) -> None:
+    """Keys of 3 bits in 2 tables, of which those of the second meet those of the first, and not one another."""
+    layout = KeyLayout(2, 3)
+    before = postings._BLOCK
+    postings._BLOCK = block
+    try:
+        rows = Ragged.of_integers([sorted(some) for some in keys])
+        found = [
+            pair for left, right in postings.crossing(rows, layout, most) for pair in zip(left, right, strict=True)
+        ]
+    finally:
+        postings._BLOCK = before
+    meet = {
+        value: {
+            (i, j)
+            for i, j in combinations(range(len(keys)), 2)
+            if (value in keys[i] and {value, value + 8} & keys[j]) or (value in keys[j] and value + 8 in keys[i])
+        }
+        for value in range(8)
+    }
+    wanted = {pair for pairs in meet.values() if len(pairs) <= most * (most - 1) // 2 for pair in pairs}
+    assert sorted(found) == sorted(wanted)
+
+
 def test_a_scheme_s_own_way_is_used(tmp_path: Path) -> None:
     class Own(WordMinhash):
         def join(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from indexer.core.native import set_simd_level, simd_level
 from indexer.core.sketches import (
+    RunMeetings,
     band_keys,
     differing_values,
     intersection_sizes,
@@ -220,8 +221,8 @@ def test_intersection_sizes(found: list[set[int]]) -> None:
         ([1, 2], [0, 3], [0], [0], "offsets"),
         ([1, 2], [2, 0], [0], [0], "offsets"),
         ([1, 2], [], [0], [0], "offsets"),
-        ([1, 2], [0, 2], [1], [0], "numbers of the 1 sets"),
-        ([1, 2], [0, 2], [0], [-1], "numbers of the 1 sets"),
+        ([1, 2], [0, 2], [1], [0], "numbers of the 1 rows"),
+        ([1, 2], [0, 2], [0], [-1], "numbers of the 1 rows"),
         ([1, 2], [0, 2], [0, 0], [0], "shape"),
     ],
 )
@@ -230,3 +231,39 @@ def test_sets_that_are_none_are_refused(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         intersection_sizes(values, offsets, left, right)
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(0, 11), st.integers(0, 1), max_size=8), min_size=1, max_size=8),
+    st.integers(1, 3),
+)
+def test_where_sketches_meet(found: list[dict[int, int]], agreeing: int) -> None:
+    """Runs of four tables, three of each."""
+    codes = [sorted(2 * run + side for run, side in one.items()) for one in found]
+    offsets = np.cumsum([0, *map(len, codes)])
+    left, right = (side.ravel() for side in np.meshgrid(np.arange(len(found)), np.arange(len(found))))
+    meetings = RunMeetings(
+        np.array([code for one in codes for code in one], dtype=np.int64), offsets, np.arange(12) // 3
+    )
+    wanted = []
+    for one, other in zip(left, right, strict=True):
+        met = [run for run in sorted({*found[one]} & {*found[other]}) if not found[one][run] & found[other][run]]
+        wanted.append(met[0] if len({run // 3 for run in met}) >= agreeing else -1)
+    assert meetings.firsts(left, right, agreeing).tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("codes", "offsets", "tables", "pair", "agreeing", "message"),
+    [
+        ([3, 2], [0, 2], [0, 0], (0, 0), 1, "sorted"),
+        ([2, 3], [0, 3], [0, 0], (0, 0), 1, "offsets"),
+        ([2, 4], [0, 2], [0, 0], (0, 0), 1, "2 runs"),
+        ([2], [0, 1], [0, 0], (0, 1), 1, "numbers of the 1 rows"),
+        ([2], [0, 1], [0, 0], (0, 0), 0, "agreeing=0"),
+    ],
+)
+def test_runs_that_are_none_are_refused(
+    codes: list[int], offsets: list[int], tables: list[int], pair: tuple[int, int], agreeing: int, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        RunMeetings(codes, offsets, tables).firsts([pair[0]], [pair[1]], agreeing)

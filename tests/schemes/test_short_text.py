@@ -53,7 +53,7 @@ def met(one: str, other: str) -> tuple[bool, float]:
     left, right = made.sketch(one), made.sketch(other)
     assert left is not None
     assert right is not None
-    return bool({*left.keys} & {*right.keys}), float(made.similarities(left.payload, [right.payload])[0])
+    return bool({*made.probes(left, NEAR)} & {*right.keys}), float(made.similarities(left.payload, [right.payload])[0])
 
 
 def near(one: str, other: str) -> bool:
@@ -189,6 +189,52 @@ def test_a_word_of_two_letters_may_change_wherever_it_stands_in_chinese(count: i
             meets, similarity = met(text, text[:place] + other + text[place + 2 :])
             assert meets, (text, place, other)
             assert similarity == pytest.approx((count - 2) / (count + len(other)))
+
+
+# Two that begin and end alike, two misspelt, and short ones.
+BRANDS = ["Tarozu", "Taorzu", "Trozu", "Tarozzu", "Tarozuk", "Belimo", "Belima", "Beklimo", "Zonda", "Kiru", "Üllerno"]
+
+
+@given(
+    st.lists(st.sampled_from([*BRANDS, *WORDS]), min_size=3, max_size=9),
+    st.sampled_from(["", *BRANDS, *(name.lower() for name in BRANDS), *WORDS[::5]]),
+    st.sampled_from(["change", "add"]),
+    st.data(),
+)
+@settings(max_examples=400, deadline=None)
+def test_texts_of_up_to_nine_words_that_are_near_and_differ_in_one_word_meet(
+    words: list[str], new: str, way: str, data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(0, len(words) - 1))
+    other = [*words[:place], *new.split(), *words[place + (way == "change") :]]
+    for one, two in ((words, other), (other, words)):
+        meets, similarity = met(" ".join(one), " ".join(two))
+        assert len(other) > 9 or similarity < NEAR or meets, (one, two)
+
+
+@pytest.mark.parametrize("name", ["Tarozu", "Belimok", "Sandover"])
+def test_a_name_misspelt_in_any_letter_but_the_first_meets_the_name(name: str) -> None:
+    frame = "{} running shoe, black, 38"
+    misspelt = {name[:at] + letter + name[at:] for at in range(1, len(name) + 1) for letter in "x"}
+    misspelt |= {name[:at] + letter + name[at + 1 :] for at in range(1, len(name)) for letter in ("x", "")}
+    misspelt |= {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(1, len(name) - 1)}
+    for other in misspelt:
+        if len(other) >= 6:
+            assert near(frame.format(name), frame.format(other)), other
+            assert near(frame.format(other), frame.format(name)), other
+            assert near(frame.format(name), frame.format(other.lower())), other
+
+
+def test_products_that_differ_in_the_name_of_the_model_are_not_compared_and_misspelt_ones_are() -> None:
+    names = [f"{a}{b}{c}" for a in ("Ba", "Ke", "Mo", "Ri", "Su", "Ta") for b in WORDS[::2] for c in "aeiou"]
+    texts = [f"Zonda {name} running shoe, black, 38" for name in names]
+    without, misspelt = "Zonda running shoe, black, 38", "Zonda Babafundtloxa running shoe, black, 38"
+    met_by = pairs(scheme(), [*texts, without, misspelt])
+    assert {(number, len(texts)) for number in range(len(texts))} <= met_by, "the name is left out"
+    assert (texts.index("Zonda Babafundtolxa running shoe, black, 38"), len(texts) + 1) in met_by
+    others = {pair for pair in met_by if pair[1] < len(texts)}
+    # Of each, those that begin with the same two letters, or with the same one and end with the same three.
+    assert len(others) < len(texts) ** 2 / 2 / 3
 
 
 def test_without_spaces_few_texts_meet_for_what_they_have_in_common() -> None:

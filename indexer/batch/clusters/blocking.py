@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.clusters.grouping import key_blocks, scanned
-from indexer.clustering.grouping import meets_by_keys
 from indexer.core.components import Components
 from indexer.core.pairs import iter_pairs
 from indexer.matching.rule import Finder
@@ -61,18 +60,10 @@ def _pieces(values: npt.NDArray[np.uint64], distance: int) -> Ragged:
 
 
 def _keys(finder: Finder, sketches: Sketches) -> Ragged:
-    """The keys that documents have in common where the finder finds them: their own and those that they ask for.
-
-    Of simhash-doc they are pieces of the simhash.
-    """
+    """The keys that documents have in common where the finder finds them; of simhash-doc pieces of the simhash."""
     if finder.name == SIMHASH_DOC:
         return _pieces(values_of(sketches.payloads), bits_allowed(64, finder.similarity))
-    if meets_by_keys(finder):
-        return sketches.keys
-    scheme = finder.scheme
-    asked = [scheme.probes(sketches.sketch(row, scheme.id), finder.similarity) for row in range(len(sketches))]
-    own = [sketches.keys.row(row).tolist() for row in range(len(sketches))]
-    return Ragged.of_integers([list({*one, *other}) for one, other in zip(own, asked, strict=True)])
+    return finder.scheme.common_keys(sketches, finder.similarity)
 
 
 def connected(

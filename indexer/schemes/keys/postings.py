@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from indexer.core.sketches import RunMeetings
 from indexer.model.ragged import Ragged
 from indexer.schemes.keys.layout import KeyLayout
 
@@ -82,58 +83,64 @@ def sharing(keys: Ragged, layout: KeyLayout, agreeing: int, most: int = 0) -> Bl
     that is not 0.
     """
     postings = KeyPostings.shared(keys, layout, most)
-    offsets = postings.buckets()
-    runs = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-    owners, tables = postings.owners, postings.keys >> layout.bits
-    common = _SharedKeys(runs, owners, tables, len(keys))
-    starts = np.arange(runs.size)
-    lag = 1
-    # Neighbours at a distance of 1, of 2, ... within the run of one key: every two holders meet.
-    while starts.size:
-        starts = starts[starts + lag < runs.size]
-        starts = starts[runs[starts] == runs[starts + lag]]
-        for begin in range(0, starts.size, _BLOCK):
-            block = starts[begin : begin + _BLOCK]
-            left, right = owners[block], owners[block + lag]
-            kept = common.first_of(left, right, runs[block], agreeing)
-            if kept.any():
-                yield left[kept], right[kept]
-        lag += 1
+    return _met(postings, np.zeros(postings.owners.size, dtype=np.int64), len(keys), layout, agreeing)
 
 
-class _SharedKeys:
-    """The keys that two sketches have in common, by the runs of the keys that several hold."""
+def crossing(keys: Ragged, layout: KeyLayout, most: int) -> Blocks:
+    """Blocks of pairs of rows that share a key of table 0, or of which one has there what the other has in table 1.
 
-    def __init__(self, runs: Positions, owners: Positions, tables: Positions, count: int) -> None:
-        order = np.argsort(owners, kind="stable")
-        self._runs, self._count = runs[order], int(runs.max(initial=-1)) + 1
-        self._starts = np.searchsorted(owners[order], np.arange(count + 1))
-        self._table_of = np.zeros(self._count, dtype=np.int64)
-        self._table_of[runs] = tables
+    Each pair comes once, left < right; that two share a key of table 1 is of no account. A key that would give more
+    pairs than `most` rows that share it is left out. Rows are sorted.
+    """
+    sizes = keys.sizes
+    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(keys.values < layout.pack(1, 0))))
+    offsets = np.empty(2 * sizes.size + 1, dtype=np.int64)
+    offsets[::2] = keys.offsets
+    offsets[1::2] = keys.offsets[:-1] + np.diff(ends[keys.offsets])
+    one = KeyLayout(1, layout.bits)
+    postings = KeyPostings.shared(Ragged(keys.values & (one.end - 1), offsets), one)
+    # What has a key on both sides meets all that the other side meets.
+    owners, sides = postings.owners >> 1, postings.owners & 1
+    again = np.zeros(owners.size, dtype=np.bool_)
+    again[1:] = (owners[1:] == owners[:-1]) & (postings.keys[1:] == postings.keys[:-1])
+    # Those of table 0 come first, and meet all that come later.
+    order = np.flatnonzero(~again)
+    order = order[np.lexsort((owners[order], sides[order], postings.keys[order]))]
+    postings, sides = KeyPostings(postings.keys[order], owners[order]), sides[order]
+    starts = postings.buckets()
+    counts = np.diff(starts)
+    first = np.add.reduceat(1 - sides, starts[:-1]) if counts.size else counts
+    few = first * (first - 1) // 2 + first * (counts - first) <= most * (most - 1) // 2
+    kept = np.repeat(few & (first > 0), counts)
+    return _met(KeyPostings(postings.keys[kept], postings.owners[kept]), sides[kept], len(keys), one, 1)
 
-    def first_of(self, left: Positions, right: Positions, runs: Positions, agreeing: int) -> npt.NDArray[np.bool_]:
-        """True for each pair whose first common key is that of the given run, and which shares enough tables."""
-        both = np.concatenate((self._listed(left), self._listed(right)))
-        both.sort()
-        same = both[1:][both[1:] == both[:-1]]
-        pairs, common = same // self._count, same % self._count
-        firsts = np.ones(pairs.size, dtype=np.bool_)
-        firsts[1:] = pairs[1:] != pairs[:-1]
-        kept = common[firsts] == runs
-        if agreeing > 1:
-            places = self._table_of[common]
-            changed = firsts.copy()
-            changed[1:] |= places[1:] != places[:-1]
-            kept &= np.bincount(pairs[changed], minlength=left.size) >= agreeing
-        return np.asarray(kept, dtype=np.bool_)
 
-    def _listed(self, sketches: Positions) -> Positions:
-        """pair * number of runs + run, for each run of each pair's sketch."""
-        starts, ends = self._starts[sketches], self._starts[sketches + 1]
-        lengths = ends - starts
-        offsets = np.repeat(starts - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
-        listed = self._runs[np.arange(int(lengths.sum())) + offsets]
-        return np.asarray(np.repeat(np.arange(sketches.size), lengths) * self._count + listed, dtype=np.int64)
+def _met(postings: KeyPostings, sides: Positions, count: int, layout: KeyLayout, agreeing: int) -> Blocks:
+    """Blocks of the pairs, each once, of owners of one key, not both on side 1, that meet in so many tables.
+
+    The owners of a key on side 0 come before those on side 1.
+    """
+    owners, starts = postings.owners, postings.buckets()
+    holders = np.diff(starts)
+    runs = np.repeat(np.arange(holders.size), holders)
+    order = np.lexsort((runs, owners))
+    meetings = RunMeetings(
+        2 * runs[order] + sides[order], np.searchsorted(owners[order], np.arange(count + 1)),
+        postings.keys[starts[:-1]] >> layout.bits,
+    )  # fmt: skip
+    # Each one meets all that come behind it.
+    behind = np.where(sides == 0, starts[runs + 1] - np.arange(runs.size) - 1, 0)
+    ends = np.cumsum(behind)
+    for begin in range(0, int(behind.sum()), _BLOCK):
+        stop = min(begin + _BLOCK, int(ends[-1]))
+        low, high = np.searchsorted(ends, begin, side="right"), np.searchsorted(ends, stop) + 1
+        counts = np.minimum(ends[low:high], stop) - np.maximum(ends[low:high] - behind[low:high], begin)
+        first = np.repeat(np.arange(low, high), counts)
+        one = owners[first]
+        other = owners[first + 1 + np.arange(begin, stop) - (ends[first] - behind[first])]
+        kept = meetings.firsts(one, other, agreeing) == runs[first]
+        if kept.any():
+            yield np.minimum(one[kept], other[kept]), np.maximum(one[kept], other[kept])
 
 
 def probing(probes: Probes, keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
