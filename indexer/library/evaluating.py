@@ -30,7 +30,7 @@ from indexer.matching.evaluation.figures import EvaluationFigures, plain_figures
 from indexer.matching.evaluation.parts import measure_parts
 from indexer.matching.rule import default_rule
 from indexer.model import own_files
-from indexer.model.kinds import DOCUMENTS
+from indexer.model.kinds import DOCUMENTS, KINDS
 from indexer.schemes.simhash import fingerprint
 from indexer.stores.schemes import scheme_of
 from indexer.text.counts import counted
@@ -114,42 +114,42 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
     The documents are files, folders and patterns, those that `truth` names, or a `sample` of a store. `truth` is a file
     of pairs or groups of near-duplicates, with paths relative to `root`; without one a pair should be found if the
     Jaccard coefficient of its 5-word shingles is at least `alike`, and a returned pair is correct if it is at least
-    `right`. With `parts` passages are taken out of the documents, and it is measured which of them each rule finds.
-    Memory grows with all texts together. Raises UsageError and StoreError.
+    `right`; of short texts that of their words, where no number, size, negation or name differs. With `parts` passages
+    are taken out of the documents, and it is measured which of them each rule finds. Memory grows with all texts
+    together. Raises UsageError and StoreError.
     """
     require_rules(rules, alike=alike, right=right)
     named = read_truth(truth, root) if isinstance(truth, str | os.PathLike) else truth
     own = store if not documents and not (named and named.paths) else None
     if own is None and not documents and not (named and named.paths):
         raise UsageError("name documents to measure on, or a truth that names their files")
-    texts = _texts(own, documents, named, sample, fields or NamedFields(), jobs, extraction or Extraction())
-    kind_note = _kind_note(own, texts)
-    if kind_note and len(texts.texts) < 2:
-        raise UsageError(f"{counted(len(texts.texts), 'document')} with enough words to be compared; {kind_note[0]}")
+    kind = own.info.kind if own else DOCUMENTS
+    fits = better_kind(own) if own else None
+    least = KINDS["short"].min_tokens if fits and fits.kind == "short" else None
+    texts = _texts(own, documents, named, sample, fields or NamedFields(), jobs, extraction or Extraction(), least)
+    fits = fits if own else _better_kind(texts)
     require_two(texts)
     corpus = judging.corpus_of(texts.texts)
-    wanted = rules or (default_rule(own).written(whole=True), *(_part_rules(own) if parts else judging.DEFAULT_RULES))
+    # What finds parts is not measured by the words of whole texts.
+    fitting = [KINDS[fits.kind].rule] if fits and fits.kind != "scans" else []
+    others = _part_rules(own) if parts else [*fitting, *judging.DEFAULT_RULES]
+    wanted = rules or (default_rule(own).written(whole=True), *others)
     read = [judging.read_rule(text, corpus) for text in wanted]
     notes = [
         f"left out: {counted(count, 'document')} ({explained(why)})" for why, count in sorted(texts.failed.items())
     ]
-    notes += kind_note
+    if fits:
+        notes.append(f"the kind {fits.kind} fits better than {kind}: {fits.says}")
+    short = (fits.kind if fits else kind) == "short"
     known = None
     if named:
         known, missing = placed(named, texts.ids)
         if missing:
             notes.append(f"left out: {counted(missing, 'pair')} of {named.name}, with a document that is not here")
     measured = list({rule.written(whole=True): rule for rule in read}.values())
-    made = judging.evaluate(texts.texts, measured, known, alike=alike, right=right, progress=progress)
+    made = judging.evaluate(texts.texts, measured, known, alike=alike, right=right, short=short, progress=progress)
     found = measure_parts(texts.texts, measured, progress=progress) if parts else {}
     return Evaluated(replace(made, notes=(*made.notes, *notes), parts=found))
-
-
-def _kind_note(store: Store | None, texts: MeasuredTexts) -> list[str]:
-    """The sentence on another kind that fits what is measured, if one does."""
-    kind = store.info.kind if store else DOCUMENTS
-    fits = better_kind(store) if store else _better_kind(texts)
-    return [f"the kind {fits.kind} fits better than {kind}: {fits.says}"] if fits else []
 
 
 def _better_kind(texts: MeasuredTexts) -> FittingKind | None:
@@ -170,7 +170,7 @@ def _part_rules(store: Store | None) -> list[str]:
 
 def _texts(
     store: Store | None, documents: Sequence[str], named: Named | None, sample: int, fields: NamedFields,
-    jobs: int | None, extraction: Extraction,
+    jobs: int | None, extraction: Extraction, least: int | None,
 ) -> MeasuredTexts:  # fmt: skip
     named_fields = fields.fields(stored=store is not None)
     columns, processes = fields.columns.columns(extraction), jobs or default_jobs()
@@ -178,7 +178,7 @@ def _texts(
     chosen = Selection(base=os.getcwd(), line_limit=extraction.max_size, columns=columns, images=images)
     if store is not None:
         options, limits = extraction.reading(content_of(store))
-        records = sampled(store, sample, named.ids if named else ())
+        records = sampled(store, sample, named.ids if named else (), least=least)
         return read_texts(stored_inputs(store, records, chosen, named_fields), options, limits, processes)
     options, limits = extraction.reading(None)
     inputs = Sources(list(documents), chosen) if documents else named_inputs(named.paths if named else {}, chosen)

@@ -21,6 +21,8 @@ _FEW_WORDS = 30
 _SHINGLE = int(registry.scheme("minhash").parameters["shingle"])
 # No page has more words; a document with more for each page that OCR read has other pages too.
 _PAGE_WORDS = 1000
+# Of texts that are not short on the whole, a share of more words than that is worth another kind.
+_MANY_SHARE = 0.1
 _MANY_WORDS = int(registry.scheme("short-text").parameters["words"])
 
 
@@ -46,10 +48,11 @@ def fitting_kind(kind: str, words: Sequence[int], scanned: Sequence[int]) -> Fit
             f"{looked_at}, {few:,} have fewer than {counted(_FEW_WORDS, 'word')}, and half have {usual:,} or fewer; "
             f"two of so many, of which one word differs, may share no more than {share_shown(kept)} of their shingles",
         )
-    if kind == "short" and 2 * many > len(words):
+    if kind == "short" and 2 * few <= len(words) and many > _MANY_SHARE * len(words):
         return FittingKind(
             DOCUMENTS,
-            f"{looked_at}, {many:,} have more than {counted(_MANY_WORDS, 'word')}; of these only equal ones are near",
+            f"{looked_at}, {many:,} have more than {counted(_MANY_WORDS, 'word')}, and half have "
+            f"{int(median(words)):,} or more; of those with more only equal ones are near",
         )
     scans = [pages for count, pages in zip(words, scanned, strict=True) if 0 < count <= _PAGE_WORDS * pages]
     if kind == DOCUMENTS and 2 * len(scans) > len(words):

@@ -14,7 +14,7 @@ import pytest
 from indexer import open_store
 from indexer.model import ClusteringNote
 from tests.cli.command import Neardup, write
-from tests.cli.written import prose
+from tests.cli.written import changed, prose
 
 WAYS = {"a.txt": prose(1), "b.txt": prose(2), "lines.jsonl": '{"id": "one", "text": "' + prose(3) + '"}\n'}
 
@@ -61,8 +61,16 @@ def test_another_kind_fits(neardup: Neardup) -> None:
     assert "share no more than 0%" in says
     assert advice.endswith("--kind short")
     fits = "the kind short fits better than documents: of 60 documents"
-    assert fits in neardup("evaluate", code=2).err
     assert fits in neardup("evaluate", "--documents", "titles.jsonl", "--match", "minhash").out
+    # The rule of that kind is measured too, by words, since there are no shingles that could be equal.
+    again = [json.dumps({"id": f"{number} again", "text": changed(prose(number, 9), 4)}) for number in range(60)]
+    write(neardup.folder, {"again.jsonl": "\n".join(again)})
+    neardup("index", "again.jsonl")
+    measured = neardup("evaluate").out
+    assert fits in measured.replace("of 120", "of 60")
+    assert "wanted: 60 pairs (Jaccard of words" in measured
+    assert "the default rule calls 0 pairs near, none of them wrong, and finds 0.0% of what" in measured
+    assert "short-text@0.65 calls 60 pairs near, none of them wrong, and finds 100.0% of what" in measured
     neardup("index", "titles.jsonl", "--kind", "short", "--store", "short.neardup")
     assert found(neardup, "--store", "short.neardup", code=0)["kind"][0] == "ok"
     write(neardup.folder, {f"long/{number}.txt": prose(number) for number in range(50)})
@@ -70,6 +78,11 @@ def test_another_kind_fits(neardup: Neardup) -> None:
     says, advice = only(found(neardup, "--store", "long.neardup"), "kind", "warning")
     assert "50 have more than 100 words" in says
     assert advice.endswith("--kind documents")
+    mixed = [prose(number, 120 if number < 12 else 50) for number in range(100)]
+    write(neardup.folder, {f"mixed/{number}.txt": text for number, text in enumerate(mixed)})
+    neardup("index", "mixed", "--kind", "short", "--store", "mixed.neardup")
+    says, _ = only(found(neardup, "--store", "mixed.neardup"), "kind", "warning")
+    assert "12 have more than 100 words, and half have 50 or more; of those with more only equal ones are near" in says
 
 
 def test_all_is_well(stored: Neardup) -> None:

@@ -109,11 +109,11 @@ def require_two(texts: MeasuredTexts) -> None:
         )
 
 
-def sampled(store: Store, most: int, wanted: Collection[str] = ()) -> list[Record]:
+def sampled(store: Store, most: int, wanted: Collection[str] = (), *, least: int | None = None) -> list[Record]:
     """At most `most` documents of a store that have text, and all that are `wanted` by id.
 
-    The choice depends on the ids only: the documents whose BLAKE2b digest is smallest, so that the same store gives the
-    same sample.
+    They have `least` words or more, where that is given, else enough for the store. The choice depends on the ids only:
+    the documents whose BLAKE2b digest is smallest, so that the same store gives the same sample.
     """
     chosen: list[Record] = []
 
@@ -121,7 +121,7 @@ def sampled(store: Store, most: int, wanted: Collection[str] = ()) -> list[Recor
         for record in store.scan(sketches=False):
             if record.ref.id in wanted:
                 chosen.append(record)
-            elif not record.short and record.has_words:
+            elif record.has_words and (record.tokens >= least if least else not record.short):
                 yield hashlib.blake2b(record.ref.id.encode("utf-8", "surrogatepass"), digest_size=16).digest(), record
 
     smallest = heapq.nsmallest(most, others(), key=lambda entry: entry[0])

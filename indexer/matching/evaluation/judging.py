@@ -1,7 +1,8 @@
 """Judgement of match rules: recall by band of true Jaccard, precision, curves and costs, on documents at hand.
 
-The truth is the exact Jaccard coefficient of the sets of 5-word shingles (see `indexer.matching.measures.exact`), or
-pairs and groups that the user names.
+The truth is the exact Jaccard coefficient of the sets of 5-word shingles (see `indexer.matching.measures.exact`), of
+short texts that of their words where no number, size, negation or name differs, or pairs and groups that the user
+names.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import SLACK, Scheme, Sketches
 from indexer.text.corpus import Corpus, gather
 from indexer.text.features import parse_recipe
+from indexer.text.short import ShortText, short_text
 
 BANDS = ((0.9, 1.0), (0.8, 0.9), (0.7, 0.8), (0.6, 0.7), (0.5, 0.6))
 ALIKE = 0.8
@@ -176,19 +178,22 @@ def evaluate(
     *,
     alike: float = ALIKE,
     right: float = RIGHT,
+    short: bool = False,
     progress: TellStage | None = None,
 ) -> Evaluation:
     """Measure rules on texts.
 
     Without `truth` the pairs that should be found are those with a Jaccard coefficient of at least `alike`, and a
-    returned pair is right from `right` on; with it, both are the pairs that it names. Memory grows with all texts
-    together. Raises UsageError where there are fewer than two texts.
+    returned pair is right from `right` on; with it, both are the pairs that it names. Of `short` texts the coefficient
+    is that of their words, 0 where numbers, sizes, negations or names differ. Memory grows with all texts together.
+    Raises UsageError where there are fewer than two texts.
     """
     if len(texts) < 2:
         raise UsageError(f"{len(texts)} documents with text: an evaluation compares at least two")
     tell = progress or (lambda _: None)
     tell("exact Jaccard coefficients")
-    judge = Judge(shingle_sets(texts, SHINGLE), truth, alike=alike, right=right)
+    titles = list(map(short_text, texts)) if short else None
+    judge = Judge(shingle_sets(texts, 1 if short else SHINGLE), truth, alike=alike, right=right, titles=titles)
     results = []
     related = RelatedPairs(texts)
     sketched: dict[str, _TimedSketches] = {}
@@ -199,7 +204,8 @@ def evaluate(
                 sketched[scheme.id] = _TimedSketches.made(scheme, texts)
         results.append(_measured(rule, sketched, judge, related))
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-    named = truth.name if truth else f"Jaccard from {alike:g}; right from {right:g}"
+    of = " of words, where no number, size, negation or name differs," if short else ""
+    named = truth.name if truth else f"Jaccard{of} from {alike:g}; right from {right:g}"
     return Evaluation(len(texts), size, judge.band_pairs, len(judge.wanted), named, tuple(results))
 
 
@@ -218,12 +224,23 @@ class _TimedSketches:
 class Judge:
     """Says of pairs of documents, given by their sets of shingles, whether they are wanted, right, and in which band.
 
-    `wanted` and `right` are sets of pairs of positions, left < right; `bands` such a set for each of BANDS.
+    `wanted` and `right` are sets of pairs of positions, left < right; `bands` such a set for each of BANDS. Documents
+    of which the facts or names differ in their `titles`, where these are given, are not alike.
     """
 
-    def __init__(self, sets: ShingleSets, truth: Truth | None = None, *, alike: float = ALIKE, right: float = RIGHT):
+    def __init__(
+        self,
+        sets: ShingleSets,
+        truth: Truth | None = None,
+        *,
+        alike: float = ALIKE,
+        right: float = RIGHT,
+        titles: Sequence[ShortText] | None = None,
+    ):
         if truth is None:
             banded = _known(jaccard_pairs(sets, min(right, BANDS[-1][0])))
+            if titles is not None:
+                banded = {pair: value for pair, value in banded.items() if _say_alike(*(titles[one] for one in pair))}
             self.wanted = {pair for pair, value in banded.items() if value >= alike}
             self.right = {pair for pair, value in banded.items() if value >= right}
         else:
@@ -256,6 +273,16 @@ class Judge:
             best=max(curve, key=lambda point: (point.f1 or 0.0, -point.threshold)),
             curve=curve,
         )
+
+
+def _say_alike(one: ShortText, other: ShortText) -> bool:
+    """True for titles with equal facts, of which none has a name where the other one has another."""
+    sides = ((one, other), (other, one))
+    names = [
+        any(named and word not in beside.words for word, named in zip(title.words, title.names, strict=True))
+        for title, beside in sides
+    ]
+    return one.facts == other.facts and not all(names)
 
 
 def _known(exact: ExactPairs) -> dict[IndexPair, float]:
