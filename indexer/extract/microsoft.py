@@ -23,8 +23,15 @@ _STREAMS: Mapping[str, Format] = {
     "PowerPoint Document": "ppt",
     "__properties_version1.0": "msg",
 }
-# The library gives the code of a field (MS-DOC 2.8.25) before what it shows; the same text as DOCX has no such words.
-_FIELD_CODE = re.compile(r"""\b(?:HYPERLINK|PAGEREF|REF|TOC)(?:\s+(?:\\[a-z]|"[^"\n]{0,2000}"|_\w{1,40}))+\s*""")
+# The library gives the code of a field (MS-DOC 2.8.25) before what it shows, and SHAPE alone for a picture; the same
+# text as DOCX has no such words.
+_ARGUMENT = r"""(?:\s+(?:\\[a-z]|\\\*\s*\w{1,20}|"[^"\n]{0,2000}"|_\w{1,40}))"""
+_FIELD_CODE = re.compile(
+    rf"""\b(?:(?:HYPERLINK|PAGEREF|REF|TOC|SEQ|EMBED){_ARGUMENT}+
+    |SEQ\s+\w{{1,40}}{_ARGUMENT}+|EMBED\s+(?:Package\b|\w{{1,40}}(?:\.\w{{1,40}}){{1,3}}){_ARGUMENT}*)\s*
+    |(?:^|(?<=\t))(?:[ ]SHAPE[ ])+(?=\t|$)""",
+    re.MULTILINE | re.VERBOSE,
+)
 _ENCRYPTED = ("EncryptedPackage", "EncryptionInfo")
 _TYPES: Mapping[Format, str] = {
     "rtf": "application/rtf",

@@ -15,7 +15,7 @@ from indexer.extract import WorkerPool
 from indexer.extract.base import Item, Limits, Options
 from indexer.extract.document import read_document
 from indexer.extract.formats import MICROSOFT
-from indexer.extract.microsoft import _importable
+from indexer.extract.microsoft import _FIELD_CODE, _importable
 from indexer.model import Document
 from tests.extract.real_office import names, real
 
@@ -73,13 +73,31 @@ def test_the_header_of_a_mail_is_no_text_and_its_subject_the_title() -> None:
         ("testWORD_boldHyperlink.doc", "This is a bold hyper link; bold, I say. hyper link"),
         ("testWORD_various.doc", "This is a hyperlink"),
         ("testControlCharacters.doc", "1. Introduzione 2"),
+        ("testWORD_various.doc", "Figure 1 This is"),
+        ("testWORD_embeded.doc", "The Alfresco logo is above this"),
+        ("testWPSAttachment.doc", ""),
+        ("Doc1_ole.doc", ""),
     ],
 )
 def test_the_codes_of_fields_are_no_words(name: str, words: str) -> None:
     text = read(real(name)).text
     assert words in text
-    for code in ("HYPERLINK", "PAGEREF", "TOC", "_Toc"):
+    for code in ("HYPERLINK", "PAGEREF", "TOC", "_Toc", "SEQ ", "EMBED ", "MERGEFORMAT"):
         assert code not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("2023/02/18\n SHAPE \nTable", "2023/02/18\n\nTable"),
+        ("Next\t\t SHAPE \n", "Next\t\t\n"),
+        ("The SHAPE OF THINGS\nIN GOOD SHAPE \n", "The SHAPE OF THINGS\nIN GOOD SHAPE \n"),
+        ('a  EMBED Word.Document.12 \\s\nb', "a  b"),
+        ('Table  SEQ Table \\* ARABIC 1: of EMBED and SEQ alone', "Table  1: of EMBED and SEQ alone"),
+    ],
+)  # fmt: skip
+def test_codes_are_told_from_words(text: str, left: str) -> None:
+    assert _FIELD_CODE.sub("", text) == left
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,9 @@ class _OpeningText(_OfficeText):
             if _value(attributes, "outline-level") in ("", "1"):
                 self._style = _HEADING
                 self._styled[_HEADING] += 1
+        elif name == "table" and self._path[-2:-1] == ["spreadsheet"]:
+            # What the sheet is called, as Excel's documents have it; the names of tables in texts are not seen.
+            self.parts.append(f" {_value(attributes, 'name')} ")
         elif len(self.opening) == _OPENING:
             return
         elif name == "p":
