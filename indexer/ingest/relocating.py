@@ -277,7 +277,18 @@ def _unmoved(act: FileAct, dry_run: bool) -> bool:
     if not dry_run:
         os.makedirs(os.path.dirname(act.path), exist_ok=True)
         _moved(act.target, act.path, act)
+        _remove_empty(os.path.dirname(act.target), os.path.dirname(act.path))
     return True
+
+
+def _remove_empty(folder: str, like: str) -> None:
+    """Remove a folder that was made for moved files, and those above it, as far as they are empty and called alike."""
+    while os.path.basename(folder) == os.path.basename(like) != "":
+        try:
+            os.rmdir(folder)
+        except OSError:
+            return
+        folder, like = os.path.dirname(folder), os.path.dirname(like)
 
 
 def _unlinked(act: FileAct, dry_run: bool) -> bool:

@@ -90,8 +90,11 @@ def test_files_are_moved_and_put_back_and_the_store_follows(collection: Collecti
     assert set(left(collection, move_to="other").values()) == {"its file was moved before"}
     assert collection.undo("acts.jsonl", dry_run=True).done == 2
     assert moved.exists()
+    (docs.parent / "away/docs/own").mkdir()
     assert collection.undo("acts.jsonl").done == 2
     assert tree(docs.parent) == before
+    # Of the folders that were made, those stay in which something else is.
+    assert sorted(path.name for path in (docs.parent / "away").rglob("*")) == ["docs", "own"]
     assert source(collection, "docs/sub/b.txt") == str(docs / "sub/b.txt")
     again = collection.undo("acts.jsonl")
     assert (again.done, {one.left for one in again.files}) == (0, {"it was not done, or was taken back"})
