@@ -73,7 +73,7 @@ def short_text(text: str) -> ShortText:
         told = len(numbers) + len(others)
         if word.in_code or _is_number(each) or (_is_digit(before[-1:]) and _is_unit(each)):
             numbers.append(each)
-        elif _tells(word.text, each, mixed_case=mixed_case, elided=word.elided):
+        elif _tells(word, each, mixed_case=mixed_case):
             others.append(each)
         telling.append(len(numbers) + len(others) > told)
         before = each
@@ -82,10 +82,11 @@ def short_text(text: str) -> ShortText:
 
 
 class _WordShown(NamedTuple):
-    """A word as it is written: whether an apostrophe stands beside it, and whether it is a part of one with digits."""
+    """A word as it is written: whether an apostrophe or a hyphen joins others, and whether it is a part of a code."""
 
     text: str
     elided: bool
+    leads: bool
     in_code: bool
 
 
@@ -95,9 +96,10 @@ def _shown(text: str) -> Iterator[_WordShown]:
     for start, end in dict.fromkeys(zip(found.starts.tolist(), found.ends.tolist(), strict=True)):
         word = text[start:end]
         elided = text[start - 1 : start] in _APOSTROPHES or text[end : end + 1] in _APOSTROPHES
+        leads = text[end : end + 1] == "-" and text[end + 1 : end + 2].isalpha()
         parts = (_RUNS.findall(word) if any(map(str.isdigit, word)) else ()) or (word,)
         for part in parts:
-            yield _WordShown(part, elided, len(parts) > 1)
+            yield _WordShown(part, elided, leads, len(parts) > 1)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -141,12 +143,17 @@ def _is_unit(word: str) -> bool:
     return len(word) <= _LONGEST_UNIT and word.upper() != word and word not in GRAMMATICAL
 
 
-def _tells(word: str, folded: str, *, mixed_case: bool, elided: bool) -> bool:
-    """True for a word without which, or with another one, a text says something else, wherever it stands."""
+def _tells(shown: _WordShown, folded: str, *, mixed_case: bool) -> bool:
+    """True for a word without which, or with another one, a text says something else, wherever it stands.
+
+    A vowel does in Vitamin E, and not in E-Mail, which is e-mail too.
+    """
+    word = shown.text
     if (folded in NEGATIONS and folded not in _NO_NEGATIONS) or folded in SIZES or folded in UNITS:
         return True
     if len(folded) == 1:
-        if elided:
+        if shown.elided:
             return folded == "t"
-        return folded in _CONSONANTS or (word.isupper() and mixed_case and folded not in GRAMMATICAL)
+        is_vowel = word.isupper() and mixed_case and not shown.leads and folded not in GRAMMATICAL
+        return folded in _CONSONANTS or is_vowel
     return len(folded) == 2 and word.isupper() and folded not in GRAMMATICAL

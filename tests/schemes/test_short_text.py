@@ -145,6 +145,7 @@ SAME = (
     ("L'été arrive dans le sud de la France", "L\N{RIGHT SINGLE QUOTATION MARK}été arrive dans le sud de la France"),
     ("ＡＢＣ 新闻 报道", "abc 新闻报道"),
     ("Acme® Turbine™ mill, black", "Acme Turbine mill, black"),
+    ("Moving up: E-Commerce on databases", "Moving up: e-commerce on databases"),
     ("the sum ℝ of all rooms", "the sum R of all rooms"),
 )
 
