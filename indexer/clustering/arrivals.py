@@ -167,7 +167,7 @@ class Arrivals(DuplicateFilter[Neighbour]):
             by.rule.require_copies()
         self.store, self.rule, self.by = store, by.rule, by
         self.cluster, self.skip, self.on_new = cluster and not by.refused, skip, on_new
-        self._stand_ins = StandIns(store, permitted) if permitted else None
+        self._stand_ins = StandIns(store, permitted)
         self.counts, self._replaced = Arrived(), ReplacedVersions(store)
         read = None if self.cluster else False
         self._relations = NotedRelations.after(last_clustering(store), store, read=read, apart=by.apart)
@@ -254,6 +254,7 @@ class Arrivals(DuplicateFilter[Neighbour]):
                 answers.append(None)
                 continue
             near = nearby[record.ref] = list(stored[held_of(asking)])
+            of_store = near.copy()
             same = kept.equal(record)
             if same is not None:
                 # That one leads on to all that is near both.
@@ -267,7 +268,9 @@ class Arrivals(DuplicateFilter[Neighbour]):
             if self.skip and record.ref not in known and often[record.ref] == 1:
                 # What is left out is near nothing that comes later in the batch.
                 judging.flush()
-                near_enough = (one for one in near if not self._held.are_apart(record.ref, one.ref))
+                equal = [Neighbour(ref, one.similarity) for one in near for ref in kept.beside(one.ref)]
+                likely = dict.fromkeys((*near, *equal, *of_store))
+                near_enough = (one for one in likely if not self._held.are_apart(record.ref, one.ref))
                 staying = sorted((one for one in near_enough if one.ref not in leaving), key=_nearest)
                 out = self._repeated(record, staying, {records[at].ref: records[at] for at in place_of.values()})
             answers.append(out)
@@ -281,8 +284,8 @@ class Arrivals(DuplicateFilter[Neighbour]):
 
     def _repeated(self, record: Record, near: Sequence[Neighbour], earlier: Mapping[Ref, Record]) -> Neighbour | None:
         """The near document that a document is left out for: the nearest one, or the nearest that says what it says."""
-        if self._stand_ins is None or not near:
-            return near[0] if near else None
+        if not near:
+            return None
         ref = self._stand_ins.first_of(record, [one.ref for one in near], earlier)
         return next((one for one in near if one.ref == ref), None)
 

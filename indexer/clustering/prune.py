@@ -118,7 +118,11 @@ class Pruning(Removal):
             if self.identical and not same:
                 says = f"its text is not identical with that of {member.repeats.id}"
                 other = Reason("whose text is not identical", says)
-            elif self.identical and member.beside and loses_mail(member.record.source, member.beside.record.source):
+            elif (
+                (self.identical or not self._relations)
+                and member.beside
+                and loses_mail(member.record.source, member.beside.record.source)
+            ):
                 other = mail_reason(member.repeats.id)
             kind, says = why or other or ("", "")
             surplus.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +20,8 @@ SchemeKey = tuple[str, int]
 SketchIdentity = tuple[object, ...]
 
 _JUDGED_AT_ONCE = 10_000
+# Of documents with equal sketches so many are tried beside the first, of which each may say something else.
+_MOST_EQUAL = 3
 
 
 class Recent:
@@ -28,11 +30,14 @@ class Recent:
     def __init__(self, rule: MatchRule) -> None:
         self._rule = rule
         self._first: dict[SketchIdentity, Ref] = {}
+        self._equal: dict[Ref, list[Ref]] = {}
         self._holders: dict[SchemeKey, list[Ref]] = {}
 
     def add(self, record: Record) -> None:
         """Add a document that is not there yet."""
-        if self._first.setdefault(self._sketches(record), record.ref) != record.ref:
+        if (first := self._first.setdefault(self._sketches(record), record.ref)) != record.ref:
+            if len(others := self._equal.setdefault(first, [])) < _MOST_EQUAL:
+                others.append(record.ref)
             return
         for finder in self._rule.finders:
             sketch = record.sketches.get(finder.name)
@@ -42,6 +47,10 @@ class Recent:
     def equal(self, record: Record) -> Ref | None:
         """The first document with the same sketches; None where there is none."""
         return self._first.get(self._sketches(record))
+
+    def beside(self, first: Ref) -> Sequence[Ref]:
+        """The next few documents with the same sketches as one that is the first of them."""
+        return self._equal.get(first, ())
 
     def met(self, asking: Asking) -> list[Ref]:
         """The documents that share enough keys with a question to be near: of equal ones the first."""

@@ -334,9 +334,12 @@ class Relations(Generic[AnyDocument]):
 
 
 class StandIns:
-    """The choice, by their texts, of a stored or earlier document that may stand for one that comes."""
+    """The choice, by their texts, of a stored or earlier document that may stand for one that comes.
 
-    def __init__(self, store: Store, permitted: Permitted) -> None:
+    Without `permitted` no text is read, and the nearest one may that is a mail or stands for none.
+    """
+
+    def __init__(self, store: Store, permitted: Permitted | None) -> None:
         self._store, self._permitted, self._texts = store, permitted, StoredTexts(store)
         self._lexicon = StoredLexicon(store)
 
@@ -346,17 +349,19 @@ class StandIns:
         `earlier` has the records of those that are not stored yet. Few are looked at; what can't be read stands for
         what is identical only.
         """
+        if self._permitted is None and not is_mail(record.source):
+            return near[0]
         some = near[:_TRIED]
         stored = zip(some, self._store.get(some, sketches=False), strict=True)
         others = {ref: other for ref, known in stored if (other := earlier.get(ref) or known)}
         others = {ref: other for ref, other in others.items() if not loses_mail(record.source, other.source)}
         for ref, other in others.items():
-            if record.is_identical(other):
+            if self._permitted is None or record.is_identical(other):
                 return ref
         texts = {one.ref: text for one, text in self._texts.read([record, *others.values()])}
         for ref in others:
             relation = relation_of(texts[record.ref], texts[ref], self._lexicon, brief=True)
-            if isinstance(relation, Relation) and self._permitted.lets_go(relation):
+            if isinstance(relation, Relation) and self._permitted and self._permitted.lets_go(relation):
                 return ref
         return None
 

@@ -425,3 +425,13 @@ def test_a_text_too_long_to_be_aligned_is_not_left_out_for_one_that_differs(tmp_
     with indexer.open(tmp_path / "long.db") as long:
         done = long.index([tmp_path / "a.txt", tmp_path / "b.txt"], skip_duplicates=True)
     assert (done.indexed, done.duplicates) == (2, 0)
+
+
+def test_of_documents_with_equal_sketches_several_are_tried_before_one_is_left_out(tmp_path: Path) -> None:
+    """In one run as in several: the second message says something else than the first, and the third what it says."""
+    messages = [("a", "I love this house 😀"), ("b", "I love this house 😡"), ("c", "I LOVE THIS HOUSE 😡")]
+    for name, runs in (("once", [messages]), ("each", [[message] for message in messages])):
+        with indexer.open(tmp_path / f"{name}.neardup", kind="short") as short:
+            done = [short.add_many(run, skip_duplicates=True) for run in runs]
+            assert [document.id for document in short] == ["a", "b"]
+            assert sum(each.duplicates for each in done) == 1

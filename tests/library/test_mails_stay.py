@@ -68,6 +68,13 @@ def test_identical_texts_go_but_no_mail(tmp_path: Path) -> None:
     assert {name for name, kept in found.items() if not kept} == {"c.txt", "z.txt"}
 
 
+@pytest.mark.parametrize("asked", [RemovalRequest(verify="sketch"), RemovalRequest(unverified=True)])
+def test_a_mail_stays_also_where_no_text_is_read(asked: RemovalRequest, tmp_path: Path) -> None:
+    found = removed_of_store(written(tmp_path / "in"), parse_canonical(*TEXTS_FIRST), asked)
+    assert {name for name, kept in found.items() if "mail" in kept} == {"b.eml", "d/cur/1700000000.x:2,S"}
+    assert {name for name, kept in found.items() if not kept} == {"c.txt", "z.txt"}
+
+
 def test_a_mail_is_not_left_out_for_a_text_that_is_there(tmp_path: Path) -> None:
     with indexer.open(tmp_path / "a.neardup") as store:
         store.index(written(tmp_path / "one", ("z.txt",)), id_from="relative")
@@ -75,6 +82,10 @@ def test_a_mail_is_not_left_out_for_a_text_that_is_there(tmp_path: Path) -> None
             written(tmp_path / "two", ("b.eml", "c.txt", "e.eml")), id_from="relative", skip_duplicates=True
         )
         assert (came.indexed, came.duplicates) == (1, 2)
+        assert {document.id for document in store} == {"z.txt", "b.eml"}
+    with indexer.open(tmp_path / "b.neardup") as store:
+        store.index(tmp_path / "one", id_from="relative")
+        store.index(tmp_path / "two", id_from="relative", skip_duplicates="sketch")
         assert {document.id for document in store} == {"z.txt", "b.eml"}
 
 
