@@ -112,7 +112,7 @@ class Relocation:
             raise FileActError("its file was moved before")
         path, data, status = self._whole_file(record)
         [beside] = self.store.get([document.repeats], sketches=False) if document.repeats.id else [None]
-        kept = self._whole_file(beside)[:2] if beside else None
+        kept = self._whole_file(beside, f"{beside.ref.id}, which is kept,")[:2] if beside else None
         if self._link:
             if kept is None or kept[1] != data:
                 raise FileActError("its bytes are not those of the file that is kept; only identical ones are linked")
@@ -128,12 +128,12 @@ class Relocation:
             status.st_mtime_ns,
         )  # fmt: skip
 
-    def _whole_file(self, record: Record) -> tuple[str, bytes, os.stat_result]:
+    def _whole_file(self, record: Record, called: str = "it") -> tuple[str, bytes, os.stat_result]:
         """Path, bytes and status of the file that is a document as a whole, as it was indexed."""
         if record.container or container_of(record.source):
-            raise FileActError("it is a part of a file, as a line or an archive's member, and parts are not moved")
+            raise FileActError(f"{called} is a mail or a part of a file, as an archive's member: none is moved")
         if not os.path.isabs(record.source):
-            raise FileActError("it came from no file of this machine")
+            raise FileActError(f"{called} came from no file of this machine")
         path = path_of_printable(record.source)
         data, status = checked_bytes(path)
         if gone := missing(record.extractor):

@@ -209,7 +209,17 @@ def test_parts_of_files_are_named_and_stay(folder: Path) -> None:
         collection.cluster()
         why = left(collection, move_to="away")
         assert len(why) == 2
-        assert all(says.startswith("it is a part of a file") for says in why.values())
+        assert all(says.startswith("it is a mail or a part of a file") for says in why.values())
+
+
+def test_what_repeats_a_part_of_a_file_stays_and_it_is_said_which_is_one(folder: Path) -> None:
+    write(folder, {"docs/a.txt": prose(1), "docs/l.jsonl": json.dumps({"id": "line", "text": prose(1)}) + "\n"})
+    with open_collection(folder / STORE) as collection:
+        collection.index("docs/l.jsonl")
+        collection.index("docs")
+        collection.cluster()
+        [(name, why)] = left(collection, move_to="away").items()
+    assert (name, why.startswith("line, which is kept, is a mail or a part of a file")) == ("docs/a.txt", True)
 
 
 def test_a_folder_inside_of_what_is_indexed_is_refused(collection: Collection, docs: Path) -> None:
