@@ -6,16 +6,19 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from typing import Any, get_args
 
 from indexer.clustering.assign import READ_AT_ONCE
 from indexer.clustering.removal import RedundantDocument, Removal
-from indexer.errors import UsageError
+from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Options
 from indexer.extract.brought import missing, named_again
 from indexer.extract.formats import Format
 from indexer.ingest.digests import source_digest
+from indexer.ingest.from_store import mark_of, marks_of
 from indexer.ingest.naming import container_of
+from indexer.ingest.readers import reader_of
 from indexer.ingest.relocating import (
     Act,
     ActList,
@@ -27,6 +30,7 @@ from indexer.ingest.relocating import (
     target_of,
     undo_act,
 )
+from indexer.ingest.sources import Input, Selection, Sources
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.paths import path_of_printable, printable_path
@@ -130,17 +134,32 @@ class Relocation:
 
     def _whole_file(self, record: Record, called: str = "it") -> tuple[str, bytes, os.stat_result]:
         """Path, bytes and status of the file that is a document as a whole, as it was indexed."""
+        path = path_of_printable(record.source)
         if record.container or container_of(record.source):
-            raise FileActError(f"{called} is a mail or a part of a file, as an archive's member: none is moved")
+            if not self._is_mail_alone(record, path):
+                raise FileActError(f"{called} is a part of a file, or a mail that has attachments or has changed")
+            return path, *checked_bytes(path)
         if not os.path.isabs(record.source):
             raise FileActError(f"{called} came from no file of this machine")
-        path = path_of_printable(record.source)
         data, status = checked_bytes(path)
         if gone := missing(record.extractor):
             raise FileActError(gone)
         if record.source_digest not in self._digests(data, path, record.extractor):
             raise FileActError(f"{record.ref.id} has changed since it was indexed, or can't be told to be as it was")
         return path, data, status
+
+    def _is_mail_alone(self, record: Record, path: str) -> bool:
+        """True for a mail in a file of its own, without attachments, that is as it was indexed."""
+        reader = reader_of(path)
+        if not reader or not reader.is_document or record.container or container_of(record.source) != record.source:
+            return False
+        try:
+            first, *others = islice(Sources([path], Selection(include=("*",), hidden=True)), 2)
+        except (NotFoundError, ValueError):
+            return False
+        if others or not isinstance(first, Input):
+            return False
+        return any(mark == mark_of(record) for mark, _ in marks_of(self.store, first, [record.ref.id]))
 
     def _digests(self, data: bytes, path: str, known: str) -> Iterator[str]:
         """The digests that these bytes may have been indexed by: with their own format, or with one that was named."""

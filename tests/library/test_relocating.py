@@ -209,7 +209,38 @@ def test_parts_of_files_are_named_and_stay(folder: Path) -> None:
         collection.cluster()
         why = left(collection, move_to="away")
         assert len(why) == 2
-        assert all(says.startswith("it is a mail or a part of a file") for says in why.values())
+        assert all(says.startswith("it is a part of a file") for says in why.values())
+
+
+def test_mails_without_attachments_are_moved_and_linked(folder: Path) -> None:
+    head = "From: a@b\nSubject: tea\nDate: Mon, 1 Jan 2024 10:00:00 +0000\n"
+    parts = (
+        "Content-Type: multipart/mixed; boundary=b\n\n--b\n\n{}\n"
+        "--b\nContent-Disposition: attachment; filename=a.{}\n\nx\n--b--\n"
+    )
+    with_text, with_picture = (head + parts.format(prose(number), kind) for number, kind in ((2, "txt"), (3, "png")))
+    mails = {"a.eml": f"{head}\n{prose(1)}\n", "c.eml": with_text, "e.eml": with_picture}
+    write(folder, {f"docs/{name}": mail for name, mail in mails.items()})
+    write(folder, {f"docs/sub/{name}": mail for name, mail in mails.items()})
+    before = tree(folder)
+    with open_collection(folder / STORE) as collection:
+        collection.index("docs")
+        collection.cluster()
+        why = left(collection, move_to="away")
+        [moved] = [name for name, says in why.items() if not says]
+        assert moved in ("docs/a.eml", "docs/sub/a.eml")
+        assert all("a mail that has attachments" in says for name, says in why.items() if name != moved)
+        assert collection.relocate(move_to="away", list_file="acts.jsonl").done == 1
+        assert source(collection, moved) == str(folder / "away" / moved)
+        collection.index("docs")
+        assert source(collection, moved) == str(folder / "away" / moved)
+        assert collection.undo("acts.jsonl").done == 1
+        assert tree(folder) == before
+        assert collection.relocate(link="hard", list_file="acts-linked.jsonl").done == 1
+        assert (folder / "docs/a.eml").samefile(folder / "docs/sub/a.eml")
+        assert collection.undo("acts-linked.jsonl").done == 1
+        (folder / moved).write_text(f"{head}\n{prose(1)}!\n")
+        assert "changed" in left(collection, RemovalRequest(unverified=True), move_to="away")[moved]
 
 
 def test_what_repeats_a_part_of_a_file_stays_and_it_is_said_which_is_one(folder: Path) -> None:
@@ -219,7 +250,7 @@ def test_what_repeats_a_part_of_a_file_stays_and_it_is_said_which_is_one(folder:
         collection.index("docs")
         collection.cluster()
         [(name, why)] = left(collection, move_to="away").items()
-    assert (name, why.startswith("line, which is kept, is a mail or a part of a file")) == ("docs/a.txt", True)
+    assert (name, why.startswith("line, which is kept, is a part of a file")) == ("docs/a.txt", True)
 
 
 def test_a_folder_inside_of_what_is_indexed_is_refused(collection: Collection, docs: Path) -> None:
