@@ -17,6 +17,7 @@ from indexer.model import Sketch
 from indexer.model.ragged import Ragged, no_payload
 from indexer.model.tokens import Tokens
 from indexer.schemes.base import (
+    SLACK,
     Hashes,
     Parameter,
     Plan,
@@ -45,10 +46,15 @@ _LETTERS_BY_ALL_BUT_TWO, _LETTERS_BY_RUNS, _LETTERS_RUN = 17, 14, 6
 _PLAIN, _NAME = b" ^"
 _FACTS = 16
 _LEAST_NAME = 6
+_LEAST_WORD = 4
 # Of a name of that length, misspelt in one letter that is not the first, one of these is as it was: so many letters
-# in front, or the first one with so many at the end.
+# in front, or the first one with so many at the end; of a shorter word, the first one with the last.
 _FRONT, _END = 2, 3
+# In a text of up to so many words another one makes another text, unless it is the same misspelt.
+_EACH_TELLS = 4
 STEP = np.uint64(0x9E3779B97F4A7C15)
+# Texts whose words are read at once.
+_TEXTS_AT_ONCE = 1 << 14
 # Bytes that words have at most, on average.
 _LONG_WORD = 40
 
@@ -67,7 +73,8 @@ class ShortTextScheme(Scheme):
     four in a row; each together with the facts. So twins that differ in a number share no key. Of a text of single
     letters, as in Chinese, to 17 all but one and all but two in a row, from 14 on each six in a row. For a name that
     is left out the key is of another table: a text is found by it that has those words and no more, or another word
-    that is no name; two with other names meet only where these begin, or begin and end, with the same letters.
+    that is no name; two with other names meet only where these begin, or begin and end, with the same letters. In
+    texts of three or four words that is so for every word.
     """
 
     family = "short-text"
@@ -117,7 +124,7 @@ class ShortTextScheme(Scheme):
         values = np.asarray(shared / (sizes[one] + sizes[other] - shared), dtype=np.float64)
         values[words.facts[one] != words.facts[other]] = 0.0
         # Of texts with few words in common no more is asked.
-        asked = np.flatnonzero((values > 0) & (shared < least) & (2 * shared >= least))
+        asked = np.flatnonzero((values > 0) & (shared < least) & (shared >= _as_spelt(least)))
         renamed = words.are_renamed(one[asked], other[asked], shared[asked])
         values[asked[renamed]] = 0.0
         asked = asked[~renamed]
@@ -136,9 +143,15 @@ class ShortTextScheme(Scheme):
         return Ragged(sketches.keys.values & int(_KEY_MASK), sketches.keys.offsets)
 
     def join_on_keys(self, sketches: Sketches, similarity: float) -> Iterator[tuple[Positions, Positions]]:
-        """Blocks of the pairs of positions that lookups let meet, each pair once, left < right."""
-        del similarity
-        return postings.crossing(sketches.keys, self.layout, self.crowded)
+        """Blocks of the pairs that lookups let meet, without most of those that have too few words in common for it."""
+        bits, sizes = _word_bits(sketches.payloads)
+        stays = 2 * similarity / (1 + similarity)
+        for left, right in postings.crossing(sketches.keys, self.layout, self.crowded):
+            shared = sizes[left] - np.bitwise_count(bits[left] & ~bits[right]).sum(axis=1)
+            np.minimum(shared, sizes[right] - np.bitwise_count(bits[right] & ~bits[left]).sum(axis=1), out=shared)
+            least = np.minimum(sizes[left], sizes[right])
+            kept = (shared >= _as_spelt(least)) | (shared >= stays * least - SLACK)
+            yield left[kept], right[kept]
 
     def plan(self, similarity: float) -> Plan:
         """All keys of a text are asked for."""
@@ -152,6 +165,27 @@ class ShortTextScheme(Scheme):
             f"{counted(self.common, 'text')} hold may be set aside where there are others."
         )
         return Plan(similarity, None, 1, recall, False, said)
+
+
+def _as_spelt(least: Positions) -> Positions:
+    """The number of words that two texts share at least of which others may be misspelt, by the words of the shorter.
+
+    It is a half of them, and all but two or a third: where more is misspelt, nothing is sure.
+    """
+    return np.maximum((least + 1) // 2, least - np.maximum(2, least // 3))
+
+
+def _word_bits(payloads: Ragged) -> tuple[Hashes, Positions]:
+    """Of each text 128 bits, shape (n, 2), of which each word sets one, and the number of its words."""
+    bits, sizes = np.zeros((len(payloads), 2), dtype=np.uint64), np.zeros(len(payloads), dtype=np.int64)
+    for start in range(0, len(payloads), _TEXTS_AT_ONCE):
+        rows = np.arange(start, min(start + _TEXTS_AT_ONCE, len(payloads)))
+        words = _SortedWords.of(payloads.take(rows))
+        sizes[rows] = np.diff(words.ends)
+        side, bit = words.hashes & np.uint64(1), np.uint64(1) << (words.hashes >> np.uint64(58))
+        for half in range(2):
+            bits[rows, half] = np.bitwise_or.reduceat(np.where(side == half, bit, np.uint64(0)), words.ends[:-1])
+    return bits, sizes
 
 
 def _payload(made: ShortText) -> bytes:
@@ -174,15 +208,15 @@ def _keys_of(hashes: Hashes, made: ShortText) -> tuple[int, ...]:
             several = several * STEP + each[place : count - run + 1 + place]
         found.append(several)
     if 2 < count <= most:
-        rest, plain = total - each, list[int]()
+        rest, plain, each_tells = total - each, list[int](), count <= _EACH_TELLS
         for place, (word, named, tells) in enumerate(zip(made.words, made.names, made.telling, strict=True)):
             # With another telling word a text is another one, so that none is found without it.
             if not tells:
-                (without if named and _has_case(word) else plain).append(place)
+                (without if each_tells or (named and _has_case(word)) else plain).append(place)
         found.append(rest[plain])
         if letters and count > 3:
             found.append(total - each[1:] - each[:-1])
-        found += [_by_letters(rest, without, made.words), rest[without]]
+        found += [_by_letters(rest, without, made, 1 if each_tells else _END), rest[without]]
     keys = (mixed(np.concatenate(found) ^ np.uint64(made.facts)) & _KEY_MASK).tolist()
     own = len(keys) - len(without)
     return (*sorted({*keys[:own]}), *sorted({key | 1 << KEY_BITS for key in keys[own:]}))
@@ -192,17 +226,17 @@ def _has_case(word: str) -> bool:
     return word != word.upper()
 
 
-def _by_letters(rest: Hashes, places: Sequence[int], words: Sequence[str]) -> Hashes:
-    """The values that texts share which differ in the spelling of one name, one of those at these places."""
-    long = [place for place in places if len(words[place]) >= _LEAST_NAME]
+def _by_letters(rest: Hashes, places: Sequence[int], made: ShortText, end: int) -> Hashes:
+    """The values that texts share which differ in the spelling of one word, one of those at these places."""
+    words, names = made.words, made.names
+    long = [place for place in places if len(words[place]) >= (_LEAST_NAME if names[place] else _LEAST_WORD)]
     if not long:
         return rest[:0]
-    ways = [way for place in long for way in (words[place][:_FRONT], f"{words[place][0]} {words[place][-_END:]}")]
+    ways = [way for place in long for way in (words[place][:_FRONT], f"{words[place][0]} {words[place][-end:]}")]
     return np.repeat(rest[long], 2) * STEP + mixed(hashes_of([way.encode("utf-8", "replace") for way in ways]))
 
 
 _Marked = tuple[str, bool]
-
 
 # A number for each byte of a letter. Those past ASCII are parts of letters, and count for nothing.
 _LETTERS = np.where(np.arange(256) < 128, mixed(np.arange(1, 257, dtype=np.uint64)), np.uint64(0))
@@ -320,7 +354,7 @@ def _same_letters(one: _Marked, other: _Marked) -> float:
         beginning = (mine if len(mine) > len(yours) else yours)[: longest - shortest]
         if beginning in NEGATING_BEGINNINGS:
             return -1.0
-    if shortest < (_LEAST_NAME if named or also else 4):
+    if shortest < (_LEAST_NAME if named or also else _LEAST_WORD):
         return 0.0
     most = 1 if named or also or longest <= 5 else 2 if longest <= 8 else 3
     if (named or also) and mine[0] != yours[0]:
