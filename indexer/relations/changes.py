@@ -125,7 +125,7 @@ class TextChanges:
         """Judge words that stand on one side only."""
         if len(places) == 1 and wording.is_mark(places[0]):
             return
-        if self._few and self._telling(wording, places):
+        if self._says_all(wording, places) and self._telling(wording, places):
             said = _said(wording, places)
             self.facts.append(DifferingFact("word", said, "") if lost else DifferingFact("word", "", said))
             return
@@ -150,10 +150,17 @@ class TextChanges:
             if not (in_lines and len(places) == 1) or facts.names(wording, places):
                 within = self._each_tells and not in_lines
                 # A part of a name, as in puppet-master-passenger, makes another one.
-                named = within and (places[0] < wording.title or any(map(wording.in_compound, places)))
-                self._lose(places, telling=named)
+                self._lose(places, telling=within and any(map(wording.in_compound, places)))
         else:
             self.added += len(places)
+
+    def _says_all(self, wording: Wording, places: Sequence[int]) -> bool:
+        """True where each word tells what a text is of: in one of few words, and within the first line of a short one.
+
+        A line more in front of it is none of these.
+        """
+        in_title = self._each_tells and places[0] < wording.title
+        return self._few or (in_title and not _fills_sentences(wording, places))
 
     def _lose(self, places: Sequence[int], *, telling: bool = False) -> None:
         """Note what stands at some places on the left, and the numbers and names there that the right never says.
@@ -260,7 +267,8 @@ class TextChanges:
             self.facts.append(DifferingFact("name", *both))
             return
         told, retold = self._telling(left, ours), self._telling(right, theirs)
-        if self._few and not are_inflected(told, retold):
+        says_all = self._says_all(left, ours) or self._says_all(right, theirs)
+        if says_all and not are_inflected(told, retold):
             self.facts.append(DifferingFact("word", _said(left, ours), _said(right, theirs)))
             return
         short = max(len(ours), len(theirs)) <= _FILLING
