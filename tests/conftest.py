@@ -41,7 +41,7 @@ QUICK = (
     "repository/test_names.py",
     "repository/test_operations.py",
 )
-_SLOW = {"matching/test_oracle.py"}
+_SLOW = {"matching/test_oracle.py", "report/test_judging.py", "report/test_walk.py"}
 _PARAMETER = re.compile(r"\[(elasticsearch|opensearch)\b")
 _ASKED_FOR = re.compile(r'servers\.get\("(\w+)"\)')
 _SPARK = re.compile(r"\b(spark): Any\b")
