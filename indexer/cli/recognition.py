@@ -35,6 +35,7 @@ def ocr(clear: bool, json: bool) -> None:
     fields(
         [
             ("tesseract", state.version or f"not installed; OCR needs {state.needs}"),
+            ("Pillow", "" if state.pillow else f"not installed; OCR needs {state.needs}"),
             ("languages", ", ".join(state.languages)),
             ("removed", counted(state.removed, "document") if clear else ""),
             (

@@ -18,6 +18,7 @@ class OcrState:
     Attributes:
         version: The version of tesseract; empty where it is not installed
         languages: The languages that it has data for
+        pillow: True if Pillow is installed, too
         needs: What has to be installed
         folder: The folder of the pages that are kept, which only the user can read
         documents: The documents of which pages are kept
@@ -28,6 +29,7 @@ class OcrState:
 
     version: str
     languages: tuple[str, ...]
+    pillow: bool
     needs: str
     folder: str
     documents: int
@@ -46,6 +48,7 @@ def ocr_state(*, clear: bool = False) -> OcrState:
     return OcrState(
         version=tesseract.version(),
         languages=tesseract.installed_languages(),
+        pillow=tesseract.has_pillow(),
         needs=NEEDED,
         folder=kept.folder(),
         documents=len(sizes),

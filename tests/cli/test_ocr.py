@@ -39,6 +39,18 @@ def test_scans_that_are_not_read_are_counted(neardup: Neardup, scans: Path) -> N
     assert "apt install tesseract-ocr" in said
 
 
+def test_what_is_missing_is_named(neardup: Neardup) -> None:
+    (neardup.folder / "sitecustomize.py").write_text("import sys; sys.modules['PIL'] = None")
+    assert neardup("ocr", "--json").json["pillow"]
+    hidden = {"PYTHONPATH": str(neardup.folder)}
+    said = neardup("ocr", **hidden).out
+    assert (
+        "Pillow     not installed; OCR needs tesseract (Debian and Ubuntu: apt install tesseract-ocr) and Pillow"
+        in said
+    )
+    assert neardup("ocr", "--json", **hidden).json["pillow"] is False
+
+
 @needs_tesseract
 def test_what_was_left_out_is_read_later_and_once(neardup: Neardup, scans: Path) -> None:
     neardup("index", "docs", "docs/photo.jpg")

@@ -28,13 +28,18 @@ def require_ocr(languages: str) -> None:
     if not _LANGUAGES.fullmatch(languages):
         raise UsageError(f"--ocr {languages!r}: name languages as tesseract does, such as eng or eng+deu")
     known = installed_languages()
-    if not known or not importlib.util.find_spec("PIL"):
+    if not known or not has_pillow():
         raise UsageError(f"--ocr needs {INSTALL}")
     if lacking := [name for name in languages.split("+") if name not in known]:
         raise UsageError(
             f"--ocr {languages}: tesseract has no data for {', '.join(lacking)}, only for {', '.join(known)}; in "
             f"Debian and Ubuntu: apt install tesseract-ocr-{lacking[0].lower().replace('_', '-')}"
         )
+
+
+def has_pillow() -> bool:
+    """True where Pillow is installed, which hands pages over to tesseract."""
+    return importlib.util.find_spec("PIL") is not None
 
 
 @functools.cache
