@@ -20,6 +20,8 @@ _HAN_NUMERALS = frozenset("二三四五六七八九十百千万亿两萬億兩")
 _CONSONANTS = frozenset("bcdfghjklmnpqrstvwxz")
 _APOSTROPHES = ("'", "\N{RIGHT SINGLE QUOTATION MARK}")
 _LONGEST_UNIT = 3
+# Marks that no reader sees: where a word may be broken, and which way it runs.
+_UNSEEN = dict.fromkeys((0xAD, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)))
 # Most names of persons in Chinese begin with one of these.
 _SURNAMES = frozenset(
     "王李张刘陈杨黄赵吴周徐孙朱胡郭何罗郑梁谢宋唐许韩冯邓曹彭曾萧蔡潘袁董余苏吕魏蒋沈姚卢傅丁薛阎崔谭汪范廖邹熊"
@@ -60,6 +62,8 @@ def short_text(text: str) -> ShortText:
     """
     # Two letters of the word before it, by its compatibility form.
     text = text.replace("\N{TRADE MARK SIGN}", " ")
+    if not text.isprintable():
+        text = text.translate(_UNSEEN)
     shown = list(_shown(text))
     mixed_case = any(each.text.islower() for each in shown)
     folded = tuple(_folded(each.text) for each in shown)

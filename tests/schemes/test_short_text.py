@@ -147,6 +147,8 @@ SAME = (
     ("ＡＢＣ 新闻 报道", "abc 新闻报道"),
     ("Acme® Turbine™ mill, black", "Acme Turbine mill, black"),
     ("Moving up: E-Commerce on databases", "Moving up: e-commerce on databases"),
+    ("Der Donau\N{SOFT HYPHEN}dampfer fährt heute", "Der Donaudampfer fährt heute"),
+    ("\u202eالسلام عليكم ورحمة\u200f الله", "السلام عليكم ورحمة الله"),
     ("the sum ℝ of all rooms", "the sum R of all rooms"),
 )
 
