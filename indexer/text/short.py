@@ -58,7 +58,8 @@ def short_text(text: str) -> ShortText:
     """The words of a text, with numbers apart from letters, its names and its facts.
 
     A word with a capital may be a name, but for words of grammar; also the first one of a sentence, which only
-    looks like one. In scripts without capitals only Chinese surnames are, with the two letters after one.
+    looks like one, and the words of "main.c" and "open_file". In scripts without capitals only Chinese surnames are,
+    with the two letters after one.
     """
     # Two letters of the word before it, by its compatibility form.
     text = text.replace("\N{TRADE MARK SIGN}", " ")
@@ -68,7 +69,8 @@ def short_text(text: str) -> ShortText:
     mixed_case = any(each.text.islower() for each in shown)
     folded = tuple(_folded(each.text) for each in shown)
     names = tuple(
-        _has_capital(word.text, each, mixed_case=mixed_case)
+        word.in_file
+        or _has_capital(word.text, each, mixed_case=mixed_case)
         or (_is_han(each) and any(_is_surname(folded, at) for at in range(max(place - _GIVEN, 0), place + 1)))
         for place, (word, each) in enumerate(zip(shown, folded, strict=True))
     )
@@ -86,12 +88,16 @@ def short_text(text: str) -> ShortText:
 
 
 class _WordShown(NamedTuple):
-    """A word as it is written: whether an apostrophe or a hyphen joins others, and whether it is a part of a code."""
+    """A word as it is written: whether an apostrophe or a hyphen joins others, and whether it is a part of a code.
+
+    `in_file` is true for a part of the name of a file or a host, and for a name with an underscore.
+    """
 
     text: str
     elided: bool
     leads: bool
     in_code: bool
+    in_file: bool
 
 
 def _shown(text: str) -> Iterator[_WordShown]:
@@ -101,9 +107,16 @@ def _shown(text: str) -> Iterator[_WordShown]:
         word = text[start:end]
         elided = text[start - 1 : start] in _APOSTROPHES or text[end : end + 1] in _APOSTROPHES
         leads = text[end : end + 1] == "-" and text[end + 1 : end + 2].isalpha()
+        in_file = "_" in word or any(
+            sign == "." and beside.isalnum()
+            for sign, beside in (
+                (text[end : end + 1], text[end + 1 : end + 2]),
+                (text[start - 1 : start], text[start - 2 : start - 1]),
+            )
+        )
         parts = (_RUNS.findall(word) if any(map(str.isdigit, word)) else ()) or (word,)
         for part in parts:
-            yield _WordShown(part, elided, leads, len(parts) > 1)
+            yield _WordShown(part, elided, leads, len(parts) > 1, in_file and not part.isdecimal())
 
 
 @lru_cache(maxsize=1 << 16)

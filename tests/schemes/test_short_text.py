@@ -131,6 +131,8 @@ NAMED = (
         "The president of Gambia meets the press in the capital",
         "The president of Zambia meets the press in the capital",
     ),
+    ("check/gst/gstcaps.c: update of the tests", "check/gst/gstelement.c: update of the tests"),
+    ("call open_file where nothing is there", "call close_file where nothing is there"),
     ("The court says the plan is legal under the new law", "The court says the plan is illegal under the new law"),
 )
 
