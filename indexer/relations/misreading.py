@@ -14,6 +14,8 @@ _ALIKE_ALONE = str.maketrans("cbti", "ehfl")
 # In a text of few words another letter in a shorter word, or in one that begins otherwise, makes another word: lzlib is
 # no mistyped zlib, and reckless is not feckless.
 _LONG_WORD, _BEGINNING = 8, 2
+# In Portuguese and Spanish "conectando" is connecting, and "conectado" is connected.
+_GERUND = "ndo"
 
 
 def alike(one: str, other: str) -> bool:
@@ -56,6 +58,8 @@ def is_mistyped(one: str, other: str) -> bool:
     makes as often another word: abductor is no mistyped adductor.
     """
     if max(len(one), len(other)) < _LONG_WORD or one[:_BEGINNING] != other[:_BEGINNING]:
+        return False
+    if one.endswith(_GERUND) != other.endswith(_GERUND):
         return False
     if look_alike(one, other) or _plain(one) == _plain(other):
         return True

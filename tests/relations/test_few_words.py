@@ -71,6 +71,7 @@ LETTERS = (
     ("Import of vCalendar files", "Import of iCalendar files"),
     ("src/dcgettext.c: the same", "src/dcngettext.c: the same"),
     ("compile again with -fPIC", "compile again with -fPIE"),
+    ("Conectado a %s", "Conectando a %s"),
     ("входной файл: %s", "выходной файл: %s"),
     ("монитор выключён", "монитор включён"),
     ("a prize for Johansson", "a prize for Johanson"),
