@@ -33,7 +33,7 @@ class Relation:
 
     `lost` (0 to 1) is the share of words on the left that stand in no place on the right, `only_left` these as they
     stand; `lost_facts` are numbers, names, negations and replaced words among them that the right never says, in a text
-    of a few hundred words also those that it only says less often, and words of a title.
+    of a few hundred words also those that it only says less often, and words of a title; and lines that say something.
     `cleaner` is the side with fewer misread words, where it is known.
     """
 

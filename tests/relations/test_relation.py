@@ -171,9 +171,33 @@ def test_words_that_a_collection_knows_are_no_misread_ones() -> None:
     assert of("It has a nice boat there.", "It has a nice bcat there.", lexicon).startswith("noise: ")
 
 
+STEP = "make room for the new system on your hard disk"
+
+
+@pytest.mark.parametrize(
+    ("line", "lost"),
+    [
+        (STEP, True),
+        (STEP.replace(" your", ""), True),
+        ("make room for the system there", False),
+        ("Page Page Page Page Page Page Page Page Page", False),
+        ("Name\nKeywords\nSee also\nNotes\nAuthors\nExamples\nSources", False),
+        ("在硬盘上为新系统留出空间", True),
+    ],
+)
+def test_a_line_that_says_something_is_lost_and_short_ones_and_lists_of_headings_are_not(line: str, lost: bool) -> None:
+    frame = "\n".join([FRAME.format(""), "{}", FRAME.format("").lower()] * 3) + "\nPage and page"
+    found = relate(Wording(frame.format("", line, "")), Wording(frame.format("", "", "")))
+    assert found.word == "edited"
+    assert bool(found.lost_facts) == lost
+    # Said elsewhere, or a second time, it is not lost.
+    again = relate(Wording(frame.format(line, "", line)), Wording(frame.format("", line, "")))
+    assert not again.lost_facts
+
+
 def test_what_only_the_left_says_is_counted_with_its_facts() -> None:
     found = relate(Wording(FRAME.format("The cellar was built in the year 1873 by the owner.")), Wording(FRAME))
-    assert (found.word, found.removed, found.lost_facts) == ("edited", 11, ("1873",))
+    assert (found.word, found.removed, found.lost_facts[0]) == ("edited", 11, "1873")
     assert found.lost == pytest.approx(
         found.removed / len(Wording(FRAME.format("The cellar was built in the year 1873 by the owner.")))
     )
