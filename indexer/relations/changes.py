@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -24,6 +23,7 @@ from indexer.relations.telling import (
     is_plain,
     negates,
     qualifies,
+    sentences,
     tells,
 )
 from indexer.relations.wording import Wording
@@ -35,8 +35,6 @@ _FILLING, FEW_WORDS = 3, 50
 # In a text of fewer words none of a title may be lost that says more than grammar, nor be replaced elsewhere.
 _EACH_TELLS = 300
 _LONGEST_UNIT = 4
-# A line of so many words that is lost says something that stands nowhere else, as a step of a guide.
-_SENTENCE = 8
 # What is misread or added by an editor is seldom so in the same way more often.
 _REPEATED = 2
 _STAYS = 1 / 2
@@ -154,8 +152,8 @@ class TextChanges:
                 within = self._each_tells and not in_lines
                 # A part of a name, as in puppet-master-passenger, makes another one.
                 self._lose(places, telling=within and any(map(wording.in_compound, places)))
-                lost_lines = (line for line in _lines(wording, places) if _is_sentence(wording, line))
-                self.lost_facts += [_said(wording, line) for line in lost_lines if not self._stands(line)]
+                lost_lines = (line for line in sentences(wording, places) if not self._stands(line))
+                self.lost_facts += [_said(wording, line) for line in lost_lines]
         else:
             self.added += len(places)
 
@@ -467,18 +465,6 @@ def _are_entries(wording: Wording, places: Sequence[int]) -> bool:
         return True
     whole = [wording.word(place) for place in places if not wording.joins(place)]
     return len(places) > _FILLING and 2 * sum(map(facts.is_entry, whole)) >= len(whole)
-
-
-def _lines(wording: Wording, places: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The places of each line."""
-    starts = [number for number, place in enumerate(places) if "\n" in wording.before(place)]
-    yield from (places[first:last] for first, last in pairwise([0, *starts, len(places)]) if first < last)
-
-
-def _is_sentence(wording: Wording, places: Sequence[int]) -> bool:
-    """True for words that say something together: eight or more, and most without a capital, as titles have them."""
-    plain = sum(word[0].isalpha() and word[0] == word[0].lower() for word in map(wording.word, places))
-    return len(places) >= _SENTENCE and 2 * plain > len(places)
 
 
 def _begins_entry(word: str) -> bool:

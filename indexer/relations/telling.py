@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from indexer.relations import facts
 from indexer.relations.marks import is_option
@@ -10,6 +11,8 @@ from indexer.relations.wording import Wording
 from indexer.text.vocabulary import ENDINGS, GRAMMATICAL, NEGATING_BEGINNINGS, QUALIFYING
 
 _SHORTEST_STEM = 3
+# A line of so many words says something, as a step of a guide does.
+_SENTENCE = 8
 
 
 def negates(one: str, other: str) -> bool:
@@ -62,3 +65,13 @@ def have_same_stem(one: str, other: str) -> bool:
     return one == other or (
         len(short) > _SHORTEST_STEM and long.startswith(short) and long.removeprefix(short) in ENDINGS
     )
+
+
+def sentences(wording: Wording, places: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The lines of eight words or more, as their places, of which most have no capital, as titles and headings have."""
+    starts = [number for number, place in enumerate(places) if "\n" in wording.before(place)]
+    for first, last in pairwise([0, *starts, len(places)]):
+        line = places[first:last]
+        plain = sum(word[0].isalpha() and word[0] == word[0].lower() for word in map(wording.word, line))
+        if len(line) >= _SENTENCE and 2 * plain > len(line):
+            yield line
