@@ -182,8 +182,7 @@ class TextChanges:
             if np.count_nonzero(there == here[place]) < times:
                 self.lost_facts.append(self.left.word(place))
         for place in negations:
-            said = here[place : place + 2]
-            if not ((there[: there.size - said.size + 1] == said[0]) & (there[said.size - 1 :] == said[-1])).any():
+            if not self._stands(range(place, min(place + 2, len(self.left)))):
                 self.lost_facts.append(self.left.written(place, min(place + 3, len(self.left))))
 
     def _stands(self, places: Sequence[int]) -> bool:

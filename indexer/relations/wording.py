@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.core.text import SIGN_KINDS, SIGN_OF_DIGITS, signed_words_of, text_digest
-from indexer.text.words import Words
+from indexer.text.words import Words, without_trade_marks
 
 # A comparison or a negation in code, beside the currencies, is no sign of a number but of what stands behind it.
 _OPERATORS = "<>=!≤≥≠≈¬÷+#"
@@ -41,8 +41,7 @@ class Wording:
     """
 
     def __init__(self, text: str) -> None:
-        # Two letters of the word before it, by its compatibility form.
-        text = text.replace("\N{TRADE MARK SIGN}", " ")
+        text = without_trade_marks(text)
         hashes, starts, ends, signs = signed_words_of(text, _kinds())
         words = Words(hashes, starts, ends)
         self.text, self.hashes = text, words.hashes

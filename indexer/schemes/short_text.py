@@ -142,16 +142,24 @@ class ShortTextScheme(Scheme):
         """The keys of each, whatever their table."""
         return Ragged(sketches.keys.values & int(_KEY_MASK), sketches.keys.offsets)
 
-    def join_on_keys(self, sketches: Sketches, similarity: float) -> Iterator[tuple[Positions, Positions]]:
+    def join(
+        self, sketches: Sketches, similarity: float, *, threads: int | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
         """Blocks of the pairs that lookups let meet, without most of those that have too few words in common for it."""
+        del threads
         bits, sizes = _word_bits(sketches.payloads)
         stays = 2 * similarity / (1 + similarity)
-        for left, right in postings.crossing(sketches.keys, self.layout, self.crowded):
+        for left, right in self.join_on_keys(sketches, similarity):
             shared = sizes[left] - np.bitwise_count(bits[left] & ~bits[right]).sum(axis=1)
             np.minimum(shared, sizes[right] - np.bitwise_count(bits[right] & ~bits[left]).sum(axis=1), out=shared)
             least = np.minimum(sizes[left], sizes[right])
             kept = (shared >= _as_spelt(least)) | (shared >= stays * least - SLACK)
             yield left[kept], right[kept]
+
+    def join_on_keys(self, sketches: Sketches, similarity: float) -> Iterator[tuple[Positions, Positions]]:
+        """Blocks of the pairs of positions that lookups let meet, each pair once, left < right."""
+        del similarity
+        return postings.crossing(sketches.keys, self.layout, self.crowded)
 
     def plan(self, similarity: float) -> Plan:
         """All keys of a text are asked for."""

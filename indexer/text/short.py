@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from indexer.core.text import lookup8
 from indexer.text.vocabulary import GRAMMATICAL, NEGATIONS, NUMERALS, SIZES, UNITS
-from indexer.text.words import words_of
+from indexer.text.words import without_trade_marks, words_of
 
 _RUNS = re.compile(r"\d+|[^\W\d_]+")
 # What makes another number of a number, or another thing of a letter.
@@ -61,8 +61,7 @@ def short_text(text: str) -> ShortText:
     looks like one, and the words of "main.c" and "open_file". In scripts without capitals only Chinese surnames are,
     with the two letters after one.
     """
-    # Two letters of the word before it, by its compatibility form.
-    text = text.replace("\N{TRADE MARK SIGN}", " ")
+    text = without_trade_marks(text)
     if not text.isprintable():
         text = text.translate(_UNSEEN)
     shown = list(_shown(text))

@@ -39,3 +39,8 @@ def words_of(text: str, *, numbers: bool = True, identifiers: bool = True) -> Wo
     text of 4 GiB or more, MemoryError.
     """
     return Words(*core_words_of(text, numbers=numbers, identifiers=identifiers))
+
+
+def without_trade_marks(text: str) -> str:
+    """The same text with a space for each sign of a trade mark, by its compatibility form two letters of a word."""
+    return text.replace("\N{TRADE MARK SIGN}", " ")
