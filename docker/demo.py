@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from indexer.errors import NeardupError
+from neardup.errors import NeardupError
 
 FOLDER = Path(".demo")
 STORE = FOLDER / "demo.neardup"
@@ -106,16 +106,16 @@ def _questions(documents: Path) -> list[list[str]]:
 
 
 def _with_neighbours(most: int) -> Iterator[list[str]]:
-    import indexer
+    import neardup
 
-    with indexer.open(STORE, read_only=True) as collection:
+    with neardup.open(STORE, read_only=True) as collection:
         near = (each for each in collection if not each.short and collection.similar(id=each.id, limit=1))
         yield from ([f"--id={each.id}"] for each in islice(near, most))
 
 
 def _run(*arguments: str) -> int:
     print(f"\n$ neardup {shlex.join(arguments)}", flush=True)
-    return subprocess.run([sys.executable, "-m", "indexer", *arguments], check=False).returncode  # noqa: S603 - our own arguments
+    return subprocess.run([sys.executable, "-m", "neardup", *arguments], check=False).returncode  # noqa: S603 - our own arguments
 
 
 if __name__ == "__main__":

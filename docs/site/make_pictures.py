@@ -89,7 +89,7 @@ def main() -> None:
         write_collection(folder / "manual")
         environment = {**os.environ, "NEARDUP_STORE": "manual.neardup"}
         for arguments in (["index", "manual"], ["cluster"], ["report", "-o", "report.html"]):
-            subprocess.run([sys.executable, "-m", "indexer", *arguments], cwd=folder, env=environment, check=True)  # noqa: S603
+            subprocess.run([sys.executable, "-m", "neardup", *arguments], cwd=folder, env=environment, check=True)  # noqa: S603
         command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
         command += [f"--user-data-dir={folder / 'profile'}", f"--window-size={WIDTH},{HEIGHT}"]
         command += [f"--screenshot={DOCS / 'report.png'}", (folder / "report.html").as_uri()]

@@ -51,6 +51,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Call the modules of the reference by the name that people import, also where the code says `indexer`."""
+    return (
+        re.sub(r"\bindexer\.(?=[a-z_]+\.?\w)", "neardup.", html) if page.file.src_uri == "reference/python.md" else html
+    )
+
+
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Turn links between files of the repository into links between pages of the site; code is left alone."""
     parts = _CODE.split(markdown)

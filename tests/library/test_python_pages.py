@@ -43,10 +43,10 @@ def test_the_examples_print_what_they_promise(page: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize("page", ["coming-from.md", "reference/python.md"])
 def test_every_name_of_the_package_in_a_page_is_there(page: str) -> None:
     text = (DOCS / page).read_text("utf-8")
-    named = set(re.findall(r"\bindexer(?:\.\w+)+", text))
+    named = set(re.findall(r"\bneardup(?:\.(?!neardup)\w+)+", text))
     assert len(named) > 5
     for name in named:
-        module, parts = "indexer", name.split(".")[1:]
+        module, parts = "neardup", name.split(".")[1:]
         while len(parts) > 1 and importlib.util.find_spec(f"{module}.{parts[0]}"):
             module = f"{module}.{parts.pop(0)}"
         found = importlib.import_module(module)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.pages import DOCS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,7 +57,7 @@ def test_the_main_job(python: str, tmp_path: Path) -> None:
     run(neardup, "cluster", "--store", "s.neardup", cwd=tmp_path, env=env)
     run(neardup, "report", "--store", "s.neardup", "-o", "r.html", cwd=tmp_path, env=env)
     assert "<title>" in (tmp_path / "r.html").read_text("utf-8")
-    assert run(python, "-m", "indexer", "--version", cwd=tmp_path, env=env).strip()
+    assert run(python, "-m", "neardup", "--version", cwd=tmp_path, env=env).strip()
 
 
 def test_the_mapping_files_travel_with_it(python: str, tmp_path: Path) -> None:
@@ -70,9 +73,32 @@ def test_the_mapping_files_travel_with_it(python: str, tmp_path: Path) -> None:
 
 def test_the_library_needs_nothing_else(python: str, tmp_path: Path) -> None:
     script = (
-        "import indexer; a, b = indexer.fingerprint('one two three'), indexer.fingerprint('One, two - three!'); "
-        "print(a.distance(b), a, len(indexer.__all__))"
+        "import neardup; a, b = neardup.fingerprint('one two three'), neardup.fingerprint('One, two - three!'); "
+        "print(a.distance(b), a, len(neardup.__all__))"
     )
     distance, text, names = run(python, "-c", script, cwd=tmp_path, env=clean_environment()).split()
     assert (distance, text[:4]) == ("0", "sd1-")
     assert int(names) <= 20
+
+
+def test_a_program_that_imports_neardup_is_typed(python: str, tmp_path: Path) -> None:
+    # Each module that the pages name, so that its stub is there.
+    named = {
+        match
+        for page in DOCS.rglob("*.md")
+        for match in re.findall(r"from (neardup[\w.]*) import (\w+)", page.read_text())
+    }
+    assert len(named) > 5
+    lines = [f"from {module} import {name}" for module, name in sorted(named)]
+    lines += [
+        "import neardup",
+        "kept: list[int] = neardup.dedupe(['a', 'b']).kept.tolist()",
+        "neardup.errors.UsageError('no')",
+    ]
+    (tmp_path / "program.py").write_text("\n".join(lines) + "\n")
+    (tmp_path / "wrong.py").write_text("import neardup\nneardup.dedupe(3)\nneardup.nosuch\n")
+    mypy = (sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "--cache-dir", str(tmp_path))
+    env = clean_environment()
+    run(*mypy, "--ignore-missing-imports", "program.py", cwd=tmp_path, env=env)
+    done = subprocess.run([*mypy, "wrong.py"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert len(re.findall(r"^wrong\.py:[23]: error:", done.stdout, re.MULTILINE)) == 2, done.stdout

@@ -1,0 +1,1 @@
+from indexer.batch.spark.tables import *

@@ -1,0 +1,1 @@
+from indexer.schemes.joins import *

@@ -1,0 +1,1 @@
+from indexer.schemes.minwise.scheme import *
