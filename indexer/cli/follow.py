@@ -139,10 +139,11 @@ Examples:
   neardup follow ~/papers --store ~/papers.neardup
 
 Takes up what is new, changed or deleted within seconds, as `neardup annotate --cluster` does, and groups everything
-anew in quiet times. A quiet index gets no writes, and one request an interval. Documents that fail are tried again when
-they change. Alerts come for what comes, and not for what an index has when it is clustered first. Of two processes that
-follow one index one works, and the other takes over when it ends. SIGTERM and Ctrl-C end it within a second; what is
-under way is done by the next one. It needs the privilege `monitor`.
+anew in quiet times. A quiet index gets no writes, and one request an interval. Documents that fail are tried again
+when they change, files that can't be read also every ten minutes. Alerts come for what comes, and not for what an
+index has when it is clustered first. Of two processes that follow one index one works, and the other takes over when
+it ends. SIGTERM and Ctrl-C end it within a second; what is under way is done by the next one. It needs the privilege
+`monitor`.
 
 With FOLDERs it keeps a file right, as `neardup index --cluster` does, and removes the documents whose files are gone.
 The system tells when to look, with the extra watch; without it, and for folders on other machines, they are looked
@@ -204,7 +205,7 @@ def follow_command(  # noqa: PLR0913, PLR0917 - the parameters of a command are 
         from indexer.library.followed import FollowedIndex
 
         followed = FollowedIndex(store, annotating, making, worker, watching, refresh=refresh, tell=say)
-    follower = Follower(followed, watching, alerting, tell=say)
+    follower, taken_up = Follower(followed, watching, alerting, tell=say), False
     shown = shown_store(store)
     served = (
         nullcontext()
@@ -213,12 +214,14 @@ def follow_command(  # noqa: PLR0913, PLR0917 - the parameters of a command are 
     )  # fmt: skip
 
     def ended() -> None:
-        say("ended; what was not taken up yet is left to the next one", **follower.state.as_dict())
+        left = "all changes are taken up" if taken_up else "what was not taken up yet is left to the next one"
+        say(f"ended; {left}", **follower.state.as_dict())
 
     with stoppable(within=_WITHIN, last=ended) as (stop, _), served as port:
         say(f"follows {shown}" + (f", and tells its state at http://{status_host}:{port}/healthz" if port else ""))
         try:
             follower.run(stop, once=once)
+            taken_up = not stop.is_set() and not follower.state.held
         except KeyboardInterrupt:
             if not stop.is_set():
                 raise

@@ -57,7 +57,8 @@ class Settings:
 
     With 0 jobs this process itself fingerprints plain texts, which suits those that it has at hand. A document
     that failed before is tried again if its bytes or the rules changed, or with `retry_failed`. `schemes` are the
-    secondary schemes whose sketches documents get; they are added to the store.
+    secondary schemes whose sketches documents get; they are added to the store. `shared` is called with each id that
+    comes while a document has it, and with both.
     """
 
     options: Options = field(default_factory=Options)
@@ -66,6 +67,7 @@ class Settings:
     min_tokens: int = DEFAULT_MIN_TOKENS
     retry_failed: bool = False
     schemes: Sequence[Scheme] = ()
+    shared: Callable[[Ref, Record | Input, Input], None] | None = None
 
 
 TellRefused = Callable[[Input, Record, str], None]
@@ -273,6 +275,10 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         for item, old in zip(group, stored, strict=True):
             pending = item.key
             newest = self._newest.get(pending.ref)
+            before = newest or old
+            if self.settings.shared and before:
+                known = before if isinstance(before, Record) else before.given
+                self.settings.shared(pending.ref, known, pending.given)
             if held := self._held.drop(pending.ref):
                 self.summary.unchanged += 1
                 self._note_same_id(held, pending)
@@ -281,7 +287,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             if may_wait and old and not newest and not pending.given.path:
                 self._held.hold(item)
                 continue
-            if before := newest or old:
+            if before:
                 self._note_same_id(before, pending)
             self._newest[pending.ref] = pending
             twin = twins.get(pending.digest) or self._unwritten.get(pending.digest)

@@ -8,14 +8,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from indexer.errors import StoreError, UsageError
+from indexer.ingest.indexing import IndexingSummary
 from indexer.ingest.naming import container_of
-from indexer.ingest.sources import Rejected
+from indexer.ingest.sources import Input, Rejected
 from indexer.library.engine_options import Watching
 from indexer.library.followed import Followed, TakenUp
 from indexer.library.indexing import Indexing, arrivals
@@ -32,6 +33,8 @@ _RESCAN = 600.0
 # Looking through them takes at most one of so many parts of the time.
 _PARTS = 5
 _AT_ONCE = 1000
+# Failures that may pass without a change of the file, where its bytes were not read.
+_PASSING = ("unreadable", "refused")
 _CHANGES = frozenset({"created", "modified", "moved", "deleted"})
 # Filesystems that tell nothing of what other machines change.
 _REMOTE = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "lustre", "fuse", "virtiofs", "vboxsf", "drvfs")
@@ -39,11 +42,15 @@ _REMOTE = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "lustre", "fuse
 
 @dataclass(frozen=True, slots=True)
 class _Losses:
-    """The documents of a store from the folders: how many there were, and those whose files are gone."""
+    """The documents of a store from the folders: how many there were, and those whose files are gone.
 
-    known: int
-    gone: Mapping[Ref, str]
-    is_too_much: bool
+    Where only one of several files with an id is gone, the hashes of the others are `elsewhere`.
+    """
+
+    known: int = 0
+    gone: Mapping[Ref, str] = field(default_factory=dict)
+    elsewhere: frozenset[int] = frozenset()
+    is_too_much: bool = False
 
 
 class FollowedFolders(Followed):
@@ -79,10 +86,14 @@ class FollowedFolders(Followed):
         self._seen: dict[int, int] | None = None
         self._there: dict[int, int] = {}
         self._changed: set[int] = set()
+        # The files that an id has come from, where they are several: the store knows one of them.
+        self._sources: dict[Ref, set[int]] = {}
+        # Files that could not be read, which may pass without a change of them.
+        self._unread: set[int] = set()
         self._lost = self._is_held = False
         self._hint, self._watch = Event(), _no_watch
         self._is_watched = self._is_told = False
-        self._due = self._not_before = 0.0
+        self._due = self._not_before = self._retry_at = 0.0
 
     def look(self) -> int | None:
         """See Followed.look."""
@@ -95,9 +106,12 @@ class FollowedFolders(Followed):
             _require_there(folder)
         self._there, self._changed = {}, set()
         seen, is_first = self._seen or {}, self._seen is None
+        again: Iterable[int] = ()
+        if moment >= self._retry_at:
+            again, self._retry_at = self._unread, moment + _RESCAN
         for path, signature in self._files():
             self._there[path] = signature
-            if seen.get(path) != signature:
+            if seen.get(path) != signature or path in again:
                 self._changed.add(path)
         self._lost = not seen.keys() <= self._there.keys()
         took = time.monotonic() - moment
@@ -115,23 +129,23 @@ class FollowedFolders(Followed):
                     continue
                 with suppress(OSError):
                     about = os.stat(file.path)
-                    signature = hash((about.st_mtime_ns, about.st_size, about.st_ino))
+                    way_in = about.st_mode, about.st_uid, about.st_gid
+                    signature = hash((about.st_mtime_ns, about.st_size, about.st_ino, *way_in))
                     yield hash(os.path.abspath(file.path)), signature
 
     def take_up(self, begun: Callable[[Store], None], stop: Event) -> TakenUp:
         """See Followed.take_up."""
         begin, path = time.monotonic(), store_file(self.target)
-        losses, removed = _Losses(0, {}, is_too_much=False), 0
+        losses, removed = _Losses(), 0
         if (self._seen is None or self._lost or self._is_held) and os.path.exists(path):
             # Before what is new: a file under another name is no copy of itself.
             losses, removed = self._remove(begun)
-        with self._run() as indexing:
-            if self._changed:
-                indexing.only, indexing.on_open = self._is_changed, begun
-                done = indexing.run(Arriving(cluster=True), stop=stop)
-                if done.stopped:
-                    raise KeyboardInterrupt
-            summary = indexing.summary
+        self._changed |= losses.elsewhere
+        summary = self._read(begun, stop)
+        if losses.elsewhere:
+            # What the other files have no longer.
+            losses, more = self._remove(begun)
+            removed += more
         self._seen, self._is_held, self._confirmed = self._there, losses.is_too_much, False
         came = summary.indexed + summary.replaced
         documents = losses.known - len(losses.gone)
@@ -148,6 +162,32 @@ class FollowedFolders(Followed):
             is_changed=bool(came or removed),
             seconds=time.monotonic() - begin,
         )
+
+    def _read(self, begun: Callable[[Store], None], stop: Event) -> IndexingSummary:
+        """Bring what has changed into the store; notes files that can't be read, and ids that several files have."""
+        shared: dict[Ref, set[int]] = {}
+
+        def note(ref: Ref, *documents: Record | Input) -> None:
+            files = {hash(_file_of(each.container or each.source)) for each in documents}
+            if len(files) > 1:
+                shared.setdefault(ref, set()).update(files)
+
+        with self._run() as indexing:
+            if not self._changed:
+                return indexing.summary
+            indexing.only, indexing.on_open, indexing.shared = self._is_changed, begun, note
+            done = indexing.run(Arriving(cluster=True), stop=stop)
+        if done.stopped:
+            raise KeyboardInterrupt
+        if os.path.exists(store_file(self.target)):
+            with open_store(self.target, read_only=True) as store:
+                failures = [each for each in store.failures() if each.reason in _PASSING and not each.source_digest]
+            self._unread = {hash(_file_of(each.source)) for each in failures}
+        for ref, files in self._sources.items():
+            if kept := files - (self._changed - self._unread):
+                shared.setdefault(ref, set()).update(kept)
+        self._sources = shared
+        return indexing.summary
 
     def close(self) -> None:
         """Watch the folders no more; the next look goes through them."""
@@ -183,20 +223,24 @@ class FollowedFolders(Followed):
 
     def _losses(self, records: Iterable[Record]) -> _Losses:
         roots = [os.path.join(printable_path(os.path.abspath(folder)), "") for folder in self._folders]
-        known, gone = Counter[str](), dict[Ref, str]()
+        known, gone, elsewhere = Counter[str](), dict[Ref, str](), set[int]()
         for record in records:
             place = record.container or record.source
             root = next((root for root in roots if place.startswith(root)), None)
             if root is None:
                 continue
             known[root] += 1
-            place = container_of(place) or place
-            if hash(path_of_printable(place)) not in self._there and _is_gone(path_of_printable(place)):
-                gone[record.ref] = root
+            file = _file_of(place)
+            if hash(file) not in self._there and _is_gone(file):
+                others = self._sources.get(record.ref, set()) & self._there.keys()
+                elsewhere |= others
+                if not others:
+                    gone[record.ref] = root
         lost = Counter(gone.values())
         is_empty = any(lost[root] == known[root] for root in lost)
         too_much = is_empty or len(gone) > self._how.most_lost * known.total()
-        return _Losses(known.total(), gone, is_too_much=bool(gone) and too_much and not self._confirmed)
+        is_held = bool(gone) and too_much and not self._confirmed
+        return _Losses(known.total(), gone, frozenset(elsewhere), is_too_much=is_held)
 
     # When to look
 
@@ -258,6 +302,10 @@ def _require_there(folder: str) -> None:
             pass
     except OSError as error:
         raise StoreError(f"{printable_path(folder)}: the folder can't be listed: {error.strerror}") from None
+
+
+def _file_of(place: str) -> str:
+    return path_of_printable(container_of(place) or place)
 
 
 def _is_gone(path: str) -> bool:

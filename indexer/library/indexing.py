@@ -16,7 +16,7 @@ from indexer.ingest.dead_letters import PATTERN, DeadLetters, Refused, letters_p
 from indexer.ingest.indexing import IndexingSummary, Settings, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import KnownColumns
-from indexer.ingest.sources import STDIN, Sources
+from indexer.ingest.sources import STDIN, Input, Sources
 from indexer.library.opening import Tell, open_store, opened, tell_contended, warned
 from indexer.library.options import USUAL_CONTENT, Arriving, Extraction, Fingerprinting, Refresh, Walk, content_of
 from indexer.library.outcomes import Indexed
@@ -29,7 +29,7 @@ from indexer.text.hiding import shown_name
 if TYPE_CHECKING:
     from indexer.clustering.arrivals import Arrivals
     from indexer.ingest.duplicates import DuplicateFilter
-    from indexer.model import Ref
+    from indexer.model import Record, Ref
     from indexer.schemes.base import Scheme
     from indexer.stores import Store, StoreInfo
 
@@ -61,9 +61,10 @@ class Indexing:
         if walk.paths_from == STDIN and STDIN in paths:
             raise UsageError("standard input can't be the list of paths and JSON lines at once")
         self.summary, self.opened = IndexingSummary(), False
-        # Those of its files that are read, and what gets the store when it is opened.
+        # Those of its files that are read, what gets the store when it is opened, and ids that several documents have.
         self.only: Callable[[str], bool] | None = None
         self.on_open: Callable[[Store], None] | None = None
+        self.shared: Callable[[Ref, Record | Input, Input], None] | None = None
         self._store, self._paths, self._walk = store, paths, replace(walk, exclude=(*walk.exclude, PATTERN))
         self._making, self._extraction, self._known = making, extraction, KnownColumns()
         self._kind: str = DOCUMENTS
@@ -166,6 +167,7 @@ class Indexing:
             jobs=self._making.processes,
             min_tokens=self._making.least_words(self._making.kind or self._kind),
             retry_failed=retry_failed,
+            shared=self.shared,
         )
         return settings, exists
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
@@ -23,6 +24,15 @@ def clean_environment() -> dict[str, str]:
     """This process's environment without anything that steers neardup."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEARDUP", "_NEARDUP"))}
     return {**kept, "COLUMNS": "100"}
+
+
+def bound_by_permissions() -> None:
+    """Take from root, before another program begins, that it may read whatever there is (capabilities(7))."""
+    if os.geteuid() == 0:
+        for capability in (1, 2):
+            assert ctypes.CDLL(None, use_errno=True).prctl(24, capability, 0, 0, 0) == 0, os.strerror(
+                ctypes.get_errno()
+            )
 
 
 def leaves(group: click.Group, *path: str) -> Iterator[tuple[str, click.Command]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import pty
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import COMMAND, Neardup, clean_environment, mixed_folder, write
+from tests.cli.command import COMMAND, Neardup, bound_by_permissions, clean_environment, mixed_folder, write
 from tests.cli.written import changed, html, prose
 
 
@@ -147,15 +146,6 @@ def test_what_is_no_plain_file(stored: Neardup) -> None:
     )
     (stored.folder / "gone").symlink_to("nowhere")
     assert "unreadable: gone: No such file" in stored("similar", "gone", code=6).err
-
-
-def bound_by_permissions() -> None:
-    """Take from root, before another program begins, that it may read whatever there is (capabilities(7))."""
-    if os.geteuid() == 0:
-        for capability in (1, 2):
-            assert ctypes.CDLL(None, use_errno=True).prctl(24, capability, 0, 0, 0) == 0, os.strerror(
-                ctypes.get_errno()
-            )
 
 
 def bound(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -19,11 +19,14 @@ import pytest
 
 import indexer
 from indexer.errors import StoreError, UsageError
+from indexer.ingest.sources import IdFrom
 from indexer.library import followed_folders
 from indexer.library.engine_options import Alerting, Watching
 from indexer.library.followed_folders import FollowedFolders
 from indexer.library.following import Follower, FollowState
+from indexer.library.opening import open_store
 from indexer.library.options import Fingerprinting, Walk
+from tests.cli.command import bound_by_permissions
 from tests.cli.written import changed, prose
 
 NEVER = Watching(quiet_for=1e6, most_lost=0.5)
@@ -45,6 +48,14 @@ def followed(root: Path, watching: Watching = NEVER, **alerting: Any) -> FollowS
     return follower(root, watching, **alerting).run(once=True)
 
 
+def looked(following: Follower) -> FollowState:
+    """The state after a look that waits for no time."""
+    source: Any = following._followed
+    source._due = source._not_before = 0.0
+    following.look()
+    return following.state
+
+
 def write(root: Path, name: str, text: str) -> None:
     path = root / "docs" / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,6 +67,12 @@ def stored(root: Path) -> dict[str, str]:
     with indexer.open(root / "store.neardup", read_only=True) as collection:
         clusters = {member: cluster.id for cluster in collection.clusters() for member in cluster.members}
         return {document.id: clusters.get(document.id, "") for document in collection}
+
+
+def sources(root: Path) -> dict[str, str]:
+    """The documents of the store, each with its file."""
+    with open_store(str(root / "store.neardup"), read_only=True) as store:
+        return {record.ref.id: record.container or record.source for record in store.scan()}
 
 
 def require_as_fresh(root: Path) -> None:
@@ -91,10 +108,7 @@ def test_what_comes_changes_moves_and_goes_is_taken_up(tmp_path: Path) -> None:
     assert (tmp_path / "store.neardup").stat().st_mtime_ns == before
 
     def again() -> FollowState:
-        source: Any = following._followed
-        source._due = source._not_before = 0.0
-        following.look()
-        return following.state
+        return looked(following)
 
     write(tmp_path, "b/new.txt", changed(prose(3)))
     write(tmp_path, "a/0.txt", prose(50))
@@ -131,10 +145,8 @@ def test_a_folder_that_is_away_or_empty_takes_nothing_away(tmp_path: Path) -> No
     following = follower(tmp_path)
     following.look()
     docs.rename(away)
-    source: Any = following._followed
-    source._due = source._not_before = 0.0
     with pytest.raises(StoreError, match="can't be listed"):
-        following.look()
+        looked(following)
     assert len(stored(tmp_path)) == 10
     # Most of them are gone at once.
     away.rename(docs)
@@ -159,6 +171,94 @@ def test_a_file_that_cannot_be_asked_about_is_not_gone(tmp_path: Path) -> None:
     assert followed(tmp_path).removed == 0
     (tmp_path / "docs" / "in").unlink()
     assert followed(tmp_path).removed == 2
+
+
+@pytest.mark.parametrize("rule", ["digest", "name"])
+def test_a_document_stays_while_one_of_its_files_is_there(tmp_path: Path, rule: IdFrom) -> None:
+    for number in range(8):
+        write(tmp_path, f"{number}.txt", prose(number))
+    places = ["1/same.txt", "2/same.txt", "3/same.txt"]
+    for place in places:
+        write(tmp_path, place, prose(9))
+    following = follower(tmp_path, walk=Walk(id_from=rule))
+    following.look()
+    [identity] = {known for known, source in sources(tmp_path).items() if source.endswith("same.txt")}
+    while len(places) > 1:
+        kept = sources(tmp_path)[identity]
+        Path(kept).unlink()
+        places = [place for place in places if str(tmp_path / "docs" / place) != kept]
+        assert looked(following).removed == 0
+        assert sources(tmp_path)[identity] in {str(tmp_path / "docs" / place) for place in places}
+    # The last one says something else now under the name of the others, or is gone.
+    if rule == "name":
+        write(tmp_path, places[0], prose(99))
+        looked(following)
+        assert identity in sources(tmp_path)
+    (tmp_path / "docs" / places[0]).unlink()
+    assert looked(following).removed == 1
+    assert identity not in sources(tmp_path)
+    following.close()
+
+
+def test_a_line_stays_while_another_file_has_its_id(tmp_path: Path) -> None:
+    def lines(name: str, **texts: int) -> None:
+        documents = [{"id": known, "text": prose(number)} for known, number in texts.items()]
+        write(tmp_path, name, "".join(json.dumps(each) + "\n" for each in documents))
+
+    lines("1.jsonl", a=1, b=2, c=3)
+    lines("2.jsonl", b=2, c=33, d=4)
+    lines("3.jsonl", e=5, f=6, g=7)
+    following = follower(tmp_path)
+    following.look()
+    (tmp_path / "docs/2.jsonl").unlink()
+    looked(following)
+    assert sorted(sources(tmp_path)) == ["a", "b", "c", "e", "f", "g"]
+    # One file lost a line that the other, which goes in the same moment, had too.
+    lines("2.jsonl", b=2, c=33, d=4)
+    looked(following)
+    lines("1.jsonl", a=1, b=2)
+    (tmp_path / "docs/2.jsonl").unlink()
+    assert looked(following).removed == 3
+    assert sorted(sources(tmp_path)) == ["a", "b", "e", "f", "g"]
+    following.close()
+
+
+def test_a_file_that_could_not_be_read_is_tried_again(tmp_path: Path) -> None:
+    write(tmp_path, "open.txt", prose(1))
+    write(tmp_path, "closed.txt", prose(2))
+    (tmp_path / "docs/closed.txt").chmod(0)
+    script = tmp_path / "run.py"
+    script.write_text(FOLLOWS_A_CLOSED_FILE)
+    done = subprocess.run(
+        [sys.executable, script, tmp_path], capture_output=True, text=True, preexec_fn=bound_by_permissions
+    )
+    assert json.loads(done.stdout or "[]") == [[1, 1], [1, 1], [1, 2], [2, 2]], done.stderr
+
+
+# The documents and the failures that there were after each look.
+FOLLOWS_A_CLOSED_FILE = """
+import json, os, sys
+from indexer.library import followed_folders
+from indexer.library.engine_options import Watching
+from indexer.library.followed_folders import FollowedFolders
+from indexer.library.following import Follower
+
+root, said = sys.argv[1], []
+source = FollowedFolders(f"{root}/store.neardup", [f"{root}/docs"], watching=Watching(most_lost=1))
+following = Follower(source, Watching(most_lost=1), tell=lambda *_, **__: None)
+def look():
+    source._due = source._not_before = 0.0
+    following.look()
+    said.append([following.state.documents, following.state.failed])
+look()
+look()
+# Some time later, without a change.
+source._retry_at = 0.0
+look()
+os.chmod(f"{root}/docs/closed.txt", 0o600)
+look()
+print(json.dumps(said))
+"""
 
 
 def test_a_copy_that_comes_is_told_and_a_moved_file_is_none(tmp_path: Path) -> None:
@@ -224,6 +324,21 @@ def test_options_that_would_do_nothing_are_refused(tmp_path: Path) -> None:
         done = subprocess.run([*command, *more], capture_output=True, text=True)
         assert done.returncode == 2
         assert said in done.stderr
+
+
+def test_once_ends_with_what_is_left(tmp_path: Path) -> None:
+    def once() -> str:
+        command = [sys.executable, "-m", "indexer", "follow", "docs", "--store", "store.neardup", "--once"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stderr.splitlines()[-1]
+
+    for number in range(3):
+        write(tmp_path, f"{number}.txt", prose(number))
+    assert once() == "neardup: ended; all changes are taken up"
+    shutil.rmtree(tmp_path / "docs")
+    (tmp_path / "docs").mkdir()
+    assert once() == "neardup: ended; what was not taken up yet is left to the next one"
 
 
 def test_it_ends_as_a_fresh_run_where_it_is_killed_and_stopped(tmp_path: Path) -> None:
