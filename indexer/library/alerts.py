@@ -21,8 +21,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from indexer.engine.client.access import Access
+from indexer.engine.client.errors import CertificateError, UnreachableError
 from indexer.engine.client.plain_http import ask
-from indexer.errors import NeardupError, UsageError
+from indexer.errors import UsageError
 from indexer.library.engine_options import Alerting
 from indexer.library.opening import Tell
 from indexer.library.tokens import read_token
@@ -34,7 +35,8 @@ from indexer.text.hiding import shown_name
 TOKEN_VARIABLE = "NEARDUP_ALERT_TOKEN"  # noqa: S105 the name of a variable
 # So many go at once; beyond so many that wait, further ones are lost.
 _AT_ONCE, _MOST_WAITING = 100, 10_000
-_ATTEMPTS, _LATER = 3, 5.0
+# Tries are ever further apart: all of them take two and a half minutes.
+_ATTEMPTS, _LATER = 6, 5.0
 _MINUTE = 60.0
 _ACCEPTED = range(200, 300)
 
@@ -91,7 +93,7 @@ class _Command:
         try:
             self._arguments = shlex.split(words)
         except ValueError as error:
-            raise UsageError(f"{words}: is no command: {error}") from None
+            raise UsageError(f"the command for alerts can't be read: {error}") from None
         if not self._arguments:
             raise UsageError("name a command, or an address that begins with https://")
         self.name = self._arguments[0]
@@ -131,8 +133,13 @@ class _Address:
     """An address that alerts are posted to; redirects are not followed, and proxies are passed by."""
 
     def __init__(self, url: str, token: str) -> None:
-        place = urlsplit(url)
-        self.name = shown_name(url)
+        try:
+            place = urlsplit(url)
+            _ = place.port
+        except ValueError:
+            raise UsageError("the URL for alerts names no host and port that can be used") from None
+        # Whoever knows the path of a chat's hook can write there.
+        self.name = shown_name(f"{place.scheme}://{place.netloc}")
         if place.username or place.password or not place.hostname:
             raise UsageError(f"{self.name}: name a host, and give a token in {TOKEN_VARIABLE} or --alert-token-file")
         if token and place.scheme != "https" and not _is_here(place.hostname):
@@ -155,9 +162,16 @@ class _Address:
         headers = {"Content-Type": "application/json"}
         try:
             answer = ask(self._url, self._access, timeout, method="POST", body=body, headers=headers)
-        except NeardupError as error:
+        except (UnreachableError, CertificateError) as error:
             return str(error)
+        except Exception as error:
+            return _failed(error)
         return "" if answer.status in _ACCEPTED else f"answered {answer.status}"
+
+
+def _failed(error: Exception) -> str:
+    # The words of an unforeseen error may hold the address.
+    return f"failed ({type(error).__name__})"
 
 
 def _is_here(host: str) -> bool:
@@ -183,8 +197,8 @@ class Alerts(ClusterWatcher):
     """Hands alerts to receivers from a thread of its own, one delivery at a time; nobody waits for it.
 
     What comes meanwhile goes together, at most 100 alerts in a delivery and so many deliveries a minute as the options
-    say. One that fails is tried three times; alerts that are given up, that come while 10,000 wait, or that still wait
-    at the end are lost, and `counts` says how many. Raises UsageError for a receiver that is none.
+    say. One that fails is tried six times, ever later. Alerts that are given up, that come while 10,000 wait, or that
+    still wait at the end are lost, and `counts` says how many. Raises UsageError for a receiver that is none.
     """
 
     def __init__(self, shown: str, alerting: Alerting, counts: AlertCounts, tell: Tell) -> None:
@@ -250,13 +264,16 @@ class Alerts(ClusterWatcher):
             some = list(islice(box.waiting, _AT_ONCE))
         body = {"event": box.event, "store": self._shown, "alerts": as_json(some)}
         self._begun.append(time.monotonic())
-        trouble = box.receiver.deliver(json.dumps(body).encode("ascii"), self._how.alert_timeout)
+        try:
+            trouble = box.receiver.deliver(json.dumps(body).encode("ascii"), self._how.alert_timeout)
+        except Exception as error:
+            trouble = _failed(error)
         with self._changed:
             if self._ending:
                 return
             box.failed = box.failed + 1 if trouble else 0
             # In turn with the others, and later each time.
-            box.due = time.monotonic() + _LATER * box.failed
+            box.due = time.monotonic() + (_LATER * 2 ** (box.failed - 1) if trouble else 0.0)
             if not trouble or box.failed == _ATTEMPTS:
                 for _ in some:
                     box.waiting.popleft()
@@ -271,4 +288,5 @@ class Alerts(ClusterWatcher):
 
 
 def _receiver(words: str, token: str) -> _Command | _Address:
+    words = words.strip()
     return _Address(words, token) if words.lower().startswith(("http://", "https://")) else _Command(words)

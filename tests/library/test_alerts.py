@@ -42,8 +42,8 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def receiving(status: int = 204) -> Iterator[Any]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+def receiving(status: int = 204, port: int = 0) -> Iterator[Any]:
+    server = ThreadingHTTPServer(("127.0.0.1", port), Receiver)
     server.got, server.status = [], status  # type: ignore[attr-defined]
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
@@ -97,11 +97,47 @@ def test_a_url_gets_alerts_in_batches_with_the_token_and_redirects_are_not_follo
         alerting = started(counts, told, on_copy=f"http://127.0.0.1:{server.server_port}/hook")
         copies(alerting, 1)
         alerting.close(20)
-        # Three times, and never elsewhere.
-        assert [path for path, *_ in server.got] == ["/hook"] * 3
+        # As often as others, and never elsewhere.
+        assert [path for path, *_ in server.got] == ["/hook"] * alerts._ATTEMPTS
     assert (counts.alerts_delivered, counts.alerts_lost) == (250, 1)
     assert any("answered 307" in text for text in told)
     assert "word-of-alerts" not in " ".join(told)
+
+
+def test_alerts_reach_a_receiver_that_was_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alerts, "_LATER", 0.05)
+    counts, told = AlertCounts(), list[str]()
+    with receiving() as server:
+        port = server.server_port
+    alerting = started(counts, told, on_copy=f"http://127.0.0.1:{port}/services/secret-of-the-hook")
+    copies(alerting, 2)
+    while not told:
+        time.sleep(0.01)
+    with receiving(port=port) as server:
+        alerting.close(20)
+        assert [alert["id"] for *_, body in server.got for alert in body["alerts"]] == ["copy 0", "copy 1"]
+    assert (counts.alerts_delivered, counts.alerts_lost) == (2, 0)
+    assert f"http://127.0.0.1:{port}: " in told[0]
+    assert "Connection refused" in told[0]
+    assert "secret" not in " ".join(told)
+
+
+def test_any_error_of_a_delivery_ends_that_try_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alerts, "_LATER", 0.01)
+    counts, told, asked = AlertCounts(), list[str](), []
+
+    def ask(url: str, *_: object, **__: object) -> None:
+        asked.append(url)
+        raise RuntimeError(url)
+
+    monkeypatch.setattr(alerts, "ask", ask)
+    alerting = started(counts, told, on_copy=" https://chat.example.org/secret")
+    copies(alerting, 1)
+    alerting.close(20)
+    assert len(asked) == alerts._ATTEMPTS
+    assert (counts.alerts_lost, told) == (
+        1, ["https://chat.example.org: failed (RuntimeError); alerts are not delivered"]
+    )  # fmt: skip
 
 
 def test_a_command_gets_json_without_a_shell_and_without_credentials(
@@ -173,7 +209,7 @@ def test_deliveries_a_minute_are_limited_and_what_is_too_much_is_lost(monkeypatc
 
 
 def test_what_is_no_receiver_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for words in ("'open", " ", "https://user:word@host/", "https:///hook"):
+    for words in ("'open word", " ", "https://user:word@host/", "https:///hook", "https://[word", "https://host:word/"):
         with pytest.raises(UsageError) as raised:
             started(AlertCounts(), [], on_copy=words)
         assert "word" not in str(raised.value)
