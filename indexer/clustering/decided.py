@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +69,8 @@ class HeldDecisions:
 
     def conflict(self, one: Sides, other: Sides) -> bool:
         """True if documents with these sides are not the same."""
+        if len(one) > len(other):
+            one, other = other, one
         return any(
             number in other and (apart != other[number] or (apart and self._all_apart[number]))
             for number, apart in one.items()
@@ -164,9 +167,18 @@ class _DecidedNodes:
         for node in inside.tolist():
             units.setdefault(int(same[node]), []).append(node)
         parts: list[_GroupPart] = []
+        # How many of the first parts are all apart from this side of a decision, and stay so.
+        blocked: dict[tuple[int, bool], int] = {}
         for nodes in units.values():
             sides = [self.sides[node] for node in nodes if node in self.sides]
-            part = next((one for one in parts if self._fits(one, nodes[0], sides, comparison)), None)
+            for number, apart in {pair for each in sides for pair in each.items()}:
+                first = blocked.get((number, apart), 0)
+                while first < len(parts) and parts[first].conflicts({number: apart}, self.held):
+                    first += 1
+                blocked[number, apart] = first
+            start = max((blocked[pair] for each in sides for pair in each.items()), default=0)
+            fitting = (one for one in islice(parts, start, None) if self._fits(one, nodes[0], sides, comparison))
+            part = next(fitting, None)
             if part is None:
                 part = _GroupPart(nodes[0], main=not parts)
                 parts.append(part)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of, repeated_by
 from indexer.clustering.memory import Remembered, require_remembered
 from indexer.clustering.relations import Reason
 from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.clustering.stored import similarity_of
-from indexer.core.components import NamedComponents
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
@@ -25,8 +26,13 @@ _LAST = "of which the file keeps no copy"
 _ELSEWHERE = "which are in no cluster with what is kept"
 _LAST_SAYS = "the file names no document of its group to keep; --last-copies drops it all the same"
 
+# Of a chain of documents and decisions so many are named.
+_MOST_NAMED = 24
+
 # A document of a decision: what is said of it holds for this text alone.
 NamedText = tuple[str, str]
+# A document, or the place of a decision.
+_Node = NamedText | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +44,20 @@ class Contradiction:
 
 
 def contradictions(decisions: Sequence[Decision]) -> list[Contradiction]:
-    """The contradictions among decisions: what is the same and is not, and what is to be kept and to be dropped."""
-    same, found = NamedComponents(), list[Contradiction]()
-    for decision in decisions:
-        for each in decision.documents:
-            same.add(_named(each))
-        for each in decision.together:
-            same.join(_named(decision.together[0]), _named(each))
+    """The contradictions among decisions: what is the same and is not, and what is to be kept and to be dropped.
+
+    Each decision of a contradiction has its place in one of them, though not in each that it is part of.
+    """
+    same, found = _Sameness(decisions), list[Contradiction]()
     for place, decision in enumerate(decisions):
+        together = decision.together
         # Of each document that is apart, one that it is not the same as.
-        anchors = {same.root(_named(one)): _named(one) for one in decision.together[:1]}
+        anchors = {same.root(_named(one)): _named(one) for one in together[:1]}
         for one in map(_named, decision.chosen("apart")):
-            other = anchors.setdefault(same.root(one), one) if not decision.together else anchors.get(same.root(one))
+            other = anchors.get(same.root(one)) if together else anchors.setdefault(same.root(one), one)
             if other not in (None, one):
-                chain, places = _chain(decisions, other, one)
-                said = f"{', '.join(chain)}, but not {other[0]} the same as {one[0]}" if other else ""
-                found.append(Contradiction(said, frozenset((*places, place))))
+                said = f"{same.chain(other, one)}, but not {other[0]} the same as {one[0]}" if other else ""
+                found.append(Contradiction(said, frozenset((*same.new_places(other, one), place))))
     return [*found, *_unlike_choices(decisions)]
 
 
@@ -67,27 +71,70 @@ def _unlike_choices(decisions: Sequence[Decision]) -> Iterator[Contradiction]:
                 yield Contradiction(f"{one.id} is to be kept, and to be dropped", frozenset((before, place)))
 
 
-def _chain(decisions: Sequence[Decision], first: NamedText, last: NamedText) -> tuple[list[str], set[int]]:
-    """The shortest way by which one document is the same as another one, in words, and the decisions that say so."""
-    of: dict[NamedText, list[int]] = {}
-    for place, decision in enumerate(decisions):
-        for one in decision.together:
-            of.setdefault(_named(one), []).append(place)
-    came: dict[NamedText, tuple[NamedText, int] | None] = {first: None}
-    waiting = deque([first])
-    while waiting and last not in came:
-        near = waiting.popleft()
-        for place in of.get(near, ()):
-            for other in map(_named, decisions[place].together):
-                if other not in came:
-                    came[other] = (near, place)
-                    waiting.append(other)
-    said, places, at = list[str](), set[int](), last
-    while step := came.get(at):
-        said.append(f"{step[0][0]} is the same as {at[0]}")
-        places.add(step[1])
-        at = step[0]
-    return said[::-1], places
+class _Sameness:
+    """The documents that decisions call the same, as trees: above a document stands a decision, and the reverse."""
+
+    def __init__(self, decisions: Sequence[Decision]) -> None:
+        self._above: dict[_Node, _Node] = {}
+        self._root: dict[_Node, _Node] = {}
+        self._depth: dict[_Node, int] = {}
+        # The highest node to which all the way has been given already.
+        self._given: dict[_Node, _Node] = {}
+        members = [list(map(_named, decision.together)) for decision in decisions]
+        of: dict[NamedText, list[int]] = {}
+        for place, documents in enumerate(members):
+            for one in documents:
+                of.setdefault(one, []).append(place)
+        for first in of:
+            if first in self._root:
+                continue
+            self._root[first], self._depth[first] = first, 0
+            waiting = deque[_Node]([first])
+            while waiting:
+                node = waiting.popleft()
+                beside: Sequence[_Node] = members[node] if isinstance(node, int) else of[node]
+                for other in beside:
+                    if other not in self._root:
+                        self._above[other], self._root[other] = node, first
+                        self._depth[other] = self._depth[node] + 1
+                        waiting.append(other)
+
+    def root(self, name: NamedText) -> _Node:
+        """The document that stands for all that are the same as this one."""
+        return self._root.get(name, name)
+
+    def chain(self, first: NamedText, last: NamedText) -> str:
+        """A way by which one document is the same as another one, in words; of a long way its ends."""
+        left, right = list[_Node]([first]), list[_Node]([last])
+        while left[-1] != right[-1] and len(left) + len(right) < _MOST_NAMED:
+            lower = left if self._depth[left[-1]] >= self._depth[right[-1]] else right
+            lower.append(self._above[lower[-1]])
+        ends = [left, right[::-1]] if left[-1] != right[-1] else [left[:-1] + right[::-1]]
+        said = ([node[0] for node in nodes if not isinstance(node, int)] for nodes in ends)
+        return ", …, ".join(
+            ", ".join(f"{a} is the same as {b}" for a, b in pairwise(names)) or names[0] for names in said
+        )
+
+    def new_places(self, first: NamedText, last: NamedText) -> set[int]:
+        """The decisions on the way from one document to another one, but those that were given for others before."""
+        left, right = self._top(first), self._top(last)
+        passed = set[_Node]()
+        while left != right:
+            if self._depth[left] < self._depth[right]:
+                left, right = right, left
+            passed.add(left)
+            self._given[left] = self._above[left]
+            left = self._top(left)
+        return {node for node in (*passed, left) if isinstance(node, int)}
+
+    def _top(self, node: _Node) -> _Node:
+        passed = []
+        while node in self._given:
+            passed.append(node)
+            node = self._given[node]
+        for each in passed:
+            self._given[each] = node
+        return node
 
 
 def _named(one: DecidedDocument) -> NamedText:
@@ -185,7 +232,7 @@ class DecidedPruning(Removal):
             yield self._without_differing(page)
 
     def _decided(self, seen: Sequence[DecidedNow], wrong: str, kept: set[Ref]) -> Iterator[RedundantDocument]:
-        stays = [one for one in seen if one.decided.choice == "keep" and not one.reason]
+        stays = _StayingDocuments([one for one in seen if one.decided.choice == "keep" and not one.reason])
         for one in seen:
             if one.decided.choice != "drop":
                 if one.reason:
@@ -197,10 +244,9 @@ class DecidedPruning(Removal):
             if reason is None and one.ref in kept:
                 reason = Reason(_CONTRADICTED, "contradicted: another id of the file keeps it")
             if reason is None:
-                beside = next((other for other in stays if _in_one_cluster(one, other)), None)
+                beside = stays.beside(one)
                 if beside is None and not self._last_copies:
-                    elsewhere = Reason(_ELSEWHERE, f"it is in no cluster with {stays[0].decided.id}") if stays else None
-                    reason = elsewhere or Reason(_LAST, _LAST_SAYS)
+                    reason = stays.elsewhere or Reason(_LAST, _LAST_SAYS)
             yield _document(one, beside, reason)
 
 
@@ -215,14 +261,35 @@ def _lasting(decisions: Sequence[Decision], store: Store) -> list[Decision]:
     return [*(decision.without_choices() for decision in decisions), *store.decisions()]
 
 
-def _in_one_cluster(one: DecidedNow, other: DecidedNow) -> bool:
-    left, right = (each.stored.annotations if each.stored else {} for each in (one, other))
-    same = cluster_of(left) is not None and cluster_of(left) == cluster_of(right)
-    return same or repeated_by(one.ref, left) == other.ref or repeated_by(other.ref, right) == one.ref
+class _StayingDocuments:
+    """The documents of a decision that stay, found by their clusters and by what repeats what."""
+
+    def __init__(self, documents: Sequence[DecidedNow]) -> None:
+        self.elsewhere = (
+            Reason(_ELSEWHERE, f"it is in no cluster with {documents[0].decided.id}") if documents else None
+        )
+        self._documents = documents
+        self._places: dict[object, int] = {}
+        for place, one in enumerate(documents):
+            known = _annotations(one)
+            # Clusters have strings as names, so that one table does for them and for documents.
+            for name in (cluster_of(known), one.ref, ("repeated", repeated_by(one.ref, known))):
+                self._places.setdefault(name, place)
+
+    def beside(self, one: DecidedNow) -> DecidedNow | None:
+        """The first of them in one cluster with a document."""
+        known = _annotations(one)
+        names = (cluster_of(known), repeated_by(one.ref, known), ("repeated", one.ref))
+        found = [self._places[name] for name in names if name is not None and name in self._places]
+        return self._documents[min(found)] if found else None
+
+
+def _annotations(one: DecidedNow) -> Mapping[str, Any]:
+    return one.stored.annotations if one.stored else {}
 
 
 def _document(one: DecidedNow, beside: DecidedNow | None, reason: Reason | None) -> RedundantDocument:
-    annotations = one.stored.annotations if one.stored else {}
+    annotations = _annotations(one)
     cluster, near = annotations.get("cluster") or {}, -1.0
     if beside and repeated_by(one.ref, annotations) == beside.ref:
         near = float(cluster.get("repeats_similarity", -1.0))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import codecs
 import contextlib
-import email
 import hashlib
 import html
 import mimetypes
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
+from email.parser import BytesHeaderParser, BytesParser
+from email.policy import Compat32
 from typing import Any
 
 from indexer.errors import ExtractionError
@@ -23,14 +24,43 @@ from indexer.extract.formats import Format
 from indexer.text.counts import counted
 from indexer.text.quotations import own_words
 
-# A mail with more parts, or parts deeper in parts, is made to take time.
-_MOST_PARTS, _DEEPEST = 1_000, 12
-_LONGEST_FIELD = 10_000
+# A mail with more parts, or parts deeper in parts, is made to take time. Mails in mails may be a little deeper.
+_MOST_PARTS, _DEEPEST, _DEEPEST_MAILS = 1_000, 12, 48
+LONGEST_FIELD = 10_000
 _LONGEST_NAME = 120
 # RFC 4155: the line before each mail of a mailbox, with a date as asctime() writes it.
 SEPARATOR = rb"From \S[^\n]{0,300}\d\d:\d\d[^\n]{0,60} \d{4}[ \t\r]*$"
 _SEPARATORS = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))" + SEPARATOR + rb"\n", re.MULTILINE)
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
+
+
+class _ShortFields(Compat32):
+    """Fields as the standard library reads them, which takes the square of the length of one with parameters."""
+
+    def header_fetch_parse(self, name: str, value: str) -> Any:
+        """See email.policy.Policy. NotImplementedError for a long field with parameters."""
+        if len(value) > LONGEST_FIELD and name.lower() in ("content-type", "content-disposition"):
+            raise NotImplementedError(f"a mail with a {name} of {counted(len(value), 'character')}")
+        return super().header_fetch_parse(name, value)
+
+
+class _ShallowMessage(Message):
+    """A mail or part of one; each line of it is compared with the boundaries of all parts around it."""
+
+    _depth = 0
+
+    def attach(self, payload: Any) -> None:
+        """See Message. NotImplementedError for a part that is too deep in others."""
+        payload._depth = self._depth + 1
+        if payload._depth > _DEEPEST_MAILS:
+            raise NotImplementedError(f"a mail with parts more than {_DEEPEST_MAILS} deep")
+        super().attach(payload)
+
+
+def parsed_mail(data: bytes, *, head_only: bool = False) -> Message:
+    """A mail or its head, parsed in time linear in its size. NotImplementedError for one that is made to take time."""
+    parser = BytesHeaderParser if head_only else BytesParser
+    return parser(_ShallowMessage, policy=_ShortFields()).parsebytes(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +161,9 @@ def read_mail(data: bytes) -> tuple[bytes, Format, str]:
 
 
 def _read(data: bytes) -> tuple[bytes, Format, str]:
-    mail, parts = email.message_from_bytes(data), MailParts()
+    parts = MailParts()
     try:
+        mail = parsed_mail(data)
         body = parts.body(mail)
         words, kind = words_of_mail(mail, body, parts.attached)
     except (NotImplementedError, RecursionError) as error:
@@ -177,7 +208,7 @@ def _text(part: Message) -> str:
 
 def field_of(mail: Message, name: str) -> str:
     """A field of a mail, decoded and on one line; empty where it has none."""
-    return header_text(str(mail.get(name) or "")[:_LONGEST_FIELD])
+    return header_text(str(mail.get(name) or "")[:LONGEST_FIELD])
 
 
 def url_of(mail: Message) -> str:

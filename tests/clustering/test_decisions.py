@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from indexer.model import Ref
 from indexer.model.decisions import DecidedChoice, DecidedDocument, Decision, decision_json, decision_of
 from indexer.stores import Store
 from tests.clustered import INFO, arrivals_of, bits, cluster_store, partition, record
+from tests.growth import require_linear
 from tests.planted import put
 
 NEAR = 0x0123456789ABCDEF
@@ -170,6 +172,54 @@ def test_contradictions_are_found(decisions: list[Decision], wrong: set[int]) ->
 def test_a_contradiction_says_the_way() -> None:
     [found] = contradictions([same("ab"), same("bc"), apart("c", of="a")])
     assert found.says == "a is the same as b, b is the same as c, but not a the same as c"
+
+
+def test_a_long_contradiction_says_its_ends() -> None:
+    names = [f"{number:03}" for number in range(100)]
+    decisions = [decision(**{left: "keep", right: "keep"}) for left, right in pairwise(names)]
+    [found] = contradictions([*decisions, apart_of([names[-1]], names[0])])
+    assert found.says.startswith("000, …, ")
+    assert found.says.endswith("098 is the same as 099, but not 000 the same as 099")
+    assert found.says.count("is the same as") < 20
+    assert found.places == set(range(100))
+
+
+def apart_of(names: Sequence[str], of: str) -> Decision:
+    return decision(**{of: "keep", **dict.fromkeys(names, "apart")})  # type: ignore[arg-type]
+
+
+# Decisions that contradict others again and again: by pairs of one cluster, by a chain, and within one decision.
+MANY_CONTRADICTIONS = {
+    "pairs": lambda count: [
+        decision(**dict.fromkeys(map(str, range(40)), "keep")),
+        *(decision(**{str(n % 40): "apart", str((n + 1 + n // 40) % 40): "apart"}) for n in range(count)),
+    ],
+    "chain": lambda count: [
+        *(decision(**{str(n): "keep", str(n + 1): "keep"}) for n in range(count)),
+        *(apart_of([str(count - n)], str(n)) for n in range(count // 2)),
+    ],
+    "within": lambda count: [
+        decision(**dict.fromkeys(map(str, range(2 * count)), "keep")),
+        decision(**{str(n): "apart" if n < count else "keep" for n in range(2 * count)}),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MANY_CONTRADICTIONS)
+def test_contradictions_take_time_with_their_number(name: str) -> None:
+    require_linear(contradictions, MANY_CONTRADICTIONS[name], 200)
+
+
+def test_what_is_dropped_takes_time_with_its_number(store: Store) -> None:
+    names = [str(number) for number in range(400)]
+    put(store, [record(name, 3 << (int(name) % 60), text_digest=digest(name)) for name in names])
+    cluster_store(store)
+
+    def dropping(count: int) -> DecidedPruning:
+        choices = {name: "keep" if int(name) % 2 else "drop" for name in names[:count]}
+        return DecidedPruning(store, [decision(**choices)])  # type: ignore[arg-type]
+
+    require_linear(lambda pruning: list(pruning._checked()), dropping, 100)
 
 
 # What is dropped

@@ -27,6 +27,7 @@ from indexer.schemes.simhash import sketched
 from indexer.stores import PutStatus, Store, StoreInfo
 from indexer.stores.sketches import Probe
 from indexer.stores.sqlite import file
+from tests.growth import calls_of
 from tests.stores.asked import documents_with_keys
 from tests.stores.contract import INFO, StoreContract, put, record
 from tests.stores.writer import made
@@ -399,3 +400,12 @@ def test_a_name_that_is_too_long_is_told(tmp_path: Path) -> None:
     for options in ({"create": INFO}, {}, {"read_only": True}):
         with pytest.raises(StoreError, match="name too long"):
             open_store(tmp_path / ("x" * 300), **options)
+
+
+def test_one_of_many_equal_documents_is_read(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.neardup", create=INFO) as store:
+        put(store, *(record(str(number), number, source_digest="ab") for number in range(2)))
+        few = calls_of(store.find_digests, ["ab"])
+        put(store, *(record(str(number), number, source_digest="ab") for number in range(400)))
+        assert calls_of(store.find_digests, ["ab"]) < 2 * few
+        assert store.find_digests(["ab"])["ab"].ref == Ref("0")

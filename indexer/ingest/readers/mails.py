@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import email
 import email.utils
 import hashlib
 import io
@@ -13,7 +12,7 @@ from email.message import Message
 from typing import Any, BinaryIO, ClassVar
 
 from indexer.errors import NeardupError
-from indexer.extract.mails import SEPARATOR, BodyPart, MailParts, field_of, url_of, words_of_mail
+from indexer.extract.mails import SEPARATOR, BodyPart, MailParts, field_of, parsed_mail, url_of, words_of_mail
 from indexer.ingest.readers.archives import Archive, bounded, entry_of_error
 from indexer.ingest.readers.base import BadEntry, FileEntry, ReaderOptions, skip_line
 from indexer.ingest.readers.compression import decompressed
@@ -60,7 +59,7 @@ class Mail(Archive):
             yield entry_of_error(error, "")
 
     def _read(self, data: bytes, name: str, limit: int) -> Message:  # noqa: ARG002
-        return email.message_from_bytes(_message_of(data, name))
+        return parsed_mail(_message_of(data, name))
 
     def _entry(self, mail: Message, body: list[BodyPart], attached: Mapping[str, bytes], data: bytes) -> FileEntry:  # noqa: ARG002
         return _entry(mail, body, attached)
@@ -137,7 +136,7 @@ def _digest(raw: bytes) -> str:
     raw = raw.replace(b"\r\n", b"\n")
     head = _HEAD.match(raw)
     start = head.end() if head else 0
-    mail = email.message_from_bytes(raw[:start])
+    mail = parsed_mail(raw[:start], head_only=True)
     digest = hashlib.sha256()
     for name in _FIELDS:
         digest.update(f"{name}: {field_of(mail, name)}\n".encode("utf-8", "replace"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import email
 import importlib
 import importlib.util
 import io
@@ -14,10 +13,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.header import Header
 from email.message import Message
+from email.parser import HeaderParser
 from email.utils import format_datetime, formataddr
 from typing import Any
 
-from indexer.extract.mails import BodyPart, header_text
+from indexer.extract.mails import LONGEST_FIELD, BodyPart, field_of, header_text
 from indexer.extract.text import decode
 from indexer.ingest.readers.base import FileEntry
 from indexer.ingest.readers.mails import Mail
@@ -95,7 +95,7 @@ class _OutlookFile:
         from email.mime.text import MIMEText
 
         made = MIMEMultipart()
-        head = email.message_from_string(self._text(at, _HEADERS))
+        head = HeaderParser().parsestr(self._text(at, _HEADERS))
         address = next(filter(None, (self._text(at, each) for each in _ADDRESSES)), "")
         own = {
             "From": formataddr((self._text(at, _SENDER), address)) if "@" in address else self._text(at, _SENDER),
@@ -106,7 +106,7 @@ class _OutlookFile:
             "Date": self._date(at, start),
         }
         for name, value in own.items():
-            if said := header_text(str(head.get(name) or value)):
+            if said := field_of(head, name) or header_text(value[:LONGEST_FIELD]):
                 made[name] = Header(said, "utf-8").encode()
         if plain := self._text(at, _PLAIN):
             made.attach(MIMEText(plain, "plain", "utf-8"))

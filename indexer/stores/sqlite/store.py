@@ -301,15 +301,15 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         return [None if name is None or name not in numbers else fields.get(numbers[name], {}) for name in names]
 
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
-        wanted = set(digests) - {""}
         records: dict[str, Record] = {}
         with self._reading() as connection:
-            for chunk in chunks({digest_crc(pack_digest(digest)) for digest in wanted}, READ_ROWS):
-                where = f"d.digest_crc IN ({marks(len(chunk))})"
-                rows = connection.execute(_select(where) + " ORDER BY d.number", chunk).fetchall()
+            for digest in set(digests) - {""}:
+                packed = pack_digest(digest)
+                # One row each: a thousand documents may have one content.
+                where = _select("d.digest_crc = ? AND d.source_digest = ? ORDER BY d.number LIMIT 1")
+                rows = connection.execute(where, (digest_crc(packed), packed)).fetchall()
                 for _, record in self._read(connection, rows, sketches=True):
-                    if record.source_digest in wanted:
-                        records.setdefault(record.source_digest, record)
+                    records[digest] = record
         return records
 
     def delete(

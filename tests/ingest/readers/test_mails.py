@@ -196,8 +196,13 @@ def test_hostile_mails_end_soon() -> None:
     many = mail()
     for number in range(1200):
         many.add_attachment(b"x", maintype="text", subtype="plain", filename=f"{number}.txt")
-    for data, reason in ((deep, "malformed"), (deep[:2000], "unsupported"), (bytes(many), "unsupported")):
+    for data, reason in ((deep, "unsupported"), (deep[:2000], "unsupported"), (bytes(many), "unsupported")):
         assert any(isinstance(entry, BadEntry) and entry.reason == reason for entry in read(data))
+    for field in (b"Content-Type: multipart/mixed; ", b"Content-Disposition: attachment; "):
+        [entry] = read(field + b"a=b;" * 1_000_000 + b"boundary=q\n\n--q\n\nwords\n", limit=10_000_000)
+        assert (entry.reason, "of 4,000,0" in entry.detail) == ("unsupported", True)  # type: ignore[union-attr]
+    inside = b"Content-Type: message/rfc822\n\n" * 200 + b"\n" + b"words\n" * 100_000
+    assert [entry.reason for entry in read(inside)] == ["unsupported"]  # type: ignore[union-attr]
     long = (
         b"From: "
         + b"(" * 200_000
