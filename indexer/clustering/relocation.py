@@ -7,18 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
-from typing import Any, get_args
+from typing import Any
 
 from indexer.clustering.assign import READ_AT_ONCE
 from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.errors import NotFoundError, UsageError
-from indexer.extract.base import Options
-from indexer.extract.brought import missing, named_again
-from indexer.extract.formats import Format
-from indexer.ingest.digests import source_digest
-from indexer.ingest.from_store import mark_of, marks_of
+from indexer.extract.brought import missing
+from indexer.ingest.digests import options_of
 from indexer.ingest.naming import container_of
-from indexer.ingest.readers import reader_of
+from indexer.ingest.readers import reader_of_file
 from indexer.ingest.relocating import (
     Act,
     ActList,
@@ -144,13 +141,13 @@ class Relocation:
         data, status = checked_bytes(path)
         if gone := missing(record.extractor):
             raise FileActError(gone)
-        if record.source_digest not in self._digests(data, path, record.extractor):
+        if options_of(record, data, self.store.info, path) is None:
             raise FileActError(f"{record.ref.id} has changed since it was indexed, or can't be told to be as it was")
         return path, data, status
 
     def _is_mail_alone(self, record: Record, path: str) -> bool:
         """True for a mail in a file of its own, without attachments, that is as it was indexed."""
-        reader = reader_of(path)
+        reader = reader_of_file(path)
         if not reader or not reader.is_document or record.container or container_of(record.source) != record.source:
             return False
         try:
@@ -159,13 +156,7 @@ class Relocation:
             return False
         if others or not isinstance(first, Input):
             return False
-        return any(mark == mark_of(record) for mark, _ in marks_of(self.store, first, [record.ref.id]))
-
-    def _digests(self, data: bytes, path: str, known: str) -> Iterator[str]:
-        """The digests that these bytes may have been indexed by: with their own format, or with one that was named."""
-        content = Options(content=self.store.info.content)  # type: ignore[arg-type]
-        for kind in (None, *get_args(Format), *filter(None, [named_again(known)])):
-            yield source_digest(data, self.store.info, replace(content, format=kind), name=path)
+        return options_of(record, first.data, self.store.info, first.name, first.title, first.format) is not None
 
 
 def undone(store: Store, acts: Sequence[FileAct], *, dry_run: bool = False) -> Iterator[tuple[FileAct, str | None]]:

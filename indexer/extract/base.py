@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Generic, Literal, TypeVar, get_args
 
@@ -94,12 +94,22 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[Key]):
-    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to recognise its kind."""
+    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to recognise its kind.
+
+    `extractor` is the one to read it with, None for the usual one.
+    """
 
     key: Key
     data: bytes
     name: str = ""
     format: str | None = None
+    extractor: Extractor | None = None
+
+    def options(self, usual: Options) -> Options:
+        """The options to read it with."""
+        if not (self.format or self.extractor):
+            return usual
+        return replace(usual, format=self.format or usual.format, extractor=self.extractor or usual.extractor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from indexer.errors import ExtractionError, NeardupError, machines_fault
 from indexer.extract.base import Limits, Options, too_large
 from indexer.extract.brought import brought_by
 from indexer.extract.declared import declared_in_text, joined
-from indexer.extract.formats import MICROSOFT, Format, is_mail_name
-from indexer.extract.sniffing import is_encoded_mail, sniff, unpack
+from indexer.extract.formats import MICROSOFT, Format, is_mail_name, is_text_name
+from indexer.extract.sniffing import HEAD, is_binary, is_encoded_mail, sniff, unpack
 from indexer.extract.text import cleaned, extract_text, without_mark
 from indexer.model import Document, own_files
 from indexer.text.counts import counted
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from indexer.extract.ocr.pages import PageReader
 
 _BLANK = b"\0 \t\r\n\f"
-_HEAD = 4096
 MAX_TITLE = 500
 _MAX_DETAIL = 300
 # Windows has no such flag.
@@ -57,7 +56,7 @@ def read_document(
     unpacked = unpack(data, name, limits)
     notes = (unpacked.note,) if unpacked.note else ()
     content = unpacked.data
-    if not content[:_HEAD].strip(_BLANK) and not content.strip(_BLANK):
+    if not content[:HEAD].strip(_BLANK) and not content.strip(_BLANK):
         return Document("", format=options.format or "text", content=options.content, size=len(data), notes=notes)
     if options.ocr and reader is None:
         from indexer.extract.ocr.pages import PageReader
@@ -71,9 +70,11 @@ def read_document(
         words, known, title = read_mail(content)
         read = _read(known, words, options, limits, reader)
         kind, extracted = known, replace(read, title=title or read.title)
-    else:
-        known = cast("Format | None", options.format) or sniff(content, unpacked.name)
+    elif options.format:
+        known = cast("Format", options.format)
         kind, extracted = known, _read(known, content, options, limits, reader)
+    else:
+        kind, extracted = _read_by_content(content, unpacked.name, options, limits, reader)
     # Encoded only if it may matter: no character takes more than four bytes.
     if 4 * len(extracted.text) > limits.input_bytes:
         size = len(extracted.text.encode("utf-8", "replace"))
@@ -88,6 +89,24 @@ def read_document(
         notes=notes + extracted.notes,
         declared=joined(extracted.declared, declared_in_text(extracted.text)),
     )
+
+
+def _read_by_content(
+    data: bytes, name: str, options: Options, limits: Limits, reader: PageReader | None
+) -> tuple[Format, Document]:
+    """The format and the document of bytes; a text, by its name, that begins like what it is not is read as a text."""
+    is_text = is_text_name(name)
+    try:
+        kind = sniff(data, name)
+        # Recovery from bad XML leaves out what stands outside of elements.
+        strict = is_text and kind == "xml" and options.extractor == "auto"
+        return kind, _read(kind, data, replace(options, extractor="fast") if strict else options, limits, reader)
+    except ExtractionError as error:
+        if not is_text or is_binary(data[:HEAD]) or error.reason not in ("malformed", "unsupported"):
+            raise
+        document, why = extract_text(data), f"read as text, as its name says: {error.detail}"
+        named = f"{document.extractor}; begins like another format"
+        return "text", replace(document, extractor=named, notes=(*document.notes, cleaned(why)))
 
 
 def _read(kind: Format, data: bytes, options: Options, limits: Limits, reader: PageReader | None) -> Document:

@@ -31,3 +31,8 @@ IMAGE_SUFFIXES = (".png", ".tif", ".tiff", ".jpg", ".jpeg")
 def is_mail_name(name: str) -> bool:
     """True for the name of a file that holds mails."""
     return os.path.splitext(name)[1].lower() in MAIL_NAMES
+
+
+def is_text_name(name: str) -> bool:
+    """True for the name of a file that holds plain text."""
+    return SUFFIXES.get(os.path.splitext(name)[1].lower()) == "text"

@@ -314,7 +314,8 @@ class _Worker:
         read: dict[int, str] = {}
         try:
             pages = {str(number): text for number, text in known.items()}
-            self._send({"name": item.name, "format": item.format, "pages": pages}, item.data)
+            asked = {"name": item.name, "format": item.format, "extractor": item.extractor, "pages": pages}
+            self._send(asked, item.data)
             answer, text = self._answer(read, limits)
             if "machine" in answer:
                 raise MachineError(str(answer["machine"]))

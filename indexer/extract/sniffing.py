@@ -14,7 +14,8 @@ from indexer.extract.formats import MICROSOFT_MAGIC, SUFFIXES, Format, is_mail_n
 
 _GZIP = b"\x1f\x8b\x08"
 _ZIP = b"PK\x03\x04"
-_HEAD = 4096
+HEAD = 4096
+"""The bytes that the kind of a document is told by."""
 _PIECE = 1024
 
 # Names of formats that a user may expect to be read; the message is better with them.
@@ -44,8 +45,9 @@ _XML = re.compile(rb"\s*(?:<\?xml[\s?]|<!doctype\s|<!--|<\?|<[A-Za-z_][\w.:-]*[\
 _HTML_ROOT = re.compile(rb"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
 _ELEMENT = re.compile(rb"<[A-Za-z_]")
 _MARKUP_END = re.compile(rb"</[A-Za-z_][\w.:-]*\s*>|/>")
-# The fields that a mail begins with (RFC 5322), in a mailbox after a line of its own; no text begins with two of these.
-_FIELDS = re.compile(rb"(?:From [^\n]*\n)?(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
+# The fields that a mail begins with (RFC 5322), in a mailbox after a line of its own, in Apple Mail after its size; no
+# text begins with two of these.
+_FIELDS = re.compile(rb"(?:From [^\n]*\n|[0-9]{1,12}[ \t\r]*\n)?(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
 _FIELD = re.compile(rb"^([!-9;-~]+):", re.MULTILINE)
 _OF_MAIL = frozenset((b"message-id", b"mime-version", b"received", b"return-path", b"delivered-to", b"dkim-signature"))
 # A mail whose parts are encoded or marked up, which no text editor shows as it is read; its fields are no longer.
@@ -109,13 +111,13 @@ def _inflated(data: bytes, limits: Limits) -> tuple[bytes, str]:
 
 def sniff(data: bytes, name: str = "") -> Format:
     """The kind of document; ExtractionError "unsupported" for content that is none of the known kinds."""
-    head = _ascii_view(data[:_HEAD])
+    head = _ascii_view(data[:HEAD])
     if binary := _by_magic(data, head):
         return binary
     named = SUFFIXES.get(os.path.splitext(name)[1].lower())
     if marked_up := _markup(head, named):
         return marked_up
-    if is_mail_name(name):
+    if is_mail_name(name) and is_mail(head):
         raise ExtractionError(
             "unsupported",
             "this is a mail, whose headers and encoded parts would count as words: name it .eml, or .mbox if it is a "
@@ -123,14 +125,23 @@ def sniff(data: bytes, name: str = "") -> Format:
         )
     if named == "pdf":
         return "pdf" if data.strip() else "text"
-    if _is_binary(head):
+    if is_binary(head):
         raise ExtractionError("unsupported", "binary data of no known kind")
     if data[:1] in (b".", b"'", b"\n"):
         from indexer.extract.markup.man import is_man
 
         if is_man(data):
             return "man"
-    return named or "text"
+    # XML begins with a tag.
+    return "text" if named in (None, "xml") else named
+
+
+def kind_of_head(head: bytes) -> Format | None:
+    """The kind of a document that begins with these bytes; None for binary data of another kind."""
+    try:
+        return sniff(head)
+    except ExtractionError:
+        return None
 
 
 def _by_magic(data: bytes, head: bytes) -> Format | None:
@@ -174,7 +185,8 @@ def _markup(head: bytes, named: Format | None) -> Format | None:
     return None
 
 
-def _is_mail(head: bytes) -> bool:
+def is_mail(head: bytes) -> bool:
+    """True for bytes that begin as a mail does (RFC 5322)."""
     fields = _FIELDS.match(head)
     if not fields:
         return False
@@ -184,7 +196,7 @@ def _is_mail(head: bytes) -> bool:
 
 def is_encoded_mail(data: bytes) -> bool:
     """True for a mail that does not read as a text, and for a mailbox with one."""
-    if not _is_mail(_ascii_view(data[:_HEAD])):
+    if not is_mail(_ascii_view(data[:HEAD])):
         return False
     where = data if data.startswith(_MAILBOX) else _FIELDS_END.split(data[:_MOST_FIELDS], 1)[0]
     return _ENCODED.search(where) is not None
@@ -203,7 +215,8 @@ def _ascii_view(head: bytes) -> bytes:
     return head
 
 
-def _is_binary(head: bytes) -> bool:
+def is_binary(head: bytes) -> bool:
+    """True for first bytes that are those of no text."""
     if not _BINARY.search(head):
         return False
     # UTF-16 text is full of zero bytes, and a stray control character does not make a text binary.

@@ -16,12 +16,12 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from indexer.errors import ExtractionError, MachineError, machines_fault
 from indexer.extract import landlock, wire
-from indexer.extract.base import LEAST_MEMORY, Limits, Options
+from indexer.extract.base import LEAST_MEMORY, Item, Limits, Options
 from indexer.extract.document import read_document
 from indexer.extract.ending import end_with_parent
 from indexer.extract.text import cleaned
@@ -108,9 +108,8 @@ def _answer(
     reader: PageReader | None,
 ) -> tuple[dict[str, Any], bytes]:
     try:
-        if request["format"]:
-            options = replace(options, format=request["format"])
-        document = read_document(data, request["name"], options, limits, reader)
+        item = Item(None, data, request["name"], request["format"], request["extractor"])
+        document = read_document(data, item.name, item.options(options), limits, reader)
         result = None
         if task is not None:
             try:

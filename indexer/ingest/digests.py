@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
+from typing import cast, get_args
 
-from indexer.extract.base import Options
-from indexer.extract.brought import brought_by
+from indexer.errors import UsageError
+from indexer.extract.base import Content, Extractor, Options
+from indexer.extract.brought import brought_by, named_again
+from indexer.model import Record
 from indexer.stores.base import StoreInfo
 
 # Of a digest in hexadecimal: half of SHA-256.
@@ -22,6 +26,24 @@ def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str =
     digest = hashlib.sha256(digest_rules(info, options, name=name, title=title).encode("utf-8", "replace"))
     digest.update(data)
     return digest.hexdigest()[:_DIGITS]
+
+
+def options_of(
+    record: Record, data: bytes, info: StoreInfo, name: str = "", title: str = "", given: str | None = None
+) -> Options | None:
+    """The options with which these bytes were indexed, as the digest in their record tells; None for other bytes.
+
+    `given` is the format that a file gives with a part of it.
+    """
+    content = cast(Content, info.content)
+    kinds = (given,) if given else dict.fromkeys((None, named_again(record.extractor), record.format or None))
+    with suppress(UsageError):
+        for extractor in get_args(Extractor):
+            for kind in kinds:
+                options = Options(content=content, extractor=extractor, format=kind)
+                if source_digest(data, info, options, name=name, title=title) == record.source_digest:
+                    return options
+    return None
 
 
 def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:

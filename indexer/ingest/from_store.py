@@ -7,6 +7,8 @@ import hashlib
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import product
 from typing import cast, get_args
 
 import numpy as np
@@ -15,9 +17,10 @@ import numpy.typing as npt
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Options
 from indexer.extract.formats import Format
-from indexer.ingest.digests import content_id, source_digest
+from indexer.ingest.digests import content_id, options_of, source_digest
 from indexer.ingest.naming import container_of, possible_ids
 from indexer.ingest.readers.named_columns import KnownColumns
+from indexer.ingest.regular_files import UnreadableError, read_file
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.model import Record, name_of
@@ -66,7 +69,8 @@ def stored_inputs(
         elif container := record.container or container_of(record.source):
             parts.setdefault(container, _RecordsOfFile()).add(record)
         else:
-            yield file_of(record)
+            given = file_of(record)
+            yield given if isinstance(given, Rejected) else _as_read(store, record, given, chosen.line_limit)
     for container, wanted in parts.items():
         yield from _read_parts(store, container, wanted, chosen)
 
@@ -101,6 +105,19 @@ def input_of(store: Store, record: Record, text: StoredText) -> Input | Rejected
     return Input(name, source, "", text.data, kind)
 
 
+def _as_read(store: Store, record: Record, given: Input, limit: int) -> Input:
+    """A file with the format and the extractor that were asked for when it was indexed, if it is as it was."""
+    # One that is gone, or too large, is a failure of whoever reads it.
+    with suppress(UnreadableError):
+        if options := options_of(record, read_file(given.path, limit), store.info, given.path):
+            return _read_with(given, options)
+    return given
+
+
+def _read_with(given: Input, options: Options) -> Input:
+    return dataclasses.replace(given, format=cast(Format | None, options.format), extractor=options.extractor)
+
+
 def file_of(record: Record) -> Input | Rejected:
     """A record's file, to be read as it is now; the reason where it came from none."""
     name, source = record.ref.id, record.source
@@ -131,10 +148,12 @@ class _RecordsOfFile:
 
     def __init__(self) -> None:
         self.marks, self._ids = array("Q"), array("Q")
+        self.formats = set[str]()
 
     def add(self, record: Record) -> None:
         """Add a record."""
-        self.marks.append(mark_of(record))
+        self.formats.add(record.format)
+        self.marks.append(id_hash(f"{record.source_digest} {record.ref.id}"))
         self._ids.append(id_hash(record.ref.id))
 
     def ids(self) -> npt.NDArray[np.uint64]:
@@ -159,12 +178,12 @@ def _read_parts(store: Store, container: str, parts: _RecordsOfFile, chosen: Sel
             names = [name for name in ids_of(item, container) if _has(ids, id_hash(name))]
             if not names and _has(ids, id_hash(by_content := content_id(item.data))):
                 names = [by_content]
-            for mark, name in marks_of(store, item, names):
+            for mark, name, options in _marks_of(store, item, names, parts.formats):
                 place = int(np.searchsorted(wanted, np.uint64(mark)))
                 if place < wanted.size and int(wanted[place]) == mark:
                     if not found[place]:
                         found[place] = True
-                        yield dataclasses.replace(item, id=name, metadata={})
+                        yield _read_with(dataclasses.replace(item, id=name, metadata={}), options)
                     break
     except NotFoundError:
         reason, detail = "unreadable", "the file is gone"
@@ -172,18 +191,19 @@ def _read_parts(store: Store, container: str, parts: _RecordsOfFile, chosen: Sel
         yield Rejected(container, container, reason, detail)
 
 
-def mark_of(record: Record) -> int:
-    """The mark that a record is found by among the parts of a file."""
-    return _mark(record.ref.id, record.source_digest)
+def _marks_of(
+    store: Store, item: Input, names: Sequence[str], formats: Iterable[str]
+) -> Iterator[tuple[int, str, Options]]:
+    """The marks, with ids, of a document's record, for each of these names and every way it may have been read.
 
-
-def marks_of(store: Store, item: Input, names: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The marks, with ids, of a document's record, for each of these names and every way it may have been indexed."""
-    for extractor in get_args(Extractor) if names else ():
-        options = Options(extractor=extractor, format=item.format)
+    What is read by its content may have been read as one of the formats.
+    """
+    kinds = (item.format,) if item.format else (None, *sorted(filter(None, formats)))
+    for extractor, kind in product(get_args(Extractor), kinds) if names else ():
+        options = Options(extractor=extractor, format=kind)
         digest = source_digest(item.data, store.info, options, name=item.name, title=item.title)
         for name in names:
-            yield _mark(name, digest), name
+            yield id_hash(f"{digest} {name}"), name, options
 
 
 def ids_of(item: Input, container: str) -> list[str]:
@@ -194,10 +214,6 @@ def ids_of(item: Input, container: str) -> list[str]:
     if not (colon and number.isdecimal()):
         path, colon, number = item.id, "", ""
     return [f"{name}{colon}{number}" for name in possible_ids(path, "")]
-
-
-def _mark(name: str, digest: str) -> int:
-    return id_hash(f"{digest} {name}")
 
 
 def id_hash(text: str) -> int:

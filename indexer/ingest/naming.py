@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from indexer.extract.brought import brought_by
 from indexer.extract.formats import IMAGE_SUFFIXES
-from indexer.ingest.readers import reader_of
+from indexer.ingest.readers import reader_of, reader_of_file
 from indexer.ingest.readers.compression import SUFFIXES, without_suffix
 from indexer.ingest.remote import is_remote
 from indexer.model import own_files
@@ -59,13 +59,13 @@ def container_of(source: str) -> str:
         return next((each for each in folders if (reader := reader_of(each)) and reader.is_folder), source)
     if not os.path.isabs(source):
         return ""
-    path, reader = source, reader_of(source)
+    path = source
     while path != os.sep:
-        kind = reader_of(path)
-        if kind and (path == source or kind.is_folder) and os.path.isfile(path_of_printable(path)):
-            return path
+        # What lies below a file is a member of it, whatever the file is called.
+        if os.path.isfile(path_of_printable(path)):
+            return path if path != source or reader_of_file(path_of_printable(path)) else ""
         path = os.path.dirname(path)
-    return source if reader else ""
+    return source if reader_of(source) else ""
 
 
 def walk_order(path: str) -> list[str]:

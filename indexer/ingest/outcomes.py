@@ -87,7 +87,7 @@ def read_one(source: Input | Rejected, limit: int) -> Item[Input] | Failed[Input
         return Failed(source, error.reason, error.detail)
     if source.format in (None, "html") and CANONICAL_URL not in source.metadata and (url := canonical_url(data)):
         source = replace(source, metadata={**source.metadata, CANONICAL_URL: url})
-    return Item(source, data, source.path or source.name, source.format)
+    return Item(source, data, source.path or source.name, source.format, source.extractor)
 
 
 def canonical_url(page: bytes) -> str:
@@ -199,7 +199,7 @@ class InlineSketching:
         from indexer.extract import extract
         from indexer.extract.document import read_document
 
-        options = replace(self._options, format=item.format) if item.format else self._options
+        options = item.options(self._options)
         if item.format == "text":
             return read_document(item.data, item.name, options, self._limits)
         return extract(item.data, name=item.name, options=options, limits=self._limits)

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from indexer.errors import NotFoundError
-from indexer.ingest.digests import content_id
-from indexer.ingest.from_store import id_hash, ids_of, mark_of, marks_of
-from indexer.ingest.readers import JSON_LINES, reader_of
+from indexer.ingest.digests import content_id, options_of
+from indexer.ingest.from_store import id_hash, ids_of
+from indexer.ingest.readers import JSON_LINES, reader_of, reader_of_file
 from indexer.ingest.readers.base import MARK
 from indexer.ingest.readers.compression import buffered, decompressed
 from indexer.ingest.readers.named_columns import KnownColumns
@@ -73,11 +73,10 @@ class StoredParts:
 
     def _is_of(self, item: Input, record: Record) -> bool:
         # The file may have been written anew meanwhile. What is read by its offset has no number for its id.
-        own = mark_of(record)
-        return any(mark == own for mark, _ in marks_of(self._store, item, [record.ref.id]))
+        return options_of(record, item.data, self._store.info, item.name, item.title, item.format) is not None
 
     def _has_offsets(self) -> bool:
-        if reader_of(self._path) is not JSON_LINES or is_remote(self._path):
+        if is_remote(self._path) or not reader_of_file(self._path) is reader_of(self._path) is JSON_LINES:
             return False
         with open_regular(self._path) as raw:
             stream = buffered(raw)

@@ -12,6 +12,7 @@ from indexer.errors import ExtractionError, UsageError
 from indexer.extract.base import REASONS, Content, Extracted, Failed, Item, Limits, Options
 from indexer.extract.brought import missing, named_again, require_format
 from indexer.extract.ocr.names import languages_of
+from indexer.ingest.digests import options_of
 from indexer.ingest.from_store import CHANGED, IN_FIELDS, file_of, input_of, with_texts
 from indexer.ingest.naming import container_of
 from indexer.ingest.parts_again import StoredParts
@@ -128,19 +129,23 @@ class StoredTexts:
                 yield self._item(record, source)
 
     def _item(self, record: Record, source: Input) -> Item[Record] | Failed[Record]:
-        kind = source.format or named_again(record.extractor)
+        # What has changed since is read by its content.
+        kind, extractor = source.format or named_again(record.extractor), None
         try:
             if kind:
                 require_format(kind)
             if source.path:
                 self._require_small(source.path)
             data = read_file(source.path, _LIMITS.input_bytes) if source.path else source.data
+            name = source.path or source.name
+            if options := options_of(record, data, self._store.info, name, source.title, source.format):
+                kind, extractor = options.format, options.extractor
         except UnreadableError as error:
             return Failed(record, error.reason, error.detail)
         except UsageError as error:
             # The plug-in that it was read by can't be used.
             return Failed(record, _UNREADABLE, str(error))
-        return Item(record, data, source.path or source.name, kind)
+        return Item(record, data, name, kind, extractor)
 
     def _extracted(self, items: Iterable[Item[Record]]) -> Iterator[Extracted[Record, None] | Failed[Record]]:
         from indexer.extract import extract_all

@@ -11,11 +11,13 @@ import stat
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, BinaryIO, Literal
 
 from indexer.errors import NotFoundError, UsageError, machines_fault
+from indexer.extract.base import Extractor
 from indexer.extract.formats import Format
 from indexer.ingest.folders import entries_by_name, is_folder
 from indexer.ingest.naming import absolute, container_of, fixed_part, id_of_path, is_document, matches, stem
@@ -26,10 +28,10 @@ from indexer.ingest.readers import (
     FileEntry,
     FileReader,
     ReaderOptions,
-    reader_by_head,
+    reader_by_content,
     reader_of,
+    reader_of_file,
 )
-from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.regular_files import UnreadableError, open_regular
 from indexer.ingest.remote import is_remote, remote_files
@@ -40,7 +42,6 @@ from indexer.text.counts import counted
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
 STDIN = "-"
 
-_HEAD = 512
 LEFT_OUT = "by name or kind of file; --include, --hidden, --follow-links take them"
 """The words of a summary for the files that were left out."""
 
@@ -67,6 +68,7 @@ class Input:
     container: str = ""
     number: int = 0
     place: str = ""
+    extractor: Extractor | None = None
 
     @property
     def place_in_file(self) -> str:
@@ -202,7 +204,7 @@ class Sources:
         total = 0
         for name in self._names:
             for file in self._named(name):
-                if isinstance(file, _File) and reader_of(file.path):
+                if isinstance(file, _File) and self.reader_of(file):
                     return None
                 total += 1
         return total
@@ -338,12 +340,23 @@ class Sources:
                 yield file
             elif self.selection.only and not self.selection.only(file.path):
                 continue
-            elif reader := reader_of(file.path) or _reader_inside(file):
+            elif reader := self.reader_of(file):
                 yield from self._many(file, reader)
             elif file.opened:
                 yield self._fetched(file)
             else:
                 yield Input(self._id(file), printable_path(os.path.abspath(file.path)), file.path)
+
+    def reader_of(self, file: _File) -> FileReader | None:
+        """The reader of a file with many documents; of the files of an object store what was named is looked into."""
+        columns = self.selection.known.of(file.place, self.selection.columns)
+        if file.opened is None:
+            return reader_of_file(file.path, columns)
+        if not file.named:
+            return reader_of(file.path)
+        with suppress(UnreadableError, UsageError, OSError, EOFError), file.opened() as stream:
+            return reader_by_content(file.path, stream, columns)
+        return reader_of(file.path)
 
     def _fetched(self, file: _File) -> Input | Rejected:
         """A whole file of an object store."""
@@ -468,7 +481,8 @@ class Sources:
 
 
 def _input(entry: FileEntry, identity: str, source: str, container: str, place: str) -> Input:
-    name, within = entry.name or os.path.basename(entry.member), container if entry.url else ""
+    name = entry.name or os.path.basename(entry.member)
+    within = container if entry.url or container_of(source) != container else ""
     about = entry.title, entry.metadata, entry.again, name, within, entry.number, place if place != identity else ""
     return Input(identity, entry.url or source, "", entry.data, entry.format, *about)
 
@@ -479,14 +493,3 @@ def _hash_of_path(name: str) -> int:
 
 def _stream(file: _File) -> BinaryIO:
     return file.opened() if file.opened else open_regular(file.path)
-
-
-def _reader_inside(file: _File) -> FileReader | None:
-    """The reader of a file that was named, where its name says nothing and its first bytes do."""
-    if not file.named:
-        return None
-    try:
-        with _stream(file) as stream:
-            return reader_by_head(decompressed(stream).read(_HEAD))
-    except (UnreadableError, UsageError, *BROKEN):
-        return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
-from indexer.ingest.readers import BadEntry, ColumnNames, ReaderOptions, reader_of
+from indexer.ingest.readers import BadEntry, ColumnNames, ReaderOptions, reader_of_file
 from indexer.ingest.regular_files import UnreadableError, read_file
 from indexer.ingest.sources import STDIN, Input, Selection, Sources
 from indexer.model import CANONICAL_URL, Record, Ref, name_of, own_files, parse_fingerprint, with_declared
@@ -48,9 +48,9 @@ def is_stored(name: str) -> bool:
 
 
 def holds_many(name: str) -> bool:
-    """True if a name stands for several documents; a file is judged by its name."""
+    """True if a name stands for several documents; a file is judged by its first bytes and its name."""
     if os.path.isfile(name):
-        reader = reader_of(name)
+        reader = reader_of_file(name)
         return reader is not None and not reader.is_document
     return os.path.isdir(name) or not is_stored(name)
 
@@ -198,7 +198,7 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
     from indexer.matching.question import Question
 
     options, limits = extraction.reading(store.info.content if store else None)  # type: ignore[arg-type]
-    reader = reader_of(path) if path != STDIN and options.format is None and os.path.isfile(path) else None
+    reader = reader_of_file(path) if path != STDIN and options.format is None and os.path.isfile(path) else None
     if reader and not reader.is_document:
         raise UsageError(
             f"{printable_path(path)}: this file holds many documents; index it, and name one of them by its id "

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import cast, get_args
 
 from indexer.clustering.memory import remembered
 from indexer.core.text import UNICODE_VERSION
 from indexer.errors import IncompatibleStoreError, NeardupError, StoreError
-from indexer.extract.base import EXTRACTOR_VERSION, Content, Extractor, Failed, Limits, Options
-from indexer.extract.brought import missing, named_again
-from indexer.ingest.digests import source_digest
+from indexer.extract.base import EXTRACTOR_VERSION, Failed, Limits
+from indexer.extract.brought import missing
+from indexer.ingest.digests import options_of
 from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import store_info
 from indexer.ingest.outcomes import read_one
@@ -175,11 +174,4 @@ def _file(store: Store, item: Input, record: Record | None) -> str:
     read = read_one(item, Limits().input_bytes)
     if record is None or isinstance(read, Failed) or missing(record.extractor):
         return "gone"
-    kinds = dict.fromkeys((None, named_again(record.extractor) or record.format or None))
-    for extractor in get_args(Extractor):
-        for kind in kinds:
-            options = Options(content=cast(Content, store.info.content), extractor=extractor, format=kind)
-            digest = source_digest(read.data, store.info, options, name=item.path, title=item.title)
-            if digest == record.source_digest:
-                return "same"
-    return CHANGED
+    return "same" if options_of(record, read.data, store.info, item.path, item.title) else CHANGED

@@ -74,7 +74,7 @@ MAIL = PLAIN_MAIL.replace(b"\r\n\r\n", b"\r\nContent-Type: multipart/mixed; boun
 @pytest.mark.parametrize(
     ("data", "name"),
     [
-        (b"712\n" + MAIL, "1.emlx"), (b"words", "a.EML"), (b"words", "all.mbox"), (MAIL, "a.eml"),
+        (b"712\n" + MAIL, "1.emlx"), (PLAIN_MAIL, "a.EML"), (b"From a@b\n" + MAIL, "all.mbox"), (MAIL, "a.eml"),
     ],
 )  # fmt: skip
 def test_a_mail_is_refused_with_a_sentence(data: bytes, name: str) -> None:
@@ -248,3 +248,37 @@ def test_any_bytes_give_a_document_or_a_named_reason(data: bytes) -> None:
             reason = error.reason
         named = ("unsupported", "malformed", "encrypted", "needs-ocr")
         assert document.size == len(form) if not reason else reason in named
+
+
+PROSE = "The ferry to the island left at noon, and nobody on the pier had seen the dog since breakfast.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- minutes of the meeting\n" + PROSE + "See <b>here</b>.",
+        "<!-- minutes -->\n" + PROSE + "See <b>here</b> & there.",
+        "<Anna> hello all </Anna>\n<Ben> " + PROSE,
+        "<?php echo 1 ?>\n" + PROSE + "<br/>",
+        "<?xml version='1.0'?>\n" + PROSE,
+        "%PDF-1.4 is how such a file begins.\n" + PROSE,
+        "GIF89a pictures can move.\n" + PROSE,
+        "%!PS was the sign of a printer.\n" + PROSE,
+        "BZh stands at the head of them.\n" + PROSE,
+    ],
+)
+@pytest.mark.parametrize("name", ["notes.txt", "notes.MD", "notes.log"])
+def test_a_text_that_begins_like_another_format_is_read_as_text_with_a_remark(text: str, name: str) -> None:
+    read = read_document(text.encode(), name, Options(), Limits())
+    assert (read.format, read.text.split()) == ("text", text.split())
+    assert any(note.startswith("read as text") for note in read.notes)
+    assert read.extractor.endswith("; begins like another format")
+
+
+def test_markup_that_can_be_parsed_is_markup_whatever_it_is_called() -> None:
+    page = f"<report><head/><body><p>{PROSE}</p></body></report>".encode()
+    read = read_document(page, "notes.txt", Options(), Limits())
+    assert (read.format, read.text) == ("xml", PROSE.strip())
+    # Where the name says nothing of text, as much is read as there is.
+    torn = read_document(page[: page.index(b"</p>")], "notes.xml", Options(), Limits())
+    assert (torn.format, torn.text) == ("xml", PROSE.strip())

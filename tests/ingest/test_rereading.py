@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,15 @@ import pytest
 
 from indexer.errors import ExtractionError
 from indexer.extract import pool
+from indexer.extract.base import Extracted, Limits, Options
+from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.outcomes import read, texts
 from indexer.ingest.readers import jsonlines
 from indexer.ingest.rereading import StoredTexts, stored_text
 from indexer.ingest.sources import Selection, Sources
 from indexer.library.opening import open_store
+from indexer.schemes.simhash import fingerprint
 from indexer.stores import Store
 
 LINES: list[dict[str, Any]] = [
@@ -155,3 +160,24 @@ def test_a_file_that_breaks_off_has_what_stands_before(store: Store, tmp_path: P
     found = [text for _, text in StoredTexts(store).read(store.scan())]
     assert len(found) == 4
     assert all(isinstance(text, ExtractionError) or text in TEXTS.values() for text in found)
+
+
+@pytest.mark.parametrize("asked", [{"format": "text"}, {"extractor": "reference"}, {"format": "xml"}, {}])
+def test_a_file_is_read_again_as_it_was_read(store: Store, tmp_path: Path, asked: dict[str, Any]) -> None:
+    page = "<html><head><title>T</title></head><body><nav>way out</nav><p>the words of {}</p></body></html>"
+    (tmp_path / "a.html").write_text(page.format("a"))
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        archive.writestr("b.html", page.format("b"))
+    inputs = Sources([str(tmp_path / "a.html"), str(tmp_path / "b.zip")], Selection())
+    index(inputs, store, Settings(options=Options(**asked), jobs=1))
+    records = list(store.scan())
+    assert len(records) == 2
+    assert {record.format for record in records} == {asked.get("format", "html")}
+    expected = {record.ref.id: record.fingerprint for record in records}
+    found = {record.ref.id: fingerprint(str(text)) for record, text in StoredTexts(store).read(records)}
+    assert found == expected
+    # What reads a whole store again does it too.
+    with texts(1, Options(), Limits()) as workers:
+        again = [*workers.outcomes(read(stored_inputs(store, records, Selection()), 1 << 20))]
+    made = [(each.key.id, fingerprint(each.document.text)) for each in again if isinstance(each, Extracted)]
+    assert dict(made) == expected

@@ -9,6 +9,7 @@ import os
 import random
 import resource
 import socket
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,13 +24,15 @@ from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings as Indexing
 from indexer.ingest.indexing import index, store_info
 from indexer.ingest.naming import walk_order
-from indexer.ingest.readers import JSON_LINES, BadEntry, FileEntry, ReaderOptions
+from indexer.ingest.readers import JSON_LINES, BadEntry, ColumnNames, FileEntry, ReaderOptions
 from indexer.ingest.regular_files import UnreadableError, read_file
+from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.library.opening import open_store
 from indexer.library.options import list_of_paths
 from indexer.model import REASON_KEY, own_files
 from indexer.model.paths import path_of_printable, printable_path
+from tests.cli.written import pdf
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -360,7 +363,7 @@ def test_a_listed_link_is_passed_over_where_what_it_leads_to_is_read(tmp_path: P
 def test_counting_ahead(tmp_path: Path) -> None:
     touch(tmp_path, "a.txt", "b/c.txt", "d.css")
     assert Sources([str(tmp_path), str(tmp_path / "a.txt")]).count() == 3
-    touch(tmp_path, "lines.jsonl")
+    (tmp_path / "lines.jsonl").write_text(ROWS)
     assert Sources([str(tmp_path)]).count() is None
     assert Sources(["-"]).count() is None
 
@@ -470,3 +473,71 @@ def test_json_lines_come_back_as_written(identity: str, text: str, more: dict[st
     [read] = read_lines(line.encode())
     assert isinstance(read, FileEntry)
     assert (read.id, read.data.decode(), read.metadata) == (identity, text, metadata)
+
+
+WORDS = "Nobody had told the gardener that the gate would be painted green before the guests came in the evening."
+ROWS = "".join(json.dumps({"text": f"{WORDS} {number}"}) + "\n" for number in range(3))
+SUFFIXES = ("eml", "csv", "tsv", "jsonl", "zip", "tar", "rss", "mbox", "warc", "parquet", "txt", "html")
+
+
+def _zipped(name: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(name, WORDS)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    ("content", "many", "kind"),
+    [
+        (f"<!doctype html><title>t</title><p>{WORDS}</p>".encode(), 1, "html"),
+        (pdf(WORDS), 1, "pdf"),
+        (f"{WORDS}\n{WORDS}\n".encode(), 1, "text"),
+        (ROWS.encode(), 3, "text"),
+        (gzip.compress(ROWS.encode()), 3, "text"),
+        (_zipped("note.txt"), 1, "text"),
+    ],
+    ids=["html", "pdf", "text", "rows", "rows-gz", "zip"],
+)
+def test_a_wrong_suffix_does_no_harm(tmp_path: Path, content: bytes, many: int, kind: str, suffix: str) -> None:
+    path = tmp_path / f"some.{suffix}"
+    path.write_bytes(content)
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
+        index(Sources([str(tmp_path)], Selection()), store, Indexing(jobs=1))
+        records = list(store.scan())
+        assert not list(store.failures())
+        assert len(records) == many
+        # A page without a tag is one too.
+        assert {record.format for record in records} <= {kind, "html"} if suffix == "html" else {kind}
+        for record, text in StoredTexts(store).read(records):
+            assert WORDS in str(text), record.ref.id
+
+
+def test_a_wrong_suffix_in_an_archive_does_no_harm(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("page.csv", f"<!doctype html><p>{WORDS}</p>")
+        archive.writestr("note.jsonl", WORDS)
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
+        index(Sources([str(tmp_path)], Selection()), store, Indexing(jobs=1))
+        assert {record.ref.id.rpartition("/")[2]: record.format for record in store.scan()} == {
+            "note.jsonl": "text",
+            "page.csv": "html",
+        }
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"name,price\nAnna,1\nBen,2\n", b'{"id": "1", "body": "words"}\n', b'broken\n{"text": "words of a row"}\n'],
+)
+def test_a_table_without_a_text_and_a_broken_line_are_failures_as_before(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / f"some.{'csv' if b',' in content[:9] else 'jsonl'}"
+    path.write_bytes(content)
+    assert any(isinstance(item, Rejected) for item in Sources([str(path)], Selection()))
+
+
+def test_rows_of_a_log_without_the_text_are_one_text(tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text('{"time": 1, "msg": "started"}\n{"time": 2, "msg": "stopped"}\n')
+    assert len(list(Sources([str(tmp_path)], Selection()))) == 1
+    rows = list(Sources([str(tmp_path)], Selection(columns=ColumnNames("msg"))))
+    assert [item.number for item in rows if isinstance(item, Input)] == [1, 2]

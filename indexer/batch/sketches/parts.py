@@ -13,8 +13,7 @@ from typing import Any
 
 from indexer.batch.sketches.inputs import seen_from, state_of
 from indexer.ingest.naming import absolute, id_of_path, walk_order
-from indexer.ingest.readers import ColumnNames, FileReader, reader_by_head, reader_of
-from indexer.ingest.readers.compression import BROKEN, decompressed
+from indexer.ingest.readers import ColumnNames, FileReader
 from indexer.ingest.readers.mails import Mail
 from indexer.ingest.regular_files import UnreadableError, open_regular
 from indexer.ingest.remote import is_remote
@@ -23,7 +22,6 @@ from indexer.model.chunking import chunks
 from indexer.model.paths import path_of_printable, printable_path
 
 _FILES_TOGETHER = 5000
-_HEAD = 512
 # What of a selection decides which documents a file has.
 _READ_BY = ("include", "exclude", "hidden", "id_from", "base", "line_limit")
 _UNFIT = re.compile(r"[^\w.-]+")
@@ -86,12 +84,13 @@ def part_again(footer: Mapping[str, Any], sources: Sequence[str]) -> Part:
     place, is_folder = footer["input"], bool(footer["together"])
     names = [name if is_remote(name) else path_of_printable(name) for name in (sources if is_folder else [place])]
     files = []
-    for file in Sources([], selection_of(footer), paths_from=names).files():
+    chosen = Sources([], selection_of(footer), paths_from=names)
+    for file in chosen.files():
         if isinstance(file, Rejected):
             raise UnreadableError(file.reason, f"{file.source}: {file.detail}")
         # What was found in a folder is not looked into for documents inside.
         files.append(replace(file, named=False) if is_folder else file)
-    reader = None if is_folder else reader_of(files[0].path) or _reader_inside(files[0])
+    reader = None if is_folder else chosen.reader_of(files[0])
     return Part(os.path.basename(place), tuple(files), reader, together=is_folder)
 
 
@@ -111,7 +110,7 @@ def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[P
     parts: list[Part] = []
     numbers: Counter[str] = Counter()
     ordered = sorted(files, key=walk_order)
-    readers = {place: reader_of(file.path) or _reader_inside(file) for place, file in files.items()}
+    readers = {place: sources.reader_of(file) for place, file in files.items()}
 
     def kind(place: str) -> tuple[str, bool]:
         """The folder and the kind of files that go together; of others it is the file itself."""
@@ -150,14 +149,3 @@ def _name(path: str, base: str) -> str:
     # Readers of datasets pass over files that begin with a dot or an underline.
     last = _UNFIT.sub("_", os.path.basename(seen))[:80].lstrip("._") or "folder"
     return f"{last}-{digest}"
-
-
-def _reader_inside(file: Any) -> FileReader | None:
-    """The reader of a named file whose name says nothing and whose first bytes do."""
-    if not file.named:
-        return None
-    try:
-        with file.opened() if file.opened else open_regular(file.path) as stream:
-            return reader_by_head(decompressed(stream).read(_HEAD))
-    except (UnreadableError, *BROKEN):
-        return None

@@ -1,12 +1,18 @@
-"""Readers of files that hold many documents: one class for each kind of file, found by name or by first bytes."""
+"""Readers of files that hold many documents: one class for each kind of file, found by its first bytes and its name."""
 
 from __future__ import annotations
 
+import os
 from functools import cache, lru_cache
+from typing import BinaryIO
 
-from indexer.ingest.readers.base import BadEntry, ColumnNames, FileEntry, FileReader, ReaderOptions
-from indexer.ingest.readers.compression import without_suffix
+from indexer.errors import UsageError
+from indexer.extract.formats import SUFFIXES, is_mail_name
+from indexer.extract.sniffing import HEAD
+from indexer.ingest.readers.base import ZIP, BadEntry, ColumnNames, FileEntry, FileReader, ReaderOptions, is_as_named
+from indexer.ingest.readers.compression import BROKEN, decompressed, without_suffix
 from indexer.ingest.readers.jsonlines import JsonLines
+from indexer.ingest.regular_files import UnreadableError, open_regular
 
 __all__ = [
     "JSON_LINES",
@@ -16,12 +22,14 @@ __all__ = [
     "FileReader",
     "ReaderOptions",
     "all_readers",
-    "reader_by_head",
+    "reader_by_content",
     "reader_of",
+    "reader_of_file",
 ]
 
 
 JSON_LINES = JsonLines()
+_USUAL = ColumnNames()
 
 
 @cache
@@ -46,7 +54,37 @@ def reader_of(name: str) -> FileReader | None:
     return next((reader for reader in all_readers() if reader.takes(ending)), None)
 
 
-def reader_by_head(head: bytes) -> FileReader | None:
-    """The reader of files with these first bytes, decompressed; None where they tell none."""
+def reader_by_content(name: str, stream: BinaryIO, columns: ColumnNames = _USUAL) -> FileReader | None:
+    """The reader of a file, by what it begins with and then by its name; None for a file that is one document.
+
+    Raises UsageError where the package for a compression is missing, or what reading a damaged stream raises.
+    """
+    plain = decompressed(stream, name)
+    head, named = plain.peek(HEAD)[:HEAD], reader_of(name)
+    if named is not JSON_LINES and JSON_LINES.are_rows(head, columns):
+        return JSON_LINES
+    if named and is_as_named(named, plain, columns):
+        return named
     by_magic = ((reader, *reader.magic) for reader in all_readers() if reader.magic)
-    return next((reader for reader, place, magic in by_magic if head.startswith(magic, place)), None)
+    if found := next((reader for reader, place, magic in by_magic if head.startswith(magic, place)), None):
+        return found
+    # Of ZIP files with other names most are documents, or programs.
+    says_otherwise = named or is_mail_name(name) or os.path.splitext(without_suffix(name))[1].lower() in SUFFIXES
+    archive = reader_of(".zip") if says_otherwise and head.startswith(ZIP) else None
+    return archive if archive and is_as_named(archive, plain, columns) else None
+
+
+def reader_of_file(path: str, columns: ColumnNames = _USUAL) -> FileReader | None:
+    """The same of the file at a path; by its name alone where it can't be read."""
+    try:
+        status = os.stat(path)
+        return _reader_of_file(path, columns, status.st_mtime_ns, status.st_size)
+    except (UnreadableError, UsageError, ValueError, *BROKEN):
+        return reader_of(path)
+
+
+# Each of the documents of a file may ask.
+@lru_cache(maxsize=64)
+def _reader_of_file(path: str, columns: ColumnNames, changed: int, size: int) -> FileReader | None:  # noqa: ARG001
+    with open_regular(path, buffer=HEAD) as stream:
+        return reader_by_content(path, stream, columns)

@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 from indexer.errors import NeardupError
-from indexer.ingest.readers.base import BadEntry, FileEntry, FileReader, ReaderOptions, Unpacked
+from indexer.extract.formats import Format
+from indexer.ingest.readers.base import (
+    ZIP,
+    BadEntry,
+    ColumnNames,
+    FileEntry,
+    FileReader,
+    ReaderOptions,
+    Unpacked,
+    is_as_named,
+)
 from indexer.ingest.readers.compression import buffered, decompressed
 from indexer.ingest.readers.warc import Warc
 from indexer.text.counts import counted
@@ -27,6 +37,8 @@ _EXTENDED = (
 # Of a header of a file with holes (GNU tar, "Sparse Formats"): the size with them, and whether more of it follows.
 _WITH_HOLES, _GOES_ON, _GOES_ON_AFTER = slice(483, 495), 482, 504
 _SKIPPED = 1 << 16
+# Where the first name in a ZIP file stands.
+_NAME_AT = 30
 
 
 # The reader of files with a name, of those within an archive; None for a file that is one document.
@@ -66,13 +78,15 @@ class Archive(FileReader):
             if not reader and size > asked.limit:
                 raise OverflowError(f"{counted(size, 'byte')}")
             with opened() as stream:
+                inside = _asked_inside(member, asked, is_unpacked=unpacked is not None)
                 if not reader:
                     yield FileEntry(0, "", bounded(stream, asked.limit), None, member=member)
                     return
                 given = buffered(cast(BinaryIO, _OneWay(stream, unpacked)))
-                for entry in reader.entries(
-                    given, member, _asked_inside(member, asked, is_unpacked=unpacked is not None)
-                ):
+                if self.is_folder and not is_as_named(reader, given, inside.columns):
+                    yield FileEntry(0, "", bounded(given, asked.limit), None, member=member)
+                    return
+                for entry in reader.entries(given, member, inside):
                     yield dataclasses.replace(entry, member=f"{member}/{entry.member}".rstrip("/"))
         except NeardupError:
             raise
@@ -84,6 +98,12 @@ class Zip(Archive):
     """ZIP archives; documents that are ZIP files themselves (EPUB, DOCX, ...) have names and readers of their own."""
 
     suffixes = (".zip",)
+
+    def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
+        """True for a ZIP file whose first part is not that of Office (ECMA-376, part 2), EPUB or OpenDocument."""
+        if not head.startswith(ZIP):
+            return super().fits(head, kind, columns)
+        return not head.startswith((b"[Content_Types].xml", b"mimetypeapplication/"), _NAME_AT)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:  # noqa: ARG002
         """The documents of the members, in the archive's order."""
@@ -128,6 +148,10 @@ class Tar(Archive):
 
     suffixes = (".tar", ".tgz", ".tbz2", ".txz", ".tzst")
     magic = (257, b"ustar")
+
+    def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
+        """True for what begins with a header, whatever the first member is."""
+        return head.startswith(b"ustar", 257) or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the members, in the archive's order; where the archive breaks off, a last BadEntry."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import re
 from abc import ABC, abstractmethod
@@ -12,11 +13,14 @@ from typing import Any, BinaryIO, ClassVar
 
 from indexer.errors import UsageError
 from indexer.extract.formats import Format
+from indexer.extract.sniffing import HEAD, kind_of_head
 from indexer.model import REASON_KEY
 from indexer.text.counts import counted
 
 # As in a browser, a byte order mark outdoes whatever encoding the HTML declares: the text has been decoded already.
 MARK = b"\xef\xbb\xbf"
+# A ZIP file, also an empty one.
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 # A small compressed file can hold more blank lines than anybody waits for.
 MOST_BLANK = 1_000_000
 TOO_BLANK = f"more than {MOST_BLANK:,} blank lines in a row; the file is read no further"
@@ -137,6 +141,10 @@ class FileReader(ABC):
         """True for the name of such a file, in lower case and without the suffix of a compression."""
         return name.endswith(self.suffixes)
 
+    def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:  # noqa: ARG002
+        """True unless the first bytes, decompressed, are of another kind; `kind` is a document's that begins so."""
+        return kind is None and not head.startswith(ZIP)
+
     def is_own(self, path: str, columns: ColumnNames) -> bool:  # noqa: ARG002
         """True for a file in a folder that neardup wrote for itself, whose rows are no documents by these columns."""
         return False
@@ -147,6 +155,12 @@ class FileReader(ABC):
 
         UsageError for a package that is missing; no other error.
         """
+
+
+def is_as_named(reader: FileReader, stream: io.BufferedReader, columns: ColumnNames) -> bool:
+    """True unless the first bytes of a file contradict its name, by which it is one for this reader; none are taken."""
+    head = stream.peek(HEAD)[:HEAD]
+    return not head.strip() or reader.fits(head, kind_of_head(head), columns)
 
 
 def skip_line(lines: BinaryIO) -> None:

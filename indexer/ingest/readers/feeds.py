@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from indexer.errors import ExtractionError
-from indexer.ingest.readers.base import MARK, BadEntry, FileEntry, FileReader, ReaderOptions
+from indexer.extract.formats import Format
+from indexer.ingest.readers.base import MARK, BadEntry, ColumnNames, FileEntry, FileReader, ReaderOptions
 from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.text.counts import counted
 
@@ -29,6 +30,10 @@ class Feed(FileReader):
     """Items of RSS 0.9 to 2.0, entries of Atom (RFC 4287), as HTML; the link is the source, the date metadata."""
 
     suffixes = (".rss", ".atom")
+
+    def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
+        """True for XML."""
+        return kind == "xml" or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the items; where the XML ends badly, a last BadEntry."""

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
+from indexer.extract.formats import Format
+from indexer.extract.sniffing import HEAD
 from indexer.ingest.readers.base import (
     MARK,
     MOST_BLANK,
@@ -25,6 +27,7 @@ from indexer.ingest.readers.base import (
 from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.text.counts import counted
 
+_OBJECT = re.compile(rb"^\s*\{", re.MULTILINE)
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -35,6 +38,20 @@ class JsonLines(FileReader):
     """
 
     suffixes = (".jsonl", ".ndjson")
+
+    def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
+        """True where some line begins an object, or the first one has no end."""
+        undecided = len(head) == HEAD and b"\n" not in head
+        return (kind == "text" and (undecided or _OBJECT.search(head) is not None)) or super().fits(head, kind, columns)
+
+    def are_rows(self, head: bytes, columns: ColumnNames) -> bool:
+        """True if the first of some bytes' lines is an object with the text, whatever the file is called."""
+        line, ended, _ = head.removeprefix(MARK).lstrip().partition(b"\n")
+        names = [name.encode() for name in ((columns.text,) if columns.text else ("text", "html"))]
+        if not line.startswith(b"{") or not any(b'"%s"' % name.rpartition(b".")[2] in line for name in names):
+            return False
+        # A line that goes on behind the head is none that can be parsed.
+        return not ended or isinstance(_document(1, line, columns), FileEntry)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the lines."""

@@ -12,9 +12,11 @@ from email.message import Message
 from typing import Any, BinaryIO, ClassVar
 
 from indexer.errors import NeardupError
+from indexer.extract.formats import Format
 from indexer.extract.mails import SEPARATOR, BodyPart, MailParts, field_of, parsed_mail, url_of, words_of_mail
+from indexer.extract.sniffing import is_mail
 from indexer.ingest.readers.archives import Archive, bounded, entry_of_error
-from indexer.ingest.readers.base import BadEntry, FileEntry, ReaderOptions, skip_line
+from indexer.ingest.readers.base import BadEntry, ColumnNames, FileEntry, ReaderOptions, skip_line
 from indexer.ingest.readers.compression import decompressed
 from indexer.text.counts import counted
 
@@ -37,6 +39,10 @@ class Mail(Archive):
 
     suffixes: ClassVar[tuple[str, ...]] = (".eml", ".emlx", ".mht", ".mhtml")
     is_document = True
+
+    def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
+        """True for what begins with fields of a mail, and for a text, which is the body of one without any."""
+        return kind == "text" or is_mail(head) or super().fits(head, kind, columns)
 
     def takes(self, name: str) -> bool:
         """True for the files of a maildir too."""
@@ -69,6 +75,10 @@ class Mailbox(Archive):
     """A mailbox (RFC 4155): its mails are members, each named by a digest of what is the same in all of its copies."""
 
     suffixes = (".mbox",)
+
+    def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
+        """True for what begins with the line before a mail."""
+        return head.lstrip().startswith(b"From ") or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The mails and their attachments, in the order of the mailbox."""

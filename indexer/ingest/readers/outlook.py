@@ -17,9 +17,10 @@ from email.parser import HeaderParser
 from email.utils import format_datetime, formataddr
 from typing import Any
 
+from indexer.extract.formats import MICROSOFT_MAGIC, Format
 from indexer.extract.mails import LONGEST_FIELD, BodyPart, field_of, header_text
 from indexer.extract.text import decode
-from indexer.ingest.readers.base import FileEntry
+from indexer.ingest.readers.base import ColumnNames, FileEntry
 from indexer.ingest.readers.mails import Mail
 from indexer.text.counts import counted
 
@@ -47,6 +48,10 @@ class OutlookMail(Mail):
     """A mail as Outlook saves it, by olefile; what Outlook kept as RTF alone, kreuzberg reads."""
 
     suffixes = (".msg",)
+
+    def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:  # noqa: ARG002
+        """True for a compound file."""
+        return kind is None or head.startswith(MICROSOFT_MAGIC)
 
     def takes(self, name: str) -> bool:
         """True where the library is installed; without it the mail is one document, of which no attachment is seen."""

@@ -13,6 +13,7 @@ from datetime import date, datetime, time
 from typing import Any, BinaryIO
 
 from indexer.errors import UsageError
+from indexer.extract.formats import Format
 from indexer.ingest.readers.base import (
     MARK,
     MOST_BLANK,
@@ -57,6 +58,19 @@ class Csv(FileReader):
     """
 
     suffixes = (".csv", ".tsv")
+
+    def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
+        """True for a first row that names the text, or else for rows of two fields or more, all of as many."""
+        if kind != "text" or columns.text:
+            return kind == "text" or super().fits(head, kind, columns)
+        lines = _Lines(io.BytesIO(head), "", ReaderOptions(len(head)))
+        try:
+            names, rows = _header(lines)
+            # The last row may go on behind the head.
+            sizes = {len(row) for row in list(rows)[:-1] if row}
+        except (StopIteration, *_BAD_ROW):
+            return True
+        return not column_error(names, columns) or (len(names) > 1 and sizes <= {len(names)})
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the rows; a bad row costs that row only."""

@@ -9,7 +9,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from indexer.extract.formats import Format
-from indexer.ingest.readers.base import MARK, BadEntry, FileEntry, FileReader, ReaderOptions, optional, value_at
+from indexer.ingest.readers.base import (
+    MARK,
+    BadEntry,
+    ColumnNames,
+    FileEntry,
+    FileReader,
+    ReaderOptions,
+    optional,
+    value_at,
+)
 from indexer.ingest.readers.compression import BROKEN, buffered, decompressed
 from indexer.text.counts import counted
 
@@ -50,6 +59,10 @@ class Warc(FileReader):
 
     suffixes = (".warc", ".wet")
     magic = (0, b"WARC/1.")
+
+    def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
+        """True for what begins with a version, also of an older draft."""
+        return head.startswith(b"WARC/") or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         """The documents of the records; a bad record costs that record, a damaged file what comes after the damage."""

@@ -15,7 +15,7 @@ from typing import Any
 from indexer.errors import UsageError
 from indexer.extract.base import Failed, Item, Limits, Options
 from indexer.ingest.outcomes import RunCounts, read, texts
-from indexer.ingest.readers import reader_of
+from indexer.ingest.readers import reader_of_file
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.matching.evaluation.judging import Truth
 from indexer.model import Record, own_files
@@ -87,7 +87,7 @@ def named_inputs(paths: Mapping[str, str], chosen: Selection) -> Iterator[Input 
     """The documents that a truth names with their paths; a file that holds many is read once, as was chosen."""
     lines: dict[str, set[str]] = {}
     for name, path in paths.items():
-        if reader_of(path):
+        if reader_of_file(path):
             lines.setdefault(path, set()).add(name)
         else:
             yield Input(name, path, path)

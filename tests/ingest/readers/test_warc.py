@@ -306,7 +306,7 @@ def test_a_wacz_file_is_read_as_its_web_archives(tmp_path: Path) -> None:
     assert [item.id for item in items if isinstance(item, Input)] == [f"urn:uuid:{number}" for number in (0, 1, 3)]
     [bad] = [item for item in items if isinstance(item, Rejected)]
     assert (bad.source, bad.number) == (str(path), 3)
-    path.write_bytes(b"PK no archive")
+    path.write_bytes(b"PK\x03\x04 no archive")
     [bad] = list(Sources([str(path)]))
     assert isinstance(bad, Rejected)
     assert bad.id == str(path)
