@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import shlex
@@ -26,7 +25,7 @@ from indexer.engine.client.plain_http import ask
 from indexer.errors import UsageError
 from indexer.library.engine_options import Alerting
 from indexer.library.opening import Tell
-from indexer.library.tokens import read_token
+from indexer.library.tokens import is_loopback, read_token
 from indexer.model import ClusterRecord, Ref, name_of
 from indexer.model.declared import as_json
 from indexer.stores.base import ClusterWatcher
@@ -142,7 +141,7 @@ class _Address:
         self.name = shown_name(f"{place.scheme}://{place.netloc}")
         if place.username or place.password or not place.hostname:
             raise UsageError(f"{self.name}: name a host, and give a token in {TOKEN_VARIABLE} or --alert-token-file")
-        if token and place.scheme != "https" and not _is_here(place.hostname):
+        if token and place.scheme != "https" and not is_loopback(place.hostname):
             raise UsageError(f"{self.name}: a token is sent over https:// only")
         self._url, self._access = url, Access(bearer_token=token)
         self._asked: Future[str] | None = None
@@ -172,13 +171,6 @@ class _Address:
 def _failed(error: Exception) -> str:
     # The words of an unforeseen error may hold the address.
     return f"failed ({type(error).__name__})"
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 @dataclass(slots=True)

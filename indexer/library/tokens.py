@@ -1,7 +1,8 @@
-"""Tokens that a program shows, or is shown, as "Authorization: Bearer"."""
+"""Tokens that a program shows, or is shown, as "Authorization: Bearer", and the addresses that need none."""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 from pathlib import Path
@@ -24,3 +25,11 @@ def read_token(path: str | None, option: str, variable: str) -> str:
     if not re.fullmatch(r"[\x20-\x7e]*", token):
         raise UsageError(f"{where}: a token has no line breaks or characters beyond ASCII")
     return token
+
+
+def is_loopback(host: str) -> bool:
+    """True for a name or address that only this machine reaches."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,12 +12,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from indexer.errors import UsageError
 from indexer.library.collection import Collection
 from indexer.model.release import VERSION
 from indexer.service.answering import Answerers, as_bytes
 from indexer.service.described import openapi
-from indexer.service.forms import LINES, LINES_TYPE, LinesRequest, read_form, read_query
+from indexer.service.forms import LINES, LINES_TYPE, LinesRequest, read_form, read_json, read_query
 from indexer.service.guards import Guard, RefusedError, refused
 from indexer.service.limits import ServiceLimits
 from indexer.service.verbs import VERBS, Verb, fingerprint_lines
@@ -42,7 +40,7 @@ def service_application(
     answerers = Answerers(opened, limits)
 
     async def verb_answer(request: Request) -> Response:
-        verb = VERBS[request.url.path.strip("/")]
+        verb = VERBS[request.scope["path"].strip("/")]
         kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         is_file = kind != "application/json"
         if is_file and verb.answer_file is None:
@@ -90,7 +88,7 @@ def service_application(
         async with manager.run():
             yield
 
-    return Starlette(
+    made = Starlette(
         routes=routes,
         lifespan=alive,
         middleware=[Middleware(Guard, hosts=hosts, token=token, most_bytes=limits.max_request)],
@@ -98,16 +96,15 @@ def service_application(
             RefusedError: _refused, ClientDisconnect: _left, 404: _unknown, 405: _unknown, 500: _failed
         },
     )  # fmt: skip
+    # A path with a slash more is another one, and an answer that sends elsewhere has no form here.
+    made.router.redirect_slashes = False
+    return made
 
 
 def _asked(collection: Collection, verb: Verb, body: bytes, *, is_file: bool) -> Any:
     if is_file and verb.answer_file is not None:
         return verb.answer_file(collection, body)
-    try:
-        given = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"the request: is no JSON: {error}"[:200]) from None
-    return verb.answer_request(collection, read_form(verb.request, given))
+    return verb.answer_request(collection, read_form(verb.request, read_json(body)))
 
 
 def _tools(answerers: Answerers, limits: ServiceLimits) -> Any:
@@ -135,4 +132,5 @@ async def _failed(_: Request, __: Exception) -> Response:
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
-    return refused(getattr(error, "status_code", 404), f"{request.method} {request.url.path}: see /openapi.json")
+    asked = f"{request.method} {request.scope['path']}"[:200]
+    return refused(getattr(error, "status_code", 404), f"{asked}: see /openapi.json")

@@ -12,11 +12,18 @@ from indexer.service.forms import LINES, LINES_TYPE, ErrorAnswer, LinesRequest, 
 from indexer.service.verbs import Verb, fingerprint_lines
 
 _ERRORS = {
-    "400": "The request can't be used as it is",
+    "400": "The request can't be used as it is, or is no HTTP/1.1",
+    "401": "The request lacks the token",
+    "403": "The request comes from a web page of another origin",
     "404": "No document with that id is stored",
+    "405": "The path takes another method",
+    "408": "The request took too long to come",
     "409": "The store has no sketches that can be compared as asked",
     "413": "The request is too large",
+    "415": "The verb takes JSON only",
+    "421": "The request names the service by another name",
     "422": "The file gave no text",
+    "500": "The service failed",
     "503": "The store can't be read, or too many requests wait",
     "504": "The answer took too long",
 }

@@ -5,8 +5,10 @@ To add a member, write it below, and its meaning in the docstring, as in `indexe
 
 from __future__ import annotations
 
+import json
 import types
 import typing
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
@@ -200,6 +202,26 @@ class ErrorAnswer:
     error: str
 
 
+def read_json(body: bytes) -> Any:
+    """The value of JSON (RFC 8259); UsageError for what is none, for NaN and Infinity, and for a name given twice."""
+    try:
+        return json.loads(body, object_pairs_hook=_object, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the request: is no JSON: {error}"[:200]) from None
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(members)
+    if len(made) < len(members):
+        name = next(name for name, count in Counter(name for name, _ in members).items() if count > 1)
+        raise UsageError(f"the request: {name[:80]!r} is given twice")
+    return made
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number")
+
+
 def read_form(kind: type, given: Any, place: str = "the request") -> Any:
     """A request of a declared kind from its JSON; UsageError that names the member for what does not belong there."""
     if not isinstance(given, Mapping):
@@ -246,7 +268,10 @@ def _one(kind: type, given: Any, place: str) -> Any:
     fits = isinstance(given, int | float) if kind is float else isinstance(given, kind)
     if not fits or (isinstance(given, bool) and kind is not bool):
         raise UsageError(f"{place}: must be {_KINDS[kind][0]}")
-    return float(given) if kind is float else given
+    try:
+        return float(given) if kind is float else given
+    except OverflowError:
+        raise UsageError(f"{place}: is too large") from None
 
 
 def _taken(hint: Any) -> tuple[bool, type, bool]:

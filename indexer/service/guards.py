@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
-from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from indexer.service.limits import LOCAL_NAMES
 from indexer.text.counts import counted
+from indexer.text.hiding import PLACE
 
-LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-def is_loopback(host: str) -> bool:
-    """True for a name or address that only this machine reaches."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+_PORTS = {"http": "80", "https": "443"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +34,33 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        refusal = self._refusal(headers, open_to_all=scope["path"] == "/healthz")
+        refusal = self._refusal(scope, Headers(scope=scope))
         if refusal:
             await refusal(scope, receive, send)
             return
         await self.app(scope, _Limited(receive, self.most_bytes), send)
 
-    def _refusal(self, headers: Headers, *, open_to_all: bool) -> JSONResponse | None:
-        if _name_in(f"//{headers.get('host', '')}") not in self.hosts:
+    def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
+        host = headers.get("host", "")
+        if _place(host, "")[0] not in self.hosts:
             return refused(421, "this service has another name: see --allow-host")
-        origin = headers.get("origin")
-        if origin is not None and _name_in(origin) not in self.hosts:
+        if not all(self._is_own_page(origin, host, scope["scheme"]) for origin in headers.getlist("origin")):
             return refused(403, "pages of other origins are not answered")
-        if self.token and not open_to_all and not self._has_token(headers.get("authorization", "")):
+        if self.token and scope["path"] != "/healthz" and not self._has_token(headers.get("authorization", "")):
             return refused(401, "send the header Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
         length = headers.get("content-length", "0")
         if length.isascii() and length.isdigit() and int(length) > self.most_bytes:
             return refused(413, _too_large(self.most_bytes))
         return None
+
+    def _is_own_page(self, origin: str, host: str, scheme: str) -> bool:
+        """True for a page that came from here, by scheme, name and port."""
+        spoken, _, place = origin.partition("://")
+        port = _PORTS.get(spoken, "")
+        here = _place(host, port)
+        # Under another name a proxy may speak TLS for the service.
+        is_spoken = spoken == scheme or (spoken == "https" and here[0] not in LOCAL_NAMES)
+        return is_spoken and _place(place, port) == here
 
     def _has_token(self, given: str) -> bool:
         kind, _, token = given.partition(" ")
@@ -100,14 +99,10 @@ def refused(status: int, error: str, headers: dict[str, str] | None = None) -> J
     return JSONResponse({"error": error}, status, headers)
 
 
-def _name_in(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
-def names_of(host: str, more: Iterable[str]) -> frozenset[str]:
-    """The names by which a service that listens on a host may be called."""
-    own = LOCAL_NAMES if is_loopback(host) else frozenset({host})
-    return frozenset(name.lower().strip("[]") for name in (*own, *more))
+def _place(host: str, port: str) -> tuple[str, str]:
+    """The name and the port that a host stands for, with `port` where it has none; empty for what is no host."""
+    matched = PLACE.match(host)
+    if matched is None:
+        return "", ""
+    name = host.rpartition(":")[0] if matched[1] else host
+    return name.lower().strip("[]").rstrip("."), matched[1] or port

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:

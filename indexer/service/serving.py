@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from indexer.errors import MachineError, UsageError
 from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.opening import Tell
-from indexer.service.limits import ServiceLimits
+from indexer.library.tokens import is_loopback
+from indexer.service.limits import LOCAL_NAMES, ServiceLimits
 
 TOKEN_VARIABLE = "NEARDUP_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 _SHORTEST_TOKEN = 16
@@ -37,10 +40,14 @@ class Listening:
     key: str | None = None
     trust_network: bool = False
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names by which the service may be called."""
+        own = LOCAL_NAMES if is_loopback(self.host) else {self.host}
+        return frozenset(name.lower().strip("[]") for name in (*own, *self.hosts))
+
     def require_safe(self) -> None:
         """Raise UsageError for an address that others reach without what keeps them out."""
-        from indexer.service.guards import is_loopback
-
         if bool(self.certificate) != bool(self.key):
             raise UsageError("--tls-certificate and --tls-key go together")
         if self.token and len(self.token) < _SHORTEST_TOKEN:
@@ -78,7 +85,7 @@ def serve(
         import uvicorn
 
         from indexer.service.application import service_application
-        from indexer.service.guards import names_of
+        from indexer.service.connections import BoundedConnection, Listener, Seldom, most_connections
     if mcp:
         with _needed(_OF_TOOLS, "mcp"):
             import indexer.service.tools  # noqa: F401
@@ -95,20 +102,24 @@ def serve(
     made = service_application(
         opened,
         limits,
-        hosts=names_of(listening.host, listening.hosts),
+        hosts=listening.names,
         token=listening.token,
         with_tools=mcp,
     )
     config = uvicorn.Config(
-        made, log_level="error", access_log=False, server_header=False, lifespan="on", proxy_headers=False,
-        ssl_certfile=listening.certificate, ssl_keyfile=listening.key, h11_max_incomplete_event_size=_LARGEST_HEAD,
-        timeout_graceful_shutdown=5,
+        made, http=partial(BoundedConnection, limits.timeout),  # type: ignore[arg-type]  # called as a class is
+        ws="none", loop="asyncio", lifespan="on", log_level="error", access_log=False, server_header=False,
+        proxy_headers=False, ssl_certfile=listening.certificate, ssl_keyfile=listening.key,
+        h11_max_incomplete_event_size=_LARGEST_HEAD, timeout_graceful_shutdown=5,
     )  # fmt: skip
+    # A request that fails leaves a trace, and a thousand of them a second leave one.
+    logging.getLogger("uvicorn.error").addFilter(Seldom(1.0))
     try:
         config.load()
     except (OSError, ValueError) as error:
         raise UsageError(f"{listening.certificate}: the certificate or its key can't be used: {error}") from None
-    with _bound(listening.host, listening.port) as bound:
+    listener = partial(Listener, most=most_connections(), tell=lambda text: tell(text, level="warning"))
+    with _bound(listening.host, listening.port, listener) as bound:
         scheme = "https" if listening.certificate else "http"
         host = f"[{listening.host}]" if ":" in listening.host else listening.host
         if told is not None:
@@ -155,10 +166,10 @@ def _needed(what: str, extra: str) -> Iterator[None]:
         raise MachineError(f"{what}: pip install 'neardup[{extra}]'") from error
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bound(host: str, port: int, listener: Callable[[int, int, int], socket.socket]) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, kind, protocol)
+        bound = listener(family, kind, protocol)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         # From here on who asks waits, and is not refused.

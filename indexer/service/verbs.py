@@ -99,6 +99,8 @@ def _similar(collection: Collection, request: SimilarRequest) -> Iterator[Simila
     _require_few(request.documents)
     if request.limit is not None and request.limit < 0:
         raise UsageError("'limit': must be 0 or more")
+    if request.at_least is not None and not 0 <= request.at_least <= 1:
+        raise UsageError("'at_least': must be from 0 to 1")
     if request.at_least is not None and (request.limit is None or request.limit > MOST_NEAREST):
         raise UsageError(f"'limit': must be {MOST_NEAREST:,} at most with 'at_least', which may ask for every document")
 

@@ -14,23 +14,35 @@ from pathlib import Path
 
 @contextmanager
 def serving(
-    folder: Path, *options: str, store: str = "texts.neardup", env: Mapping[str, str] | None = None
+    folder: Path,
+    *options: str,
+    store: str = "texts.neardup",
+    env: Mapping[str, str] | None = None,
+    first: str = "",
+    said: list[str] | None = None,
 ) -> Iterator[str]:
-    """The URL of a service that is ended afterwards, by SIGTERM."""
-    command = [sys.executable, "-m", "indexer", "serve", "--store", store, "--port", "0", *options]
+    """The URL of a service that is ended afterwards, by SIGTERM.
+
+    `first` is run before it begins, and `said` gets the lines that it wrote after the first one.
+    """
+    run = f"{first}\nfrom indexer.__main__ import main\nmain()"
+    command = [sys.executable, "-c", run, "serve", "--store", store, "--port", "0", *options]
     process = subprocess.Popen(
         command, cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}
     )
     assert process.stderr
     try:
-        said = process.stderr.readline()
-        matched = re.search(r"answers at (https?://\S+)", said)
-        assert matched, said + process.stderr.read()
+        line = process.stderr.readline()
+        matched = re.search(r"answers at (https?://\S+)", line)
+        assert matched, line + process.stderr.read()
         yield matched[1]
     finally:
         process.send_signal(signal.SIGTERM)
+        rest = process.stderr.read()
         assert process.wait(30) == -signal.SIGTERM
         process.stderr.close()
+        if said is not None:
+            said += rest.splitlines()
 
 
 def workers(folder: Path) -> set[int]:

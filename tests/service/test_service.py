@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -142,6 +144,11 @@ def test_fingerprints_are_those_of_the_library(url: str) -> None:
     [
         ("similar", b"{", "is no JSON"),
         ("similar", b"[" * 50_000, "is no JSON"),
+        ("similar", b'{"documents": [{"text": "a"}], "at_least": NaN, "limit": 5}', "NaN is no number"),
+        ("similar", b'{"documents": [{"text": "a"}], "at_least": 1e999, "limit": 5}', "must be from 0 to 1"),
+        ("similar", b'{"documents": [{"text": "a"}], "at_least": ' + b"9" * 400 + b', "limit": 5}', "is too large"),
+        ("similar", b'{"documents": [{"text": "a"}], "limit": ' + b"9" * 5000 + b"}", "is no JSON"),
+        ("seen", b'{"documents": [{"text": "a", "text": "b"}]}', "'text' is given twice"),
         ("similar", [], "must be an object"),
         ("similar", {"documents": [], "path": "/etc/passwd"}, "'path' is unknown"),
         ("similar", {"documents": [{"path": "/etc/passwd"}]}, "'path' is unknown"),
@@ -184,6 +191,19 @@ def test_sizes_kinds_names_and_origins_are_checked(url: str) -> None:
     assert ask(f"{url}/compare", b"text", "text/plain")[0] == 415
     assert ask(f"{url}/", Host="evil.example")[0] == 421
     assert ask(f"{url}/", Host="localhost.")[0] == 200
+    port = int(url.rpartition(":")[2])
+    for name in ("evil@localhost", "localhost/", "localhost#", "localhost:http", f"localhost.evil.example:{port}", ""):
+        assert ask(f"{url}/", Host=name)[0] == 421
+    for origin in (
+        f"http://127.0.0.1:{port + 1}",
+        f"https://127.0.0.1:{port}",
+        "http://127.0.0.1",
+        "null",
+        "",
+        f"//127.0.0.1:{port}",
+    ):
+        assert ask(f"{url}/", Origin=origin)[0] == 403
+    assert ask(f"{url}/", Host="localhost", Origin="http://localhost:80")[0] == 200
     assert ask(f"{url}/seen", {"documents": []}, Origin="https://evil.example")[0] == 403
     assert ask(f"{url}/seen", {"documents": []}, Origin=url)[0] == 200
     assert ask(f"{url}/nothing")[0] == 404
@@ -235,6 +255,19 @@ def test_a_request_that_takes_too_long_is_ended(folder: Path) -> None:
         assert ask(f"{url}/seen", {"documents": [{"text": COPY * 50}] * 500})[0] == 504
 
 
+def test_pages_of_an_allowed_name_may_come_by_the_tls_of_a_proxy(folder: Path) -> None:
+    with serving(folder, "--allow-host", "find.example") as url:
+        for host, origin, status in (
+            ("find.example", "https://find.example", 200),
+            ("find.example:8443", "https://find.example:8443", 200),
+            ("find.example", "http://find.example", 200),
+            ("find.example", "https://find.example:8443", 403),
+            ("find.example", "https://localhost", 403),
+            ("localhost", "https://localhost", 403),
+        ):
+            assert ask(f"{url}/", Host=host, Origin=origin)[0] == status, (host, origin)
+
+
 def test_a_token_is_asked_for(folder: Path) -> None:
     with serving(folder, env={"NEARDUP_SERVE_TOKEN": TOKEN}) as url:
         assert ask(f"{url}/healthz") == (200, {"status": "ok"})
@@ -266,6 +299,16 @@ def test_a_store_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
     assert made.returncode == 3
     assert "gone.neardup" in made.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("lacks", ["starlette", "uvicorn", "h11", "mcp", "anyio"])
+def test_a_command_without_its_extra_names_it(folder: Path, lacks: str) -> None:
+    extra = "mcp" if lacks in ("mcp", "anyio") else "serve"
+    run = f"import sys; sys.modules[{lacks!r}] = None; from indexer.__main__ import main; sys.exit(main())"
+    made = subprocess.run(
+        [sys.executable, "-c", run, extra, "--store", "texts.neardup"], cwd=folder, capture_output=True, text=True
+    )
+    assert (made.returncode, f"pip install 'neardup[{extra}]'" in made.stderr) == (1, True), made.stderr
 
 
 def test_what_is_indexed_meanwhile_is_found(folder: Path) -> None:
