@@ -43,16 +43,16 @@ def note(**fields: object) -> None:
 
 @contextmanager
 def spoken(*, as_json: bool) -> Iterator[None]:
-    """Remarks in this form; what Python's libraries warn of becomes one too where the form is JSON."""
+    """Remarks in this form; a warning of a library is shown only to those who ask Python for it (-W)."""
     before, shown = _form["json"], warnings.showwarning
 
     def tell(message: Warning | str, category: type[Warning], *_place: object) -> None:
-        remark(str(message), level="warning", warning=category.__name__)
+        if sys.warnoptions:
+            remark(f"{category.__name__}: {message}", level="warning", warning=category.__name__)
 
     _form["json"] = as_json
     _always.clear()
-    if as_json:
-        warnings.showwarning = tell  # type: ignore[assignment] # it takes the place too
+    warnings.showwarning = tell  # type: ignore[assignment] # it takes the place too
     try:
         yield
     finally:

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import subprocess
+import sys
 import warnings
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -123,16 +124,22 @@ def test_on_a_terminal_there_is_no_progress_and_no_question(stored: Neardup) -> 
     assert [told["exit_code"] for told in lines(said.decode()) if "exit_code" in told] == [2]
 
 
-def test_what_libraries_warn_of_is_a_remark(capsys: pytest.CaptureFixture[str]) -> None:
-    with warnings.catch_warnings(), spoken(as_json=True):
-        warnings.simplefilter("always")
-        warnings.warn("an old way\nof doing it", UserWarning, stacklevel=1)
-        remark("said \x1b[31m too", store="x")
-    one, two = lines(capsys.readouterr().err)
-    assert (one["level"], one["warning"]) == ("warning", "UserWarning")
-    assert "\x1b" not in two["message"]
-    remark("after")
-    assert capsys.readouterr().err == "neardup: after\n"
+@pytest.mark.parametrize("as_json", [True, False])
+def test_what_libraries_warn_of_is_for_those_who_ask(
+    as_json: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warned() -> str:
+        with warnings.catch_warnings(), spoken(as_json=as_json):
+            warnings.simplefilter("always")
+            warnings.warn("an old way\nof doing it", UserWarning, stacklevel=1)
+        return capsys.readouterr().err
+
+    assert warned() == ""
+    monkeypatch.setattr(sys, "warnoptions", ["default"])
+    said = warned()
+    assert "UserWarning: an old way" in said
+    assert len(said.splitlines()) == 1
+    assert not as_json or json.loads(said)["level"] == "warning"
 
 
 def test_nothing_is_said_in_another_way() -> None:

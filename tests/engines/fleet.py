@@ -15,6 +15,12 @@ from tests.engines.servers import Elasticsearch, OpenSearch, Server
 Launched = TypeVar("Launched", bound=Server)
 
 ENGINES: dict[str, type[Server]] = {"elasticsearch": Elasticsearch, "opensearch": OpenSearch}
+# What many people still run.
+OLDER: dict[str, Callable[[], Server]] = {
+    "elasticsearch-8.19": lambda: Elasticsearch("8.19.21"),
+    "opensearch-2.19": lambda: OpenSearch("2.19.1.0"),
+}
+ALL_ALONE = pytest.mark.skipif(not os.environ.get("NEARDUP_ALL"), reason="takes long; make test-all")
 
 
 def missing(reason: str) -> NoReturn:
@@ -49,7 +55,7 @@ class Servers:
         """The running server of an engine."""
         if engine not in self._servers:
             try:
-                self._servers[engine] = launched = ENGINES[engine]()
+                self._servers[engine] = launched = {**ENGINES, **OLDER}[engine]()
             except MissingError as error:
                 self._servers[engine] = error
             else:

@@ -44,6 +44,7 @@ class Server(ABC):
     """One node; `url` once it is started."""
 
     name = ""
+    version = ""
     scheme = "http"
 
     def __init__(self) -> None:
@@ -156,11 +157,9 @@ class Elasticsearch(Server):
     name = "elasticsearch"
 
     def __init__(self, version: str = "") -> None:
-        java, newest = downloads.elasticsearch_java()
-        self.version = version or newest
+        self._java, self.version = downloads.elasticsearch_java(version)
         archive = downloads.elasticsearch_zip(self.version)
         super().__init__()
-        self._java = java
         with zipfile.ZipFile(archive) as opened:
             opened.extractall(self.folder)
         self.home = self.folder / f"elasticsearch-{self.version}"
@@ -217,9 +216,10 @@ class OpenSearch(Server):
 
     name = "opensearch"
 
-    def __init__(self) -> None:
-        self._java = downloads.opensearch_java()
-        self._jars = downloads.opensearch_jars()
+    def __init__(self, version: str = "") -> None:
+        self._java, runner = downloads.opensearch_java(version)
+        self._jars = downloads.opensearch_jars(runner)
+        self.version = runner.rpartition(".")[0]
         super().__init__()
 
     @property
@@ -313,7 +313,7 @@ class SecuredOpenSearch(OpenSearch):
 
     def __init__(self, certificates: Path, users: Mapping[str, tuple[str, str]], roles: Mapping[str, Any]) -> None:
         self.plugin = downloads.opensearch_plugin(downloads.SECURITY)
-        super().__init__()
+        super().__init__(downloads.WITH_PLUGINS)
         self._prepare(certificates, users, roles)
 
     def _prepare(self, certificates: Path, users: Mapping[str, tuple[str, str]], roles: Mapping[str, Any]) -> None:
@@ -364,6 +364,9 @@ class KnnOpenSearch(OpenSearch):
     """With its k-NN plugin, but without the plugin's native library, so that its indices are Lucene's."""
 
     name = "knn-opensearch"
+
+    def __init__(self) -> None:
+        super().__init__(downloads.WITH_PLUGINS)
 
     def _plugins(self) -> tuple[Sequence[Path], Sequence[str]]:
         plugin = downloads.opensearch_plugin(downloads.KNN)

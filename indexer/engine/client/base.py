@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -29,6 +30,8 @@ from indexer.errors import StoreError
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
+# An index without a mapping has no `_index` to sort by.
+BY_INDEX = {"_index": {"order": "asc", "unmapped_type": "keyword"}}
 # Seconds for a request that nothing depends on.
 _BRIEFLY = 10.0
 
@@ -38,7 +41,9 @@ class Client(ABC):
 
     engine: str
     product: str
-    # The order of the hits of a point in time, in which no two are equal.
+    # The first version with all that neardup asks for.
+    oldest: tuple[int, int]
+    # The order of the hits of a point in time, in which no two are equal; see Snapshot.page.
     hit_order: tuple[Mapping[str, Any], ...] = ({"_shard_doc": "asc"},)
 
     def __init__(self, target: Target, access: Access, retry: RetryPolicy) -> None:
@@ -57,6 +62,14 @@ class Client(ABC):
 
         Raises AnswerError, UnreachableError and CertificateError.
         """
+
+    def too_old(self, version: str) -> str:
+        """What is wrong with a version that is too old, and what to do; empty for others, and for none."""
+        numbers = tuple(map(int, re.findall(r"[0-9]+", version)[:2]))
+        if not numbers or numbers >= self.oldest:
+            return ""
+        least = ".".join(map(str, self.oldest))
+        return f"{self.product} {version} is too old, neardup needs {least} or later: upgrade the search cluster"
 
     def note_written(self, indices: Iterable[str]) -> None:
         """Count changes by the indices that they were made in."""

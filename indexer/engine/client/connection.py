@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
+from contextlib import suppress
+from typing import Any
 
 from indexer.engine.client.access import Access, load_access
 from indexer.engine.client.base import Client
@@ -28,7 +31,21 @@ def connect(url: str, *, retry: RetryPolicy | None = None, access: Access | None
     access = access or load_access(target.hosts[0], target.shown, target.user, target.password)
     retry = retry or RetryPolicy()
     # Requests to Amazon's service are signed by OpenSearch's client; it would not answer an unsigned question.
-    engine = target.engine or ("opensearch" if access.region else _recognise(target, access, retry))
+    engine, told = target.engine or ("opensearch" if access.region else ""), None
+    if not engine:
+        engine, told = _recognise(target, access, retry)
+    client = _client(engine, target, access, retry)
+    if told is None:
+        with suppress(Exception):
+            told = client.perform_once("GET", "/")
+    version = (told.get("version") or {}).get("number", "") if isinstance(told, dict) else ""
+    if wrong := client.too_old(str(version)):
+        client.close()
+        raise StoreError(f"{target.shown}: {wrong}; nothing was written")
+    return client
+
+
+def _client(engine: str, target: Target, access: Access, retry: RetryPolicy) -> Client:
     if engine == "elasticsearch":
         from indexer.engine.client.elasticsearch import ElasticsearchClient
 
@@ -38,8 +55,8 @@ def connect(url: str, *, retry: RetryPolicy | None = None, access: Access | None
     return OpenSearchClient(target, access, retry)
 
 
-def _recognise(target: Target, access: Access, retry: RetryPolicy) -> str:
-    """The engine that answers, known by its answer to `GET /`, tried as long as the cluster may be starting.
+def _recognise(target: Target, access: Access, retry: RetryPolicy) -> tuple[str, Any]:
+    """The engine that answers and its answer to `GET /`, tried as long as the cluster may be starting.
 
     A host that does not listen, or whose name is unknown, is more likely a wrong URL: it is given up sooner.
     """
@@ -58,7 +75,7 @@ def _recognise(target: Target, access: Access, retry: RetryPolicy) -> str:
             trouble, limit = str(error), min(retry.limit, FIRST_CONTACT)
         else:
             if engine := _engine_of(answer):
-                return engine
+                return engine, _json(answer)
             if answer.status == 401:
                 raise StoreError(explain_answer(AnswerError(401, "", ""), target.shown, access))
             if answer.leads_away:
@@ -75,6 +92,13 @@ def _recognise(target: Target, access: Access, retry: RetryPolicy) -> str:
             raise StoreError(f"{target.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
         waiting(wait, f"no answer that can be used ({trouble})")
         attempt += 1
+
+
+def _json(answer: Response) -> Any:
+    try:
+        return json.loads(answer.body)
+    except ValueError:
+        return {}
 
 
 def _engine_of(answer: Response) -> str:

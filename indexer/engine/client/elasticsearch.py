@@ -29,6 +29,7 @@ class ElasticsearchClient(Client):
 
     engine = "elasticsearch"
     product = "Elasticsearch"
+    oldest = (8, 0)
 
     def __init__(self, target: Target, access: Access, retry: RetryPolicy) -> None:
         super().__init__(target, access, retry)

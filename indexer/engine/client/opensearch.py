@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from indexer.engine.client.access import Access
-from indexer.engine.client.base import Client
+from indexer.engine.client.base import BY_INDEX, Client
 from indexer.engine.client.errors import AnswerError, UnreachableError, retry_after, trouble
 from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.client.urls import Target
@@ -39,6 +39,9 @@ class _Connection(Urllib3HttpConnection):
         super().__init__(*args, **kwargs)
         self._hidden = hidden
 
+    def _raise_warnings(self, warning_headers: Any) -> None:
+        """Show nobody the engine's remarks on requests: they are no errors of a command."""
+
     def perform_request(
         self,
         method: str,
@@ -61,13 +64,13 @@ class _Connection(Urllib3HttpConnection):
 
 
 class OpenSearchClient(Client):
-    """OpenSearch 3."""
+    """OpenSearch 2 or 3."""
 
     engine = "opensearch"
     product = "OpenSearch"
+    oldest = (2, 4)
     # Documents of several indices have equal numbers there, and of two equal ones the second is lost between two pages.
-    # An index without a mapping has none for `_index` either.
-    hit_order = ({"_shard_doc": "asc"}, {"_index": {"order": "asc", "unmapped_type": "keyword"}})
+    hit_order = ({"_shard_doc": "asc"}, BY_INDEX)
 
     def __init__(self, target: Target, access: Access, retry: RetryPolicy) -> None:
         super().__init__(target, access, retry)

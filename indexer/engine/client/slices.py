@@ -11,14 +11,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.snapshots import Snapshot
+from indexer.engine.client.snapshots import Page, Snapshot
 from indexer.errors import STOPPED
 
 PAGE_BYTES = 8 << 20
 _FIRST_PAGE = 10
 _POLL_SECONDS = 0.1
-
-Page = list[dict[str, Any]]
 
 
 class Slices:
@@ -32,8 +30,7 @@ class Slices:
     def __init__(
         self, client: Client, path: str, body: Mapping[str, Any], slices: int, page: int, *, preference: str = ""
     ) -> None:
-        self._body, self._page = body, page
-        self._slices, self._order = slices, client.hit_order
+        self._body, self._page, self._slices = body, page, slices
         self._snapshot = Snapshot(client, path, preference)
         self._pages: queue.Queue[Page | BaseException | None] = queue.Queue(slices)
         self._stop = threading.Event()
@@ -73,33 +70,18 @@ class Slices:
     def _read(self, number: int) -> None:
         try:
             after: Sequence[Any] | None = None
-            size = min(self._page, _FIRST_PAGE)
-            while not self._stop.is_set():
-                hits = self._ask(number, after, size)
+            size, more = min(self._page, _FIRST_PAGE), True
+            body = self._body if self._slices == 1 else {**self._body, "slice": {"id": number, "max": self._slices}}
+            while more and not self._stop.is_set():
+                hits, more = self._snapshot.page(body, size, after)
                 if hits:
                     self._give(hits)
                     after = hits[-1]["sort"]
-                if len(hits) < size:
-                    break
-                size = max(1, min(self._page, PAGE_BYTES * size // len(json.dumps(hits))))
+                    size = max(1, min(self._page, PAGE_BYTES * len(hits) // len(json.dumps(hits))))
             self._give(None)
         except BaseException as error:
             # The error is raised in the thread that iterates.
             self._give(error)
-
-    def _ask(self, number: int, after: Sequence[Any] | None, size: int) -> Page:
-        asked = {
-            **self._body,
-            "size": size,
-            "sort": self._order,
-            "track_total_hits": False,
-        }
-        if self._slices > 1:
-            asked["slice"] = {"id": number, "max": self._slices}
-        if after is not None:
-            asked["search_after"] = after
-        hits: Page = self._snapshot.search(asked)["hits"]["hits"]
-        return hits
 
     def _give(self, item: Page | BaseException | None) -> None:
         while not self._stop.is_set():

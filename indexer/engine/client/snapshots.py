@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from indexer.engine.client.base import Client
+from indexer.engine.client.base import BY_INDEX, Client
 from indexer.engine.client.errors import AnswerError
 from indexer.errors import StoreError
 
@@ -18,6 +18,10 @@ KEEP_ALIVE = 300
 # Seconds for which one is kept for a reader who does not ask for the next page, as behind a pager.
 LONGEST_PAGE = 12 * 3600
 _GONE = 404
+# OpenSearch before 3.3 has no `_shard_doc`: a document of each shard may have the same place in this order.
+_TIED_ORDER = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}}, BY_INDEX)
+
+Page = list[dict[str, Any]]
 
 
 class Snapshot:
@@ -51,6 +55,25 @@ class Snapshot:
         self._id = answer.get("pit_id", self._id)
         self._asked = time.monotonic()
         return answer
+
+    def page(self, body: Mapping[str, Any], size: int, after: Sequence[Any] | None = None) -> tuple[Page, bool]:
+        """The hits of a search after the sort values of a hit, about `size` of them, and whether more may follow."""
+        order = [*body.get("sort", ()), *self._client.hit_order]
+        asked = {**body, "size": size, "sort": order, "track_total_hits": False}
+        if after is not None:
+            asked["search_after"] = after
+        try:
+            hits: Page = self.search(asked)["hits"]["hits"]
+        except AnswerError as error:
+            if "[_shard_doc]" not in error.reason:
+                raise
+            self._client.hit_order = _TIED_ORDER
+            return self.page(body, size, after)
+        if len(hits) < size or self._client.hit_order != _TIED_ORDER:
+            return hits, len(hits) == size
+        # The page may have cut a row of equal hits: the next page begins with that row.
+        whole = [hit for hit in hits if hit["sort"] != hits[-1]["sort"]]
+        return (whole, True) if whole else self.page(body, 2 * size, after)
 
     def keep(self) -> None:
         """Keep it alive from now on, until close(); for a reader who needs another page."""

@@ -262,7 +262,7 @@ class Bodies:
         kept = {name for name in payloads if name in self._sourced}
         excluded = [] if sketches else [f"{ROOT}.{name}" for name in self.schemes if name not in kept]
         values = list(dict.fromkeys([*self.doc_values, *self.in_doc_values(payloads)]))
-        return {"_source": {"includes": [ROOT], "excludes": excluded}, "docvalue_fields": values}
+        return {"_source": source_of([ROOT], excluded), "docvalue_fields": values}
 
     # Queries
 
@@ -275,6 +275,12 @@ class Bodies:
     def fingerprinted(self) -> dict[str, Any]:
         """Documents that have a fingerprint."""
         return {"exists": {"field": self.bits}}
+
+
+def source_of(included: Sequence[str], excluded: Sequence[str]) -> dict[str, Any]:
+    """The part of `_source` that a search asks for; OpenSearch warns of an empty list."""
+    lists = {"includes": list(included), "excludes": list(excluded)}
+    return {name: names for name, names in lists.items() if names}
 
 
 def packed_digest(digest: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from indexer.engine.index.bodies import ROOT, Bodies
+from indexer.engine.index.bodies import ROOT, Bodies, source_of
 from indexer.model import SIMHASH_DOC
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.sketches import Probe
@@ -52,9 +52,9 @@ class ProbeBatch:
         concerned = list(dict.fromkeys([*self._schemes, *payloads]))
         fields = bodies.record_fields(concerned)
         # Keys are read from `_source`, where payloads may lie beside them.
-        left_out = {*fields["_source"]["excludes"], *bodies.in_doc_values(concerned)}
+        left_out = {*fields["_source"].get("excludes", ()), *bodies.in_doc_values(concerned)}
         left_out -= {f"{ROOT}.{name}" for name in self._schemes}
-        return fields | {"_source": {"includes": [ROOT], "excludes": sorted(left_out)}}
+        return fields | {"_source": source_of([ROOT], sorted(left_out))}
 
     def answered(self, hit: Mapping[str, Any]) -> list[int] | None:
         """The questions that a document satisfies; None where its `_source` lacks keys that it has."""

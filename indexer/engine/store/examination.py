@@ -31,7 +31,10 @@ def of_engine(client: Client) -> Iterator[Finding]:
     package = _CLIENTS[client.engine]
     answered = _version(client)
     known = f"{client.product} {answered}" if answered else f"{client.product}, whose version this user is not told"
-    yield Finding("engine", "ok", f"{known}; client {package} {version(package)}")
+    if wrong := client.too_old(answered):
+        yield Finding("engine", "error", *wrong.split(": "))
+    else:
+        yield Finding("engine", "ok", f"{known}; client {package} {version(package)}")
     yield _privileges(client)
 
 

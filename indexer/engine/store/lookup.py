@@ -114,19 +114,18 @@ class Lookup:
 
     def pages(self, body: Mapping[str, Any], size: int, *, path: str = "") -> Iterator[list[dict[str, Any]]]:
         """All hits of a search, in pages, at a point in time."""
-        order = [*body.get("sort", ()), *self._context.client.hit_order]
-        asked = {**body, "size": size, "sort": order, "track_total_hits": False}
+        after: Sequence[Any] | None = None
         with Snapshot(self._context.client, path or self._context.path) as snapshot:
             while True:
-                hits = snapshot.search(asked)["hits"]["hits"]
-                if len(hits) < size:
+                hits, more = snapshot.page(body, size, after)
+                if not more:
                     snapshot.close()
                     if hits:
                         yield hits
                     return
                 snapshot.keep()
                 yield hits
-                asked["search_after"] = hits[-1]["sort"]
+                after = hits[-1]["sort"]
 
     def records(self, hits: Sequence[dict[str, Any]], *, sketches: bool = False) -> Iterator[Record]:
         """The records of hits that have what Bodies.record_fields() asks for."""

@@ -59,8 +59,8 @@ def owned(server: Server, index_name: str) -> str:
 def test_documents_of_an_owner(server: Server, owned: str, clean: None) -> None:
     name = owned.rpartition("/")[2]
     findings = found(owned, "--texts", code=0)
-    product = {"elasticsearch": "Elasticsearch 9.2.0; client elasticsearch 9", "opensearch": "OpenSearch 3.4.0; client"}
-    assert findings["engine"][1].startswith(product[server.name])
+    client = {"elasticsearch": "Elasticsearch {}; client elasticsearch 9", "opensearch": "OpenSearch {}; client"}
+    assert findings["engine"][1].startswith(client[server.name].format(server.version))
     assert findings["texts"][1].startswith("3 documents as when")
     asked = {"elasticsearch": "asks nobody who they are", "opensearch": "does not tell what a user may do"}
     assert asked[server.name] in findings["privileges"][1]

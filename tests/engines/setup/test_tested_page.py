@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.engines.downloads import ELASTICSEARCHES, OPENSEARCHES
 from tests.engines.servers import Server
 from tests.pages import DOCS, section
 
@@ -71,6 +72,20 @@ def test_a_build_has_what_the_page_says(server: Server, index_name: str, feature
     [cells] = [cells for name, cells in rows().items() if name.startswith(feature)]
     answer = ASKED[feature](server, index_name)
     assert ("error" not in answer) == (cells[COLUMNS[server.name]] == "yes"), answer
+
+
+def test_pages_name_the_versions_that_tests_run_on() -> None:
+    newest = [next(iter(ELASTICSEARCHES)), next(iter(OPENSEARCHES)).removesuffix(".0")]
+    oldest = [list(ELASTICSEARCHES)[-1], list(OPENSEARCHES)[-1].removesuffix(".0")]
+    tested, root = PAGE.read_text(), PAGE.parents[2]
+    assert f"| feature | Elasticsearch {newest[0]} | OpenSearch {newest[1]} |" in tested
+    assert f"Elasticsearch {oldest[0]} and OpenSearch {oldest[1]}" in tested
+    short = [version.rpartition(".")[0] for version in (newest[0], oldest[0], newest[1], oldest[1])]
+    readme = " ".join((root / "README.md").read_text().split())
+    assert "Elasticsearch {} and {}, OpenSearch {} and {}.".format(*short) in readme
+    for engine, version in zip(("elasticsearch", "opensearch"), newest, strict=True):
+        images = re.findall(r"image: \S+:(\d\S+)", (root / "docker" / f"compose-{engine}.yml").read_text())
+        assert set(images) == {version}
 
 
 def test_the_tests_that_the_page_names_are_there() -> None:

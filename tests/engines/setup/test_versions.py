@@ -16,10 +16,10 @@ from indexer.errors import StoreError
 from indexer.library.opening import open_store
 from tests.cli.written import prose
 from tests.engines import downloads
-from tests.engines.annotated import DOCUMENTS, annotate, fill, near, neardup, owners, sources
-from tests.engines.fleet import Servers, missing
+from tests.engines.annotated import DOCUMENTS, annotate, fill, near, neardup, owners, sources, write
+from tests.engines.fleet import ALL_ALONE, ENGINES, OLDER, Servers, missing
 from tests.engines.proxy import Handler, Proxy
-from tests.engines.servers import Elasticsearch, Server
+from tests.engines.servers import Server
 from tests.stores.made import INFO, put, record
 
 USE = """
@@ -57,19 +57,21 @@ def client8() -> Path:
     return folder
 
 
-def test_each_client_with_each_server(older: Elasticsearch, client8: Path, servers: Servers) -> None:
-    newer = servers.get("elasticsearch")
-    for server, name in ((older, "older"), (newer, "newer")):
+def test_each_client_with_each_server(client8: Path, servers: Servers) -> None:
+    for name in ("elasticsearch", "elasticsearch-8.19"):
+        server = servers.get(name)
         for folders in ((), (client8,)):
             done = use(f"{server.url}/{name}-{len(folders)}", *folders)
             assert done.stdout == f"{8 if folders else 9} {{1: 2}} 2 2\n", done.stderr
         server.request("DELETE", f"/{name}-*")
 
 
-def test_the_commands_with_server_8(older: Elasticsearch, tmp_path: Path) -> None:
-    store = ["--store", f"{older.url}/articles"]
+@pytest.mark.parametrize("engine", [*ENGINES, *(pytest.param(name, marks=ALL_ALONE) for name in OLDER)])
+def test_a_trip_through_the_commands(servers: Servers, engine: str, tmp_path: Path) -> None:
+    server = servers.get(engine)
+    store = ["--store", f"{server.url}/articles"]
     documents = {name: document for name, document in DOCUMENTS.items() if "body" in document}
-    fill(older, "articles", documents)
+    fill(server, "articles", documents)
     (tmp_path / "new.txt").write_text(prose(2))
     neardup("setup", *store)
     assert annotate(store[1], "--field", "body")["annotated"] == 5
@@ -77,13 +79,18 @@ def test_the_commands_with_server_8(older: Elasticsearch, tmp_path: Path) -> Non
     assert len(neardup("pairs", *store).stdout.splitlines()) == 2
     assert near(store[1], prose(1)) == {"a", "b"}
     assert json.loads(neardup("cluster", *store, "--json").stdout)["clusters"] == 1
-    report = tmp_path / "report.html"
-    neardup("report", *store, "--output", str(report))
+    write(server, "articles", "late", {"body": prose(1)}, refresh="true")
+    neardup("follow", *store, "--field", "body", "--once")
+    assert near(store[1], prose(1)) == {"a", "b", "late"}
+    neardup("report", *store, "--output", str(tmp_path / "report.html"))
     neardup("doctor", *store)
-    neardup("prune", *store, "--delete", "--yes")
+    neardup("prune", *store, "--delete", "--with-documents", "--yes")
+    left = owners(sources(server, "articles"))
+    assert len(left.keys() & {"articles/a", "articles/late"}) == 1
     neardup("setup", *store, "--remove", "--yes")
-    found = sources(older, "articles")
-    assert owners(found) == {f"articles/{name}": source for name, source in documents.items()}
+    assert owners(sources(server, "articles")) == left
+    assert list(server.request("GET", "/_alias?expand_wildcards=all")) == ["articles"]
+    server.request("DELETE", "/articles")
 
 
 def test_a_server_of_another_form_is_one_sentence(servers: Servers) -> None:
@@ -101,6 +108,65 @@ def test_a_server_of_another_form_is_one_sentence(servers: Servers) -> None:
         another.always = as_another
         with pytest.raises(StoreError, match="refuses the form of Elasticsearch 8"):
             open_store(f"elasticsearch+{another.url}/x")
+
+
+@pytest.mark.parametrize(
+    ("engine", "way", "told"),
+    [
+        ("elasticsearch", "", "7.17.29"),
+        ("elasticsearch", "elasticsearch+", "7.17.29"),
+        ("opensearch", "", "2.3.0"),
+        ("opensearch", "opensearch+", "1.3.20"),
+    ],
+)
+def test_a_version_that_is_too_old_is_named_before_anything_is_written(
+    servers: Servers, engine: str, way: str, told: str
+) -> None:
+    server = servers.get(engine)
+    product = {"X-Elastic-Product": "Elasticsearch"} if engine == "elasticsearch" else {}
+
+    def as_older(handler: Handler, _: bytes) -> bool:
+        if handler.path.split("?")[0] == "/":
+            answer = {"version": {"number": told, "distribution": engine}}
+            handler.answer(200, {"Content-Type": "application/json", **product}, json.dumps(answer).encode())
+            return True
+        return False
+
+    with contextlib.closing(Proxy(server.url)) as older:
+        older.always = as_older
+        done = neardup("setup", "--store", f"{way}{older.url}/docs", code=3)
+        assert f"{told} is too old" in done.stderr
+        assert {method for method, _ in older.requests} == {"GET"}
+
+
+def test_the_doctor_names_a_node_that_is_too_old(server: Server, index_name: str) -> None:
+    def as_older(handler: Handler, _: bytes) -> bool:
+        if not handler.path.startswith("/_nodes"):
+            return False
+        product = {"X-Elastic-Product": "Elasticsearch"} if server.name == "elasticsearch" else {}
+        answer = {"nodes": {"a": {"version": "1.3.20"}, "b": {"version": "9.1.0"}}}
+        handler.answer(200, {"Content-Type": "application/json", **product}, json.dumps(answer).encode())
+        return True
+
+    neardup("setup", "--store", f"{server.url}/{index_name}")
+    with contextlib.closing(Proxy(server.url)) as older:
+        older.always = as_older
+        assert "1.3.20 is too old" in neardup("doctor", "--store", f"{older.url}/{index_name}", code=7).stdout
+
+
+def test_what_an_engine_remarks_on_requests_reaches_nobody(server: Server, index_name: str) -> None:
+    def remarking(handler: Handler, body: bytes) -> bool:
+        status, headers, answer = handler.forward(body)
+        handler.answer(status, {**headers, "Warning": '299 Engine-9.9-abc "this form goes away"'}, answer)
+        return True
+
+    with contextlib.closing(Proxy(server.url)) as between:
+        between.always = remarking
+        command = [sys.executable, "-m", "indexer", "setup", "--store", f"{between.url}/{index_name}"]
+        done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True)
+        assert done.returncode == 0
+        assert "goes away" not in done.stderr
+        assert "neardup: would" in done.stderr or done.stdout
 
 
 def test_a_plain_installation_brings_the_client_of_elasticsearch() -> None:

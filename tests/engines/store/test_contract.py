@@ -1,8 +1,7 @@
-"""Both engines keep the contract of every store."""
+"""Each engine keeps the contract of every store."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from indexer.engine.store.store import SearchStore
 from indexer.library.opening import open_store
 from indexer.stores import Store, StoreInfo
+from tests.engines.fleet import ALL_ALONE, OLDER, Servers
 from tests.engines.servers import Server
 from tests.stores.contract import StoreContract
 from tests.stores.made import INFO
@@ -32,11 +32,11 @@ class TestClusterStore(StoreContract):
             yield opened
 
 
-@pytest.mark.skipif(not os.environ.get("NEARDUP_ALL"), reason="takes long; make test-all")
-class TestElasticsearch8(TestClusterStore):
-    @pytest.fixture
-    def server(self, older: Server) -> Server:
-        return older
+@ALL_ALONE
+class TestOlderClusterStore(TestClusterStore):
+    @pytest.fixture(scope="session", params=list(OLDER))
+    def server(self, request: pytest.FixtureRequest, servers: Servers) -> Server:
+        return servers.get(request.param)
 
 
 assert INFO

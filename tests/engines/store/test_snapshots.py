@@ -108,6 +108,20 @@ def test_documents_of_several_indices_are_all_read(server: Server, index_name: s
         assert sorted(hit["_id"] for hits in read for hit in hits) == written
 
 
+def test_documents_of_several_shards_that_are_equal_in_order_are_all_read_once(server: Server, index_name: str) -> None:
+    """OpenSearch before 3.3 has no order in which none are equal."""
+    server.request("PUT", f"/{index_name}", {"settings": {"number_of_shards": 4}})
+    names = sorted(str(number) for number in range(60))
+    lines = [json for name in names for json in ({"index": {"_id": name}}, {"number": 1})]
+    server.request("POST", f"/{index_name}/_bulk?refresh=true", lines=lines)
+    client = connect(f"{server.url}/{index_name}")
+    client.hit_order = snapshots._TIED_ORDER
+    for slices, size in ((1, 2), (1, 7), (3, 5)):
+        with Slices(client, index_name, {"query": {"match_all": {}}}, slices, size) as pages:
+            assert sorted(hit["_id"] for hits in pages for hit in hits) == names
+    client.close()
+
+
 def test_without_being_kept_it_would_be_gone_and_that_is_said(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Snapshot, "keep", lambda _: None)
     with (
