@@ -16,7 +16,7 @@ send PUT /_security/role/neardup <<END
 {
   "cluster": ["monitor", "manage_index_templates", "manage_ingest_pipelines"],
   "indices": [
-    {"names": ["documents", "documents-neardup-*"], "privileges": ["read", "write", "manage"]}
+    {"names": ["documents", "neardup-documents-*"], "privileges": ["read", "write", "manage"]}
   ],
   "applications": [
     {"application": "kibana-.kibana", "privileges": ["space_all"], "resources": ["space:default"]}

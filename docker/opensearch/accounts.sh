@@ -19,7 +19,7 @@ send /roles/neardup <<END
   ],
   "index_permissions": [
     {
-      "index_patterns": ["documents", "documents-neardup-*"],
+      "index_patterns": ["documents", "neardup-documents-*"],
       "allowed_actions": ["read", "write", "create_index", "manage"]
     }
   ]

@@ -33,14 +33,14 @@ _MEMBERS = (
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A data view (index pattern): the index's name with a suffix, its field of time, and how fields are shown.
+    """A data view (index pattern): the name of its index, its field of time, and how fields are shown.
 
     Without a field of time all of it is shown, whatever the range of time is.
     `labels` stand in Kibana at the head of columns; `hidden` are patterns of fields that Discover leaves out.
     """
 
     name: str
-    suffix: str
+    title: str
     time_field: str
     formats: Mapping[str, tuple[str, Mapping[str, Any]]]
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -57,7 +57,7 @@ _BYTES: tuple[str, Mapping[str, Any]] = ("number", {"pattern": "0,0.[0] bd"})
 _PERCENT: tuple[str, Mapping[str, Any]] = ("percent", {"pattern": "0.[00]%"})
 DOCUMENTS = View(
     "documents",
-    "",
+    "INDEX_NAME",
     "neardup.indexed_at",
     {
         "neardup.bytes": _BYTES,
@@ -78,7 +78,7 @@ DOCUMENTS = View(
 )
 CLUSTERS = View(
     "clusters",
-    "-neardup-clusters",
+    "neardup-INDEX_NAME-clusters",
     "last_seen",
     {
         "octets": _BYTES,
@@ -98,10 +98,10 @@ CLUSTERS = View(
         "last_seen": "latest member",
     },
 )
-FAILURES = View("failures", "-neardup-failures", "failed_at", {})
+FAILURES = View("failures", "neardup-INDEX_NAME-failures", "failed_at", {})
 PASSAGES = View(
     "passages",
-    "-neardup-passages",
+    "neardup-INDEX_NAME-passages",
     "",
     {"document.id": _link(_DOCUMENT), "share": _PERCENT},
     {

@@ -79,8 +79,7 @@ def _packed(value: Any) -> str:
 
 def _view(view: View, product: Product) -> dict[str, Any]:
     formats = {field: {"id": kind, "params": params} for field, (kind, params) in view.formats.items()}
-    title = INDEX + view.suffix
-    attributes = {"title": title, "fieldFormatMap": _packed(formats)}
+    attributes = {"title": view.title, "fieldFormatMap": _packed(formats)}
     if view.time_field:
         attributes["timeFieldName"] = view.time_field
     if view.hidden:
@@ -110,7 +109,7 @@ def _panel(panel: Panel) -> dict[str, Any]:
             {"searchSourceJSON": _packed({"query": {"query": "", "language": "lucene"}, "filter": []})},
             [],
         )
-        state = {"type": "vega", "aggs": [], "params": {"spec": json.dumps(panel.specification(INDEX), indent=2)}}
+        state = {"type": "vega", "aggs": [], "params": {"spec": json.dumps(panel.specification(), indent=2)}}
     else:
         source, state, references = {"searchSourceJSON": "{}"}, *_input_controls(panel)
     attributes = {

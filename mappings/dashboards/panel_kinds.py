@@ -119,13 +119,13 @@ class Vega(Panel):
     drawing: Mapping[str, Any]
     height: int = 7
 
-    def specification(self, index: str) -> dict[str, Any]:
-        """The Vega-Lite specification, over the index of this name."""
+    def specification(self) -> dict[str, Any]:
+        """The Vega-Lite specification."""
         view = VIEWS[self.view]
         url = {
             "%context%": True,
             "%timefield%": view.time_field,
-            "index": index + view.suffix,
+            "index": view.title,
             "body": {"size": 0, "aggs": {"parts": self.aggregation}},
         }
         data = {"url": url, "format": {"property": "aggregations.parts.buckets"}}

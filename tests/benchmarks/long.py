@@ -114,7 +114,7 @@ def owned(cluster: str, lengths: Sequence[int] = tuple(LENGTHS)) -> dict[int, di
                 begin = time.perf_counter()
                 annotate(f"{cluster}/{name}", Annotating(field=("body",), to=aside), making, limits)
                 rates.append(words * count / (time.perf_counter() - begin))
-            keys = settled(client, f"{name}-neardup-keys") if words > _PART * 10 else 0
+            keys = settled(client, f"neardup-{name}-keys") if words > _PART * 10 else 0
             body = {"size": 100, "_source": ["neardup"]}
             hits = client.search(name, body)["hits"]["hits"]
             figures = {

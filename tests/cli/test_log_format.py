@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import indexer
-from indexer.text.remarks import remark, spoken
+from indexer.text.remarks import spoken
 from tests.cli.command import COMMAND, Neardup, clean_environment, mixed_folder
 
 LEVELS = {"info", "warning", "error"}

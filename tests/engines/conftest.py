@@ -40,7 +40,7 @@ def index_name(server: Server) -> Iterator[str]:
     """A name that no index of the server has; all that begin with it are removed after the test."""
     name = f"test-{next(_NUMBERS)}"
     yield name
-    server.request("DELETE", f"/{name},{name}-*?ignore_unavailable=true")
+    server.request("DELETE", f"/{name},{name}-*,neardup-{name}*?ignore_unavailable=true")
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ OLDER: dict[str, Callable[[], Server]] = {
     "elasticsearch-8.19": lambda: Elasticsearch("8.19.21"),
     "opensearch-2.19": lambda: OpenSearch("2.19.1.0"),
 }
+EVERY: dict[str, Callable[[], Server]] = {**ENGINES, **OLDER}
 ALL_ALONE = pytest.mark.skipif(not os.environ.get("NEARDUP_ALL"), reason="takes long; make test-all")
 
 
@@ -55,7 +56,7 @@ class Servers:
         """The running server of an engine."""
         if engine not in self._servers:
             try:
-                self._servers[engine] = launched = {**ENGINES, **OLDER}[engine]()
+                self._servers[engine] = launched = EVERY[engine]()
             except MissingError as error:
                 self._servers[engine] = error
             else:

@@ -64,7 +64,7 @@ class Client(ABC):
         """
 
     def too_old(self, version: str) -> str:
-        """What is wrong with a version that is too old, and what to do; empty for others, and for none."""
+        """The sentence on a version that is too old, and what to do; empty for others, and for none."""
         numbers = tuple(map(int, re.findall(r"[0-9]+", version)[:2]))
         if not numbers or numbers >= self.oldest:
             return ""

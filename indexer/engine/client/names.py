@@ -13,8 +13,8 @@ SideKind = Literal["failures", "clusters", "decisions", "resources", "keys", "pa
 
 
 def side_name(store: str, kind: SideKind | Literal["*"]) -> str:
-    """The name of an index beside a store's own; of a list and of patterns, those of all parts."""
-    return ",".join(f"{part}-neardup-{kind}" for part in store.split(",") if part)
+    """The name of an index beside a store's own, which no pattern of its owner takes; of a list those of all parts."""
+    return ",".join(f"neardup-{part}-{kind}" for part in store.split(",") if part)
 
 
 _OWN = "".join(f",-{side_name('*', kind)}" for kind in get_args(SideKind))

@@ -7,11 +7,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from urllib.parse import quote
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.client.names import side_name
+from indexer.engine.client.names import path_of
+from indexer.engine.index.side_index import resources_index
 from indexer.errors import StoreError
 
 _DOCUMENT = "follow-lease"
@@ -29,7 +29,8 @@ class Lease:
 
     def __init__(self, client: Client, seconds: float) -> None:
         self._client, self._me, self._seconds = client, uuid.uuid4().hex, seconds
-        self._path = f"/{quote(side_name(client.target.name, 'resources'), safe='-')}"
+        self._beside = resources_index(client)
+        self._path = path_of(self._beside.name)
         self._version: tuple[int, int] | None = None
         self._watched: tuple[tuple[int, int] | None, float] = None, 0.0
 
@@ -57,7 +58,7 @@ class Lease:
     def _take(self) -> bool:
         there = self._client.found(f"{self._path}/_doc/{_DOCUMENT}")
         if there is None or not there.get("found"):
-            self._make()
+            self._beside.make()
             return self._put(self._me, op_type="create")
         version = int(there["_seq_no"]), int(there["_primary_term"])
         if there["_source"].get("holder") not in ("", self._me):
@@ -67,16 +68,6 @@ class Lease:
                 return False
         self._version = version
         return self._put(self._me)
-
-    def _make(self) -> None:
-        if self._client.found(f"{self._path}/_mapping") is None:
-            properties = {"name": {"type": "keyword"}}
-            try:
-                self._client.request("PUT", self._path, {"mappings": {"dynamic": False, "properties": properties}})
-            except AnswerError as error:
-                if error.kind != "resource_already_exists_exception":
-                    shown, name = self._client.target.shown, self._path[1:]
-                    raise StoreError(f"{shown}: can't make the index {name} beside it: {error.reason}") from error
 
     def _put(self, holder: str, **params: str) -> bool:
         """Write who has it; False where it has changed since it was read."""

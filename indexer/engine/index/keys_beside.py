@@ -22,7 +22,7 @@ from indexer.engine.index.sketches import BESIDE, sketch_properties
 from indexer.model import Ref
 from indexer.model.chunking import chunks, chunks_by_size
 
-KEYS_PROPERTIES: Mapping[str, Any] = {
+_KEYS_PROPERTIES: Mapping[str, Any] = {
     **dict.fromkeys(("id", "routing", "scheme"), TERM),
     "text_digest": {"type": "keyword", "index": False, "doc_values": False},
 }
@@ -69,7 +69,7 @@ class KeysBeside:
                 for scheme in bodies.info.schemes
                 if bodies.holders([scheme.name])
             }
-            properties = {**KEYS_PROPERTIES, ROOT: {"properties": schemes}}
+            properties = {**_KEYS_PROPERTIES, ROOT: {"properties": schemes}}
 
             def read(source: Mapping[str, Any]) -> KeysRecord:
                 place = Ref(source["id"], index, source.get("routing"))

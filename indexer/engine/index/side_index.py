@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 from urllib.parse import quote
 
 from indexer.engine.client.base import Client
@@ -13,10 +13,10 @@ from indexer.engine.client.bulk import BATCH_RECORDS, Action, batches, send, unc
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import multi_get
 from indexer.engine.client.lines import encoded
-from indexer.engine.client.names import SideKind, side_name
+from indexer.engine.client.names import SideKind, matches, side_name
 from indexer.engine.index.bodies import ROOT
-from indexer.engine.index.mapping import read_mappings
-from indexer.errors import StoreError
+from indexer.engine.index.mapping import IndexMapping, read_mappings
+from indexer.errors import StoreError, UsageError
 from indexer.model import ClusterRecord, Failure, Ref, size_class
 from indexer.model.chunking import chunks
 from indexer.model.decisions import Decision, decision_json, decision_of
@@ -30,6 +30,8 @@ TERM = {"type": "keyword", "ignore_above": 8191}
 _EXACT = {"exact": {"type": "keyword", "index": False, "doc_values": False}}
 _DATE = {"type": "date", "ignore_malformed": True}
 _LONG = {"type": "long"}
+# The entry of `_meta` by which an index beside a store is known.
+_BESIDE = "beside"
 FAILURE_PROPERTIES: Mapping[str, Any] = {
     **dict.fromkeys(("id", "index", "routing", "source", "reason"), TERM),
     "detail": {"type": "text"},
@@ -54,7 +56,8 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
     **_EXACT,
 }
 
-DECISION_PROPERTIES: Mapping[str, Any] = {"id": TERM, **_EXACT}
+_DECISION_PROPERTIES: Mapping[str, Any] = {"id": TERM, **_EXACT}
+_RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
 
 Pages = Callable[..., Iterator[list[dict[str, Any]]]]
 """Gives the hits of a search, some at a time."""
@@ -77,7 +80,8 @@ class SideIndex(Generic[T]):
         *,
         store: str = "",
     ) -> None:
-        self._client, self.name = client, side_name(store or client.target.name, kind)
+        self._client, self._kind = client, kind
+        self.name = side_name(store or client.target.name, kind)
         self._query = query or {"match_all": {}}
         self._properties, self._body, self._read = properties, body, read
         self._path = quote(self.name, safe="*,-")
@@ -106,7 +110,8 @@ class SideIndex(Generic[T]):
     def making(self) -> tuple[str, dict[str, Any]] | None:
         """Path and body of the PUT that makes the index or adds fields that came since; None where all is there."""
         if not self.exists():
-            return f"/{self._path}", {"mappings": {"dynamic": False, "properties": self._properties}}
+            mappings = {"dynamic": False, "_meta": {ROOT: {_BESIDE: self._kind}}, "properties": self._properties}
+            return f"/{self._path}", {"mappings": mappings}
         if _covers(self._known, self._properties):
             return None
         return f"/{self._path}/_mapping", {"properties": self._properties}
@@ -218,7 +223,42 @@ def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
 
 def decisions_index(client: Client) -> SideIndex[Decision]:
     """The decisions of people about documents."""
-    return SideIndex(client, "decisions", DECISION_PROPERTIES, _decision_body, _decision)
+    return SideIndex(client, "decisions", _DECISION_PROPERTIES, _decision_body, _decision)
+
+
+def resources_index(client: Client) -> SideIndex[Mapping[str, Any]]:
+    """The resources of a store: notes, its lexicon, the lease."""
+    return SideIndex(client, "resources", _RESOURCE_PROPERTIES, lambda body: body, lambda source: source)
+
+
+def is_side(mapping: IndexMapping, kind: SideKind) -> bool:
+    """True if neardup made this index beside a store, whatever fields a template of the owner's has added."""
+    entry = mapping.meta.get(ROOT)
+    return isinstance(entry, Mapping) and entry.get(_BESIDE) == kind
+
+
+def require_sides(client: Client) -> None:
+    """Raise UsageError where a template makes data streams of the names of the indices beside a store."""
+    wanted = ("name", "index_template.index_patterns", "index_template.priority", "index_template.data_stream")
+    try:
+        answer = client.found("/_index_template", filter_path=",".join(f"index_templates.{name}" for name in wanted))
+    except StoreError:
+        # A user who may not see templates hears of it from the engine.
+        return
+    for kind in get_args(SideKind):
+        name = side_name(client.target.name, kind)
+        taking = [
+            each
+            for each in (answer or {}).get("index_templates", ())
+            if any(matches(pattern, name) for pattern in each["index_template"]["index_patterns"])
+        ]
+        first = max(taking, key=lambda each: int(each["index_template"].get("priority", 0)), default=None)
+        if first and "data_stream" in first["index_template"]:
+            raise UsageError(
+                f"{client.target.shown}: the index template {first['name']!r} makes data streams of all names like "
+                f"{', '.join(first['index_template']['index_patterns'])}, so that neardup can't make {name}; put a "
+                "template of higher priority for neardup-*, without data_stream; nothing was written"
+            )
 
 
 def forget_failures(failures: SideIndex[Failure], refs: Sequence[Ref]) -> None:

@@ -7,17 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import SideKind, path_of, side_name
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, is_record
-from indexer.engine.index.copied_beside import COPIED_PROPERTIES
 from indexer.engine.index.files import load, meta, properties
-from indexer.engine.index.keys_beside import KEYS_PROPERTIES, beside_name
+from indexer.engine.index.keys_beside import beside_name
 from indexer.engine.index.mapping import IndexMapping, Mappings, read_mappings
-from indexer.engine.index.side_index import CLUSTER_PROPERTIES, DECISION_PROPERTIES, FAILURE_PROPERTIES
+from indexer.engine.index.side_index import is_side, require_sides
 from indexer.engine.index.sketches import is_scheme, sketch_properties
 from indexer.engine.index.stripping import STRIPPING, lost
 from indexer.engine.setup.ownership import is_made, require_open, require_place
@@ -31,15 +30,6 @@ T = TypeVar("T")
 
 COMPONENT = "neardup"
 _DENIED = 403
-# The indices beside a store, and the fields that they may have.
-SIDES: Mapping[SideKind, set[str]] = {
-    "failures": set(FAILURE_PROPERTIES),
-    "clusters": set(CLUSTER_PROPERTIES),
-    "decisions": set(DECISION_PROPERTIES),
-    "resources": {"name"},
-    "keys": {*KEYS_PROPERTIES, ROOT},
-    "passages": set(COPIED_PROPERTIES),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +80,9 @@ class Provision:
         that are there have other numbers of `shards` or `replicas`.
         """
         indices = self._indices()
-        if indices:
+        if not indices:
+            require_sides(self.client)
+        else:
             self._require_numbers(shards=shards, replicas=replicas)
         schemes = _schemes(indices, info)
         steps, composed = self._component(info), [COMPONENT]
@@ -113,6 +105,7 @@ class Provision:
 
         `added` are schemes that come to those of the store, so that there is room for all or nothing is added.
         """
+        require_sides(self.client)
         indices = self._indices()
         schemes = _schemes(indices, info)
         names = {scheme.name for scheme in schemes}
@@ -147,13 +140,12 @@ class Provision:
         for mapping in indices.values():
             steps += self._removal_of(mapping)
         # Keys lie beside each index, whatever name it was written through.
-        sides: list[tuple[str, SideKind]] = [(self.name, kind) for kind in SIDES]
+        sides: list[tuple[str, SideKind]] = [(self.name, kind) for kind in get_args(SideKind)]
         sides += [(beside_name(index), "keys") for index in indices if index != self.name]
         for name, kind in sides:
             side = side_name(name, kind)
-            known = SIDES[kind]
             mappings = read_mappings(self.client, path_of(side)[1:])
-            if side in mappings and set(mappings[side].properties) <= known:
+            if side in mappings and is_side(mappings[side], kind):
                 steps.append(SetupStep(f"delete the index of {kind}", "DELETE", path_of(side)))
         return steps + self._templates()
 

@@ -23,7 +23,7 @@ from indexer.model.decisions import Decision
 
 # No id of a cluster: those are base32.
 _ID = "clustering-note"
-_SUFFIX = side_name("*", "clusters").removeprefix("*")
+_PREFIX, _, _SUFFIX = side_name("*", "clusters").partition("*")
 
 
 class SidePart(StorePart):
@@ -118,10 +118,8 @@ class ClusteringNotes:
             if error.status == 404:
                 return {}
             raise
-        return {
-            hit["_index"].removesuffix(_SUFFIX): ClusteringNote(**json.loads(hit["_source"]["note"]))
-            for hit in sorted(answer["hits"]["hits"], key=lambda hit: str(hit["_index"]))
-        }
+        notes = {hit["_index"]: ClusteringNote(**json.loads(hit["_source"]["note"])) for hit in answer["hits"]["hits"]}
+        return {name.removeprefix(_PREFIX).removesuffix(_SUFFIX): notes[name] for name in sorted(notes)}
 
     def write(self, note: ClusteringNote | None) -> None:
         """See Store.put_clustering_note."""

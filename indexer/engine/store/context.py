@@ -14,7 +14,7 @@ from indexer.engine.index.bodies import Bodies
 from indexer.engine.index.files import new_index
 from indexer.engine.index.keys_beside import KeysBeside
 from indexer.engine.index.mapping import IndexMapping, Mappings, named, read_mappings
-from indexer.engine.index.side_index import clusters_index, decisions_index, failures_index
+from indexer.engine.index.side_index import clusters_index, decisions_index, failures_index, require_sides
 from indexer.errors import NoStoreError, StoreError
 from indexer.model import Ref
 from indexer.model.times import Refresh
@@ -85,6 +85,7 @@ class Context:
     def _make(self, info: StoreInfo) -> None:
         if "*" in self.name or "," in self.name:
             raise StoreError(f"{self.shown}: there is no store, and a pattern names none to be made; name one index")
+        require_sides(self.client)
         try:
             self.client.request("PUT", f"/{self.path}", new_index(info))
         except AnswerError as error:

@@ -12,7 +12,7 @@ from indexer.engine.client.gets import place_of
 from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.files import properties
-from indexer.engine.index.side_index import SideIndex
+from indexer.engine.index.side_index import resources_index
 from indexer.engine.index.sketches import forgotten, sketch_properties
 from indexer.engine.index.stripping import lost
 from indexer.engine.store.context import Context
@@ -22,7 +22,6 @@ from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.sketches import check_resource, is_new
 
 _CHUNK_BYTES = 2 << 20
-_RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
 
 
 class SchemePart(StorePart):
@@ -30,9 +29,7 @@ class SchemePart(StorePart):
 
     def __init__(self, context: Context, lookup: Lookup) -> None:
         super().__init__(context, lookup)
-        self._resources: SideIndex[Mapping[str, Any]] = SideIndex(
-            context.client, "resources", _RESOURCE_PROPERTIES, lambda body: body, lambda source: source
-        )
+        self._resources = resources_index(context.client)
 
     # Adding and removing
 

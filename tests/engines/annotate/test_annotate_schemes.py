@@ -51,7 +51,7 @@ def test_sketches_are_added_and_kept_up(server: Server, index_name: str, aside: 
 
 
 def test_passages_take_no_more_of_an_owners_document_than_it_has_room_for(server: Server, index_name: str) -> None:
-    url, keys = f"{server.url}/{index_name}", f"{index_name}-neardup-keys"
+    url, keys = f"{server.url}/{index_name}", f"neardup-{index_name}-keys"
     note, book = f"Note\n{document(1, 1500)}", f"Book\n{document(2, 60_000)}"
     fill(server, index_name, {"note": {"body": note}, "book": {"body": book}, "leaf": {"body": document(3, 60)}})
     flags = ["--field", "body", "--scheme", "passages"]
@@ -101,7 +101,7 @@ def test_passages_take_no_more_of_an_owners_document_than_it_has_room_for(server
 
 
 def test_what_lies_beside_is_used_only_for_the_text_that_it_is_of(server: Server, index_name: str) -> None:
-    url, keys = f"{server.url}/{index_name}", f"{index_name}-neardup-keys"
+    url, keys = f"{server.url}/{index_name}", f"neardup-{index_name}-keys"
     books = {name: f"Book\n{document(number, 8000)}" for number, name in enumerate(("kept", "gone", "other", "own"))}
     fill(server, index_name, {name: {"body": text} for name, text in books.items()})
     flags = ["--field", "body", "--scheme", "passages"]
@@ -163,7 +163,7 @@ def test_what_lies_beside_is_found_by_whatever_name_the_index_is_read(server: Se
             store.narrow("_id:b")
             assert not lookup(store, parse_rule("passages@0.9", store), Question("asked", chapter)).matches
     neardup("setup", "--store", f"{server.url}/{alias}", "--remove")
-    assert "error" in server.request("GET", f"/{index_name}-a-neardup-keys")
+    assert "error" in server.request("GET", f"/neardup-{index_name}-a-keys")
 
 
 def _hits(server: Server, index: str) -> list[dict[str, Any]]:

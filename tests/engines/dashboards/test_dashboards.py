@@ -48,7 +48,7 @@ def library(server: Server) -> Iterator[Library]:
     assert done.returncode == 0, done.stderr
     found.report = json.loads(done.stdout)
     yield found
-    server.request("DELETE", f"/{NAME},{NAME}-neardup-clusters,{NAME}-neardup-failures,{NAME}-neardup-passages")
+    server.request("DELETE", f"/{NAME},neardup-{NAME}-clusters,neardup-{NAME}-failures,neardup-{NAME}-passages")
 
 
 def test_the_collection_has_something_of_everything(library: Library) -> None:

@@ -128,7 +128,7 @@ def test_put_there_twice_and_taken_away(receiver: Receiver) -> None:
     assert f"{len(receiver.kept[''])} objects" in message
     first = dict(receiver.kept[""])
     assert ("dashboard", "neardup-articles-duplicates") in first
-    assert first["index-pattern", "neardup-articles-clusters"]["attributes"]["title"] == "articles-neardup-clusters"
+    assert first["index-pattern", "neardup-articles-clusters"]["attributes"]["title"] == "neardup-articles-clusters"
     assert "INDEX_NAME" not in json.dumps(list(first.values()))
     do(boards)
     assert receiver.kept[""] == first
@@ -248,15 +248,15 @@ def test_the_command(server: Server, index_name: str) -> None:
         shown = run("--dry-run")
         assert not receiver.kept.get("")
         assert "POST /api/saved_objects/_import?overwrite=true" in shown
-        assert f"PUT /{index_name}-neardup-clusters" in shown
+        assert f"PUT /neardup-{index_name}-clusters" in shown
         run()
         objects = [json.loads(line) for line in shown.splitlines() if line.startswith('{"id":"neardup-')]
         assert list(receiver.kept[""].values()) == objects
         # The panels have indices to look at before there is a cluster or a failure.
-        found = server.request("GET", f"/{index_name}-neardup-*/_mapping")
-        assert found[f"{index_name}-neardup-clusters"]["mappings"]["properties"]["neardup"]
-        assert found[f"{index_name}-neardup-failures"]["mappings"]["properties"]["failed_at"]["type"] == "date"
-        assert found[f"{index_name}-neardup-passages"]["mappings"]["properties"]["made_at"]["type"] == "date"
+        found = server.request("GET", f"/neardup-{index_name}-*/_mapping")
+        assert found[f"neardup-{index_name}-clusters"]["mappings"]["properties"]["neardup"]
+        assert found[f"neardup-{index_name}-failures"]["mappings"]["properties"]["failed_at"]["type"] == "date"
+        assert found[f"neardup-{index_name}-passages"]["mappings"]["properties"]["made_at"]["type"] == "date"
         run("--remove")
         assert receiver.kept[""] == {}
         assert index_name in server.request("GET", f"/{index_name}/_mapping")

@@ -58,7 +58,7 @@ def test_more_is_gone_than_is_taken_for_gone(server: Server, index_name: str) ->
     for _ in range(2):
         state = followed(url)
         assert (state.held, state.is_well) == (True, False)
-        known = server.request("GET", f"/{index_name}-neardup-clusters/_search?size=100")["hits"]["hits"]
+        known = server.request("GET", f"/neardup-{index_name}-clusters/_search?size=100")["hits"]["hits"]
         assert len([hit for hit in known if hit["_id"] != "clustering-note"]) == 10
     # What came is taken up all the same.
     assert "neardup" in sources(server, index_name)[f"{index_name}/new"]

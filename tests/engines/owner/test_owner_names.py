@@ -183,7 +183,7 @@ def test_an_owners_templates(server: Server, index_name: str) -> None:
 
 
 def test_an_index_that_only_has_the_name_of_one_beside(server: Server, index_name: str) -> None:
-    url, other = f"{server.url}/{index_name}", f"{index_name}-neardup-resources"
+    url, other = f"{server.url}/{index_name}", f"neardup-{index_name}-resources"
     fill(server, index_name, {"a": {"body": prose(1)}}, {"properties": {"body": {"type": "text"}}})
     fill(server, other, {"a": {"body": prose(1)}}, {"properties": {"body": {"type": "text"}}})
     annotate(url, "--field", "body")

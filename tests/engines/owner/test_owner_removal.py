@@ -160,23 +160,74 @@ def test_no_removal_ends_half_way_at_a_closed_index(server: Server, index_name: 
     assert not server.request("GET", f"/{alias}/_mapping")[names[1]]["mappings"].get("_meta")
 
 
+def stream_of(server: Server, name: str, *patterns: str) -> None:
+    """A data stream whose template takes more names than that of the stream."""
+    template = {"index_patterns": [f"{name}*", *patterns], "data_stream": {}, "priority": 500}
+    assert "error" not in server.request("PUT", f"/_index_template/{name}", template)
+    for day in (1, 2):
+        document = {"@timestamp": f"2026-01-0{day}T00:00:00Z", "body": prose(1)}
+        assert server.request("POST", f"/{name}/_doc?refresh=true", document)["result"] == "created"
+
+
 @pytest.mark.parametrize("server", ["opensearch"], indirect=True)
-def test_an_index_that_can_not_be_made_beside_a_data_stream_is_named(server: Server, index_name: str) -> None:
-    """The owner's template is for all names that begin with the stream's."""
-    template = {"index_patterns": [f"{index_name}*"], "data_stream": {}, "priority": 500}
-    server.request("PUT", f"/_index_template/{index_name}", template)
+def test_what_lies_beside_a_data_stream_is_not_taken_by_its_template(server: Server, index_name: str) -> None:
+    url = f"{server.url}/{index_name}"
+    stream_of(server, index_name)
     try:
-        for day in (1, 2):
-            document = {"@timestamp": f"2026-01-0{day}T00:00:00Z", "body": prose(1)}
-            assert server.request("POST", f"/{index_name}/_doc?refresh=true", document)["result"] == "created"
-        url = f"{server.url}/{index_name}"
         assert annotate(url, "--field", "body")["annotated"] == 2
-        said = neardup("cluster", "--store", url, code=3).stderr
-        assert f"can't make the index {index_name}-neardup-clusters beside it: cannot create index" in said
+        neardup("cluster", "--store", url)
+        assert server.request("GET", f"/neardup-{index_name}-clusters/_count")["count"] == 2
         said = neardup("annotate", "--store", url, "--field", "body", "--to", f"{index_name}-side", code=3).stderr
         assert f"{index_name}-side: can't make the index: cannot create index" in said
         remove(url)
         assert all(source.keys() == {"@timestamp", "body"} for source in sources(server, index_name).values())
+        assert server.request("GET", f"/neardup-{index_name}-*/_alias") == {}
     finally:
         server.request("DELETE", f"/_data_stream/{index_name}")
+        server.request("DELETE", f"/_index_template/{index_name}")
+
+
+@pytest.mark.parametrize("server", ["opensearch"], indirect=True)
+def test_a_template_that_takes_what_lies_beside_is_named_before_anything_is_written(
+    server: Server, index_name: str
+) -> None:
+    url = f"{server.url}/{index_name}"
+    stream_of(server, index_name, f"neardup-{index_name}*")
+    try:
+        before = sources(server, index_name)
+        for command in (("annotate", "--field", "body"), ("annotate", "--field", "body", "--dry-run"), ("setup",)):
+            said = neardup(command[0], "--store", url, *command[1:], code=2).stderr
+            assert f"the index template '{index_name}' makes data streams of all names like" in said
+        assert sources(server, index_name) == before
+        over = {"index_patterns": [f"neardup-{index_name}*"], "priority": 501}
+        assert "error" not in server.request("PUT", f"/_index_template/{index_name}-over", over)
+        assert annotate(url, "--field", "body")["annotated"] == 2
+        neardup("cluster", "--store", url)
+        server.request("DELETE", f"/_index_template/{index_name}-over")
+        assert "makes data streams" in neardup("doctor", "--store", url, code=7).stdout
+        remove(url)
+    finally:
+        server.request("DELETE", f"/_data_stream/{index_name}")
+        server.request("DELETE", f"/_index_template/{index_name}")
+
+
+def test_indices_beside_go_also_where_a_template_of_the_owner_gave_them_a_field(
+    server: Server, index_name: str
+) -> None:
+    mappings = {"properties": {"tenant": {"type": "keyword"}}, "_meta": {"team": "search"}}
+    template = {"index_patterns": [f"*{index_name}*"], "priority": 400, "template": {"mappings": mappings}}
+    assert "error" not in server.request("PUT", f"/_index_template/{index_name}", template)
+    try:
+        url = f"{server.url}/{index_name}"
+        fill(
+            server, index_name, {name: {"body": prose(1)} for name in "ab"}, {"properties": {"body": {"type": "text"}}}
+        )
+        annotate(url, "--field", "body")
+        neardup("cluster", "--store", url)
+        beside = server.request("GET", f"/neardup-{index_name}-*/_mapping")
+        assert len(beside) == 2
+        assert all("tenant" in found["mappings"]["properties"] for found in beside.values())
+        remove(url)
+        assert server.request("GET", f"/neardup-{index_name}-*/_alias") == {}
+    finally:
         server.request("DELETE", f"/_index_template/{index_name}")

@@ -21,7 +21,7 @@ def painless(servers: Servers) -> Server:
 def index(painless: Server, request: pytest.FixtureRequest) -> Iterator[str]:
     name = f"piped-{abs(hash(request.node.name)) % 10**8}"
     yield name
-    painless.request("DELETE", f"/{name},{name}-*?ignore_unavailable=true")
+    painless.request("DELETE", f"/{name},{name}-*,neardup-{name}*?ignore_unavailable=true")
     painless.request("DELETE", f"/_index_template/neardup-{name}")
     for kind in ("keys", "simhash"):
         painless.request("DELETE", f"/_ingest/pipeline/neardup-{kind}-{name}")

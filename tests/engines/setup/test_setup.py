@@ -133,7 +133,7 @@ class TestSetup:
         annotated.annotate(url, "--field", "body")
         subprocess.run([sys.executable, "-m", "indexer", "cluster", "--store", url], check=True, capture_output=True)
         # A cluster, and by which rule it was made.
-        assert server.request("GET", f"/{index_name}-neardup-clusters/_count")["count"] == 2
+        assert server.request("GET", f"/neardup-{index_name}-clusters/_count")["count"] == 2
         shown = setup(url, "--remove", "--dry-run").stdout
         assert "ctx._source.remove" in shown
         assert "neardup" in annotated.sources(server, index_name)[f"{index_name}/a"]
@@ -148,7 +148,7 @@ class TestSetup:
         # A mapping can't give up the names of fields.
         del now[index_name]["mappings"]["properties"]["neardup"]
         assert now == before
-        assert list(server.request("GET", f"/{index_name}*")) == [index_name]
+        assert list(server.request("GET", f"/*{index_name}*")) == [index_name]
         assert "nothing of neardup's" in setup(url, "--remove").stderr
 
     def test_removal_never_costs_an_owners_values(self, server: Server, index_name: str) -> None:

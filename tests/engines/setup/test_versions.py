@@ -63,7 +63,7 @@ def test_each_client_with_each_server(client8: Path, servers: Servers) -> None:
         for folders in ((), (client8,)):
             done = use(f"{server.url}/{name}-{len(folders)}", *folders)
             assert done.stdout == f"{8 if folders else 9} {{1: 2}} 2 2\n", done.stderr
-        server.request("DELETE", f"/{name}-*")
+        server.request("DELETE", f"/{name}-*,neardup-{name}-*")
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, *(pytest.param(name, marks=ALL_ALONE) for name in OLDER)])

@@ -155,7 +155,7 @@ def test_what_dashboards_show_is_replaced_without_a_moment_of_none(server: Serve
     texts = {f"page{number}": f"{document(number + 10, 90)} {licence}" for number in range(12)}
     texts |= {"release": release, "article": f"{document(50, 80)} {release} {licence}"}
     fill(server, index_name, {name: {"body": text} for name, text in texts.items()})
-    url, side = f"{server.url}/{index_name}", f"{index_name}-neardup-passages"
+    url, side = f"{server.url}/{index_name}", f"neardup-{index_name}-passages"
     annotate(url, "--field", "body")
 
     def kept(kind: str = "") -> list[dict[str, Any]]:

@@ -171,11 +171,11 @@ def repository(server: Server, index_name: str) -> Iterator[str]:
 
 
 def test_a_snapshot_and_its_restore(server: Server, index_name: str, url: str, repository: str) -> None:
-    wanted = {"indices": f"{index_name},{index_name}-neardup-*", "include_global_state": False}
+    wanted = {"indices": f"{index_name},neardup-{index_name}-*", "include_global_state": False}
     answer = done(server.request("PUT", f"/_snapshot/{repository}/all?wait_for_completion=true", wanted))
     assert answer["snapshot"]["state"] == "SUCCESS"
-    server.request("DELETE", f"/{index_name},{index_name}-*")
-    renamed = {"rename_pattern": "(.+?)(-neardup-.*)?$", "rename_replacement": f"{index_name}-back$2"}
+    server.request("DELETE", f"/{index_name},neardup-{index_name}-*")
+    renamed = {"rename_pattern": index_name, "rename_replacement": f"{index_name}-back"}
     for change, name in (({}, index_name), (renamed, f"{index_name}-back")):
         path = f"/_snapshot/{repository}/all/_restore?wait_for_completion=true"
         done(server.request("POST", path, {**wanted, **change}))

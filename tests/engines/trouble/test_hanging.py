@@ -155,7 +155,7 @@ def test_every_command_ends_at_the_second_interrupt(
     if command == ["failures"]:
         with open_store(f"{server.url}/{name}") as store:
             put(store, record("failed", None))
-        server.request("PUT", f"/{name}-neardup-failures/_doc/1?refresh=true", {"reason": "x"})
+        server.request("PUT", f"/neardup-{name}-failures/_doc/1?refresh=true", {"reason": "x"})
     hanging.at(method, path)
     process = started(*command, "--store", f"{hanging.proxy.url}/{name}", folder=tmp_path)
     hanging.wait(process)

@@ -34,16 +34,16 @@ from tests.stores.made import INFO, put, record
 ROLES_OF_ELASTICSEARCH = """
 neardup_read:
   indices:
-    - names: ["docs", "docs-neardup-*"]
+    - names: ["docs", "neardup-docs-*"]
       privileges: ["read", "view_index_metadata"]
 neardup_write:
   indices:
-    - names: ["docs", "docs-neardup-*"]
+    - names: ["docs", "neardup-docs-*"]
       privileges: ["read", "view_index_metadata", "write", "create_index", "maintenance"]
 neardup_setup:
   cluster: ["manage_index_templates"]
   indices:
-    - names: ["docs", "docs-neardup-*"]
+    - names: ["docs", "neardup-docs-*"]
       privileges: ["read", "write", "manage"]
 neardup_other:
   indices:
@@ -59,7 +59,7 @@ def _role(names: Sequence[str], cluster: Sequence[str], index: Sequence[str]) ->
     return {"cluster_permissions": cluster, "index_permissions": [{"index_patterns": names, "allowed_actions": index}]}
 
 
-_DOCS = ["docs", "docs-neardup-*"]
+_DOCS = ["docs", "neardup-docs-*"]
 ROLES_OF_OPENSEARCH = {
     "superuser": _role(["*"], ["*"], ["*"]),
     "neardup_read": _role(_DOCS, _SEARCHING, _READING),

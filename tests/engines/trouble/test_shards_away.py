@@ -118,13 +118,13 @@ class TestDocumentsThatCanNotBeRead:
     def test_no_failure_and_no_cluster_is_forgotten(self, server: Server, index_name: str, proxy: Proxy) -> None:
         with self.store(proxy, index_name) as store:
             store.put_failures([Failure(Ref("a"), "", "broken", "", "", "d")])
-            answered = away(proxy, f"{index_name}-neardup-failures", 1)
+            answered = away(proxy, f"neardup-{index_name}-failures", 1)
             put(store, record("a", 1))
             assert answered
             # It is stored, so nothing is left of its failure.
             assert list(store.failures()) == []
             store.put_resource("corpus", b"octets")
-            answered = away(proxy, f"{index_name}-neardup-resources", 1)
+            answered = away(proxy, f"neardup-{index_name}-resources", 1)
             assert store.get_resource("corpus") == b"octets"
             assert answered
 
