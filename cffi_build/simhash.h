@@ -81,9 +81,20 @@ int nd_fold_texts(const uint8_t *texts, const size_t *ends, size_t count, nd_tok
    14 to 31, 127; white space is none) nor the sequences of U+FFFE, U+FFFF and U+FEFF. */
 int nd_is_clean(const uint8_t *text, size_t length);
 
-/* Makes every run of white space one space, with none at the ends, in place; gives the bytes that are left. White space is
-   White_Space, and U+001C to U+001F, as Python has it. */
-size_t nd_collapse(uint8_t *text, size_t length);
+/* The byte behind a form feed in a text with marks. The two end a block of text, a cell, a row or a table, or a page. */
+#define ND_ENDS_BLOCK 10
+#define ND_ENDS_CELL 9
+#define ND_ENDS_ROW 32
+#define ND_ENDS_PAGE 12
+/* What elements may end besides: a word, and a block whose lines count. */
+#define ND_ENDS_WORD 0
+#define ND_ENDS_LINES 1
+
+/* Makes every run of white space one character, with none at the ends, in place; gives the bytes that are left. White space is
+   White_Space, as well as control characters, surrogates, U+FFFE and U+FFFF. The character is a space; with `marks` it is
+   what the strongest mark in the run ends: a line end for a block or a row, a tab for a cell, a form feed for a page. Rows are
+   stronger than cells, and cells than blocks. */
+size_t nd_collapse(uint8_t *text, size_t length, int marks);
 
 #define ND_MAX_MARKS 16
 
@@ -94,11 +105,12 @@ void nd_find_marks(const uint8_t *text, size_t length, const uint8_t *marks, con
 #define ND_TAG_NAME 16  /* bytes of the name of an element, zeros behind it */
 #define ND_MAX_TAGS 255 /* names in one call */
 
-/* What a scan of a page looks for, all in small letters: `count` names of elements, of which the first `blocks` end words, and
-   the three letters that names of classes and ids begin with. */
+/* What a scan of a page looks for, all in small letters: `count` names of elements, and the three letters that names of classes
+   and ids begin with. The first `blocks` elements end what `ends` says, ND_ENDS_WORD and so on. */
 typedef struct {
     const uint8_t *tags;
     size_t count;
+    const uint8_t *ends;
     size_t blocks;
     const uint8_t *beginnings;
     size_t beginnings_count;
@@ -106,7 +118,7 @@ typedef struct {
 
 /* A page of HTML as a row of tags; whatever looks like a tag is one, in comments and scripts too. */
 typedef struct {
-    uint8_t *page; /* with a space before each tag of a block that has no white space before it */
+    uint8_t *page; /* with a space before each tag that ends a word, a mark before others that end something, and no other form feed */
     size_t length;
     uint8_t *classes; /* names of classes, each behind a space: all with one of the beginnings, and some others */
     size_t classes_length;

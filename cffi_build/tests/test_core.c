@@ -246,9 +246,9 @@ static void test_every_length(void) {
 }
 
 static void test_markup(void) {
-    static const uint8_t TAGS[2 * ND_TAG_NAME] = "p";
+    static const uint8_t TAGS[2 * ND_TAG_NAME] = "p", TAG_ENDS[1] = {ND_ENDS_WORD};
     uint8_t seen[2] = {0, 0}, blank[3] = {0xE3, 0x80, 0x80};
-    nd_markup_names names = {TAGS, 1, 1, (const uint8_t *)"nav", 1};
+    nd_markup_names names = {TAGS, 1, TAG_ENDS, 1, (const uint8_t *)"nav", 1};
     nd_markup found;
     CHECK(nd_scan_markup(NULL, 0, &names, seen, &found) == ND_OK && found.length == 0 && found.depth == 0 && seen[0] == 0);
     nd_free(found.page);
@@ -271,8 +271,10 @@ static void test_markup(void) {
     CHECK(seen[0] == 1 && seen[1] == 0);
     nd_find_marks((const uint8_t *)"<<ME", 4, (const uint8_t *)"ab<me", ENDS, 2, seen);
     CHECK(seen[0] == 0 && seen[1] == 1);
-    CHECK(nd_collapse(NULL, 0) == 0);
-    for (size_t length = 0; length <= 3; length++) CHECK(nd_collapse(blank, length) == (length == 3 ? 0 : length));
+    CHECK(nd_collapse(NULL, 0, 1) == 0);
+    for (size_t length = 0; length <= 3; length++) CHECK(nd_collapse(blank, length, 1) == (length == 3 ? 0 : length));
+    uint8_t marked[] = "\f\na\f\t\f\nb \f\n\f \f\tc\f\f\f\nd\fe\f";
+    CHECK(nd_collapse(marked, sizeof marked - 1, 1) == 9 && memcmp(marked, "a\tb\nc\fd e", 9) == 0);
 }
 
 static void test_many_marks(void) {

@@ -50,11 +50,30 @@ static bool read_name(const uint8_t *page, size_t length, size_t at, uint8_t *na
     return false;
 }
 
-static int space_tags(const uint8_t *page, size_t length, const table *known, size_t blocks, uint8_t *seen, size_t *deepest,
-                      nd_buffer *out) {
+/* Appends a piece of a page. Its form feeds become spaces; with `keeps_lines` each line end becomes a mark. */
+static bool append_piece(nd_buffer *out, const uint8_t *piece, size_t length, bool keeps_lines) {
+    if (!nd_buffer_reserve(out, keeps_lines ? 2 * length : length)) return false;
+    uint8_t *to = out->data + out->length, *feed = to;
+    if (!keeps_lines) {
+        if (length != 0) memcpy(to, piece, length);
+        to += length;
+        while (feed != to && (feed = memchr(feed, '\f', (size_t)(to - feed))) != NULL) *feed = ' ';
+    } else {
+        for (size_t i = 0; i < length; i++) {
+            if (piece[i] == '\n') *to++ = '\f';
+            *to++ = piece[i] == '\f' ? ' ' : piece[i];
+        }
+    }
+    out->length = (size_t)(to - out->data);
+    return true;
+}
+
+static int mark_tags(const uint8_t *page, size_t length, const table *known, const nd_markup_names *names, uint8_t *seen,
+                     size_t *deepest, nd_buffer *out) {
     size_t copied = 0, depth = 0;
+    bool keeps_lines = false;
     const uint8_t *next;
-    if (!nd_buffer_reserve(out, length + length / 32)) return ND_NO_MEMORY;
+    if (!nd_buffer_reserve(out, length + length / 16)) return ND_NO_MEMORY;
     for (size_t at = 0; at < length && (next = memchr(page + at, '<', length - at)) != NULL;) {
         size_t tag = (size_t)(next - page);
         bool closes = tag + 1 < length && page[tag + 1] == '/';
@@ -66,11 +85,21 @@ static int space_tags(const uint8_t *page, size_t length, const table *known, si
         uint16_t number = read_name(page, length, at, name) ? known->slots[find(known, name)] : 0;
         if (number == 0) continue;
         if (!closes) seen[number - 1] = 1;
-        if (number > blocks || tag == 0 || is_blank(page[tag - 1])) continue;
-        if (!append(out, page + copied, tag - copied) || !append(out, (const uint8_t *)" ", 1)) return ND_NO_MEMORY;
-        copied = tag;
+        if (number > names->blocks) continue;
+        uint8_t end = names->ends[number - 1], mark[] = {'\f', end == ND_ENDS_LINES ? ND_ENDS_BLOCK : end};
+        bool spaced = tag != 0 && is_blank(page[tag - 1]);
+        if (tag != 0 && !(spaced && end == ND_ENDS_WORD)) {
+            /* In the place of the white space before it. */
+            if (!append_piece(out, page + copied, tag - copied - spaced, keeps_lines)) return ND_NO_MEMORY;
+            if (!append(out, end == ND_ENDS_WORD ? (const uint8_t *)" " : mark, 1 + (end != ND_ENDS_WORD))) return ND_NO_MEMORY;
+            copied = tag;
+        }
+        if (end == ND_ENDS_LINES) {
+            if (!append_piece(out, page + copied, tag - copied, keeps_lines)) return ND_NO_MEMORY;
+            copied = tag, keeps_lines = !closes;
+        }
     }
-    return append(out, page + copied, length - copied) ? ND_OK : ND_NO_MEMORY;
+    return append_piece(out, page + copied, length - copied, keeps_lines) ? ND_OK : ND_NO_MEMORY;
 }
 
 /* Whether an attribute of this name, in small letters, ends at `end`. */
@@ -137,7 +166,7 @@ int nd_scan_markup(const uint8_t *page, size_t length, const nd_markup_names *na
     }
     nd_buffer spaced = {NULL, 0, 0}, classes = {NULL, 0, 0}, ids = {NULL, 0, 0};
     *found = (nd_markup){0};
-    int status = space_tags(page, length, &known, names->blocks, seen, &found->depth, &spaced);
+    int status = mark_tags(page, length, &known, names, seen, &found->depth, &spaced);
     if (status == ND_OK) status = read_attributes(page, length, begins, &classes, &ids, found);
     if (status == ND_OK) {
         found->page = spaced.data, found->length = spaced.length;
@@ -161,24 +190,51 @@ static size_t wide_blank(const uint8_t *text, size_t length) {
     return blank ? 3 : 0;
 }
 
-size_t nd_collapse(uint8_t *text, size_t length) {
-    enum { PLAIN, BLANK, MAYBE };
+/* The bytes of a character at text[0] that no text keeps, U+FFFE, U+FFFF or a surrogate, or 0. */
+static size_t no_character(const uint8_t *text, size_t length) {
+    if (length < 3) return 0;
+    if (text[0] == 0xED) return text[1] >= 0xA0 ? 3 : 0;
+    return text[0] == 0xEF && text[1] == 0xBF && text[2] >= 0xBE ? 3 : 0;
+}
+
+/* What a mark ends, the stronger the higher: the byte behind a form feed; 0 for any other. */
+static uint8_t rank_of(uint8_t behind) {
+    static const uint8_t RANKS[256] = {[ND_ENDS_BLOCK] = 1, [ND_ENDS_CELL] = 2, [ND_ENDS_ROW] = 3, [ND_ENDS_PAGE] = 4};
+    return RANKS[behind];
+}
+
+size_t nd_collapse(uint8_t *text, size_t length, int marks) {
+    enum { PLAIN, BLANK, MAYBE, FEED = 4 };
     static const uint8_t KINDS[256] = {
-        [0x09] = BLANK, [0x0A] = BLANK, [0x0B] = BLANK, [0x0C] = BLANK, [0x0D] = BLANK, [0x1C] = BLANK, [0x1D] = BLANK,
-        [0x1E] = BLANK, [0x1F] = BLANK, [0x20] = BLANK, [0xC2] = MAYBE, [0xE1] = MAYBE, [0xE2] = MAYBE, [0xE3] = MAYBE,
+        [0x00] = BLANK, [0x01] = BLANK, [0x02] = BLANK, [0x03] = BLANK, [0x04] = BLANK, [0x05] = BLANK, [0x06] = BLANK,
+        [0x07] = BLANK, [0x08] = BLANK, [0x09] = BLANK, [0x0A] = BLANK, [0x0B] = BLANK, [0x0C] = FEED,  [0x0D] = BLANK,
+        [0x0E] = BLANK, [0x0F] = BLANK, [0x10] = BLANK, [0x11] = BLANK, [0x12] = BLANK, [0x13] = BLANK, [0x14] = BLANK,
+        [0x15] = BLANK, [0x16] = BLANK, [0x17] = BLANK, [0x18] = BLANK, [0x19] = BLANK, [0x1A] = BLANK, [0x1B] = BLANK,
+        [0x1C] = BLANK, [0x1D] = BLANK, [0x1E] = BLANK, [0x1F] = BLANK, [0x20] = BLANK, [0x7F] = BLANK, [0xC2] = MAYBE,
+        [0xE1] = MAYBE, [0xE2] = MAYBE, [0xE3] = MAYBE, [0xED] = MAYBE, [0xEF] = MAYBE,
     };
-    size_t used = 0, width = 1;
-    uint8_t last = BLANK;
+    size_t used = 0, width = 1, marked = SIZE_MAX;
+    uint8_t last = BLANK, rank = 0;
     for (size_t i = 0; i < length; i += width) {
-        uint8_t kind = KINDS[text[i]];
+        uint8_t kind = KINDS[text[i]], blank = ' ';
         width = 1;
         if (kind == MAYBE) {
-            size_t blank = wide_blank(text + i, length - i);
-            kind = blank != 0 ? BLANK : PLAIN;
-            if (blank != 0) width = blank;
+            size_t wide = wide_blank(text + i, length - i);
+            if (wide == 0) wide = no_character(text + i, length - i);
+            kind = wide != 0 ? BLANK : PLAIN;
+            if (wide != 0) width = wide;
+        } else if (kind == FEED) {
+            kind = BLANK;
+            uint8_t found = marks && i + 1 < length ? rank_of(text[i + 1]) : 0;
+            if (found != 0) {
+                size_t place = used - (last == BLANK && used != 0);
+                width = 2;
+                blank = text[i + 1] == ND_ENDS_ROW ? ND_ENDS_BLOCK : text[i + 1];
+                if (place != marked || found > rank) rank = found, marked = place, text[place] = blank;
+            }
         }
         /* Without a branch, because where words end can't be foreseen: a second blank is written over. */
-        text[used] = kind == BLANK ? ' ' : text[i];
+        text[used] = kind == BLANK ? blank : text[i];
         used += !(kind & last);
         last = kind;
     }

@@ -1,11 +1,12 @@
 """Pages of HTML as rows of tags, white space, and the characters that no text keeps, by the C core.
 
+Until their white space is folded, texts hold marks where something ends: BLOCK_END, CELL_END, ROW_END and PAGE_END.
 Without numpy: the processes that extract have little memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, compress
 from typing import Any, NamedTuple
 
@@ -13,25 +14,31 @@ from indexer._core import ffi, lib
 from indexer.errors import UsageError
 
 _LONGEST_NAME: int = lib.ND_TAG_NAME
+ENDS_WORD, ENDS_LINES = chr(lib.ND_ENDS_WORD), chr(lib.ND_ENDS_LINES)
+BLOCK_END, CELL_END, ROW_END, PAGE_END = (
+    f"\f{chr(end)}" for end in (lib.ND_ENDS_BLOCK, lib.ND_ENDS_CELL, lib.ND_ENDS_ROW, lib.ND_ENDS_PAGE)
+)
 
 
 class Names:
-    """The names that a scan looks for: elements, of which `blocks` end words, and beginnings of classes and ids.
+    """The names that a scan looks for: elements, and beginnings of classes and ids.
 
-    All are ASCII in small letters; the beginnings are of three.
+    All are ASCII in small letters; the beginnings are of three. `ends` are the elements that end something, each with a
+    mark, ENDS_WORD, or ENDS_LINES for a block in which lines count.
     """
 
-    def __init__(self, blocks: Sequence[str], others: Sequence[str], beginnings: Sequence[str]) -> None:
-        self.tags = list(dict.fromkeys((*blocks, *others)))
+    def __init__(self, ends: Mapping[str, str], others: Sequence[str], beginnings: Sequence[str]) -> None:
+        self.tags = list(dict.fromkeys((*ends, *others)))
         if len(self.tags) > lib.ND_MAX_TAGS or max(map(len, self.tags), default=0) > _LONGEST_NAME:
             raise UsageError(f"a scan looks for at most {lib.ND_MAX_TAGS} elements, of {_LONGEST_NAME} letters each")
         if any(len(beginning) != 3 for beginning in beginnings):
             raise UsageError("names begin with three letters")
         packed = b"".join(tag.encode("ascii").ljust(_LONGEST_NAME, b"\0") for tag in self.tags)
         # They stay alive with the object.
-        self._data = ffi.from_buffer(packed), ffi.from_buffer("".join(beginnings).encode("ascii"))
-        tags, letters = self._data
-        self.c = ffi.new("nd_markup_names *", (tags, len(self.tags), len(set(blocks)), letters, len(beginnings)))
+        last = "".join(end[-1] for end in ends.values())
+        self._data = [ffi.from_buffer(each) for each in (packed, last.encode(), "".join(beginnings).encode("ascii"))]
+        tags, ended, letters = self._data
+        self.c = ffi.new("nd_markup_names *", (tags, len(self.tags), ended, len(ends), letters, len(beginnings)))
 
 
 class Needles:
@@ -52,7 +59,7 @@ class Needles:
 
 
 class Scan(NamedTuple):
-    """A page with a space before each tag of a block, and what stands in it.
+    """A page with a mark before each tag that ends something, and what stands in it.
 
     `elements` are the names of those that open anywhere; `classes` and `ids` those of their names that have one of the
     beginnings, and some others, each behind a space; `styles` and `roles` say that some attribute is called so; `depth`
@@ -89,10 +96,13 @@ def _taken(data: Any, length: int) -> bytes:
         lib.nd_free(data)
 
 
-def collapsed(text: str) -> str:
-    """A text with every run of white space as one space, and none at its ends."""
+def collapsed(text: str, *, marks: bool = False) -> str:
+    """A text with every run of white space and control characters as one character, and none at its ends.
+
+    It is a space; with `marks` it is "\n" where a block or a row ends, "\t" where a cell ends, "\f" where a page ends.
+    """
     data = bytearray(text.encode("utf-8", "surrogatepass"))
-    length = lib.nd_collapse(ffi.from_buffer(data), len(data))
+    length = lib.nd_collapse(ffi.from_buffer(data), len(data), marks)
     return str(memoryview(data)[:length], "utf-8", "surrogatepass")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from indexer.errors import ExtractionError
 from indexer.extract.formats import MICROSOFT_MAGIC, Format
-from indexer.extract.text import cleaned
+from indexer.extract.text import cleaned, in_blocks, marked
 from indexer.model import Document
 
 _RTF = MICROSOFT_MAGIC[0]
@@ -81,7 +81,9 @@ def extract_microsoft(kind: Format, data: bytes) -> Document:
         title, text = metadata.get("subject") or "", text.partition("\n\n")[2]
     elif kind == "doc":
         text = _FIELD_CODE.sub("", text)
-    return Document(cleaned(text), cleaned(title), extractor=f"kreuzberg {library.__version__} ({kind.upper()})")
+    return Document(
+        in_blocks(marked(text)), cleaned(title), extractor=f"kreuzberg {library.__version__} ({kind.upper()})"
+    )
 
 
 def _stream(name: str) -> bytes:

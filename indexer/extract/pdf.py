@@ -9,19 +9,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from indexer.core.markup import BLOCK_END
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Limits, too_large
 from indexer.extract.ocr.pages import PageReader
 from indexer.extract.ocr.pictures import with_scans
-from indexer.extract.text import as_title, cleaned, lines_of
+from indexer.extract.paragraphs import END, PageLine, with_ends
+from indexer.extract.text import as_title, cleaned, in_blocks
 from indexer.model import Document
 from indexer.text.counts import counted
 from indexer.text.dates import read_day
 
 if TYPE_CHECKING:
     import pypdfium2
+    from pdfminer.layout import LTTextContainer
 
 # Running headers and footers of more lines than this are not known in practice.
 _EDGE = 4
@@ -31,6 +35,7 @@ _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
 # PDFium writes a hyphen that it takes for a line's end as U+0002 or U+FFFE, and leaves the line break out.
 _BREAK = re.compile(r"[-\u2010\u00ad\x02\ufffe]\n?(?=\w)")
 _BREAK_MARKS = "\n\x02\ufffe"
+_HYPHENS = "-\u2010\u00ad\x02\ufffe"
 _WORD_BEFORE = re.compile(r"[^\W\d_]+$")
 _WORD_AFTER = re.compile(r"\w+")
 _LONGEST_WORD = 100
@@ -95,11 +100,11 @@ def running_text(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...]]:
     begins: list[int] = []
     size, spaced = 0, False
     for text in _joined(texts):
-        clean = cleaned(text)
+        clean = in_blocks(text)
         # A word may begin on one page and end on the next.
         spaced = spaced or (clean != "" and not text.startswith(clean[0]))
         if clean and spaced and size:
-            parts.append(" ")
+            parts.append("\f")
             size += 1
         begins.append(size)
         parts.append(clean)
@@ -109,10 +114,11 @@ def running_text(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...]]:
 
 
 def _ended(line: str) -> str:
-    """A line with the line break, unless the line breaks an address."""
-    if line[-1] in _ADDRESS_BREAKS and _ADDRESS.search(line):
-        return line
-    return line + "\n"
+    """A line with the line break, or the mark of a paragraph's end, unless the line breaks an address or a word."""
+    text = line.rstrip(END)
+    if text[-1] in _ADDRESS_BREAKS and _ADDRESS.search(text):
+        return text
+    return text + (BLOCK_END if text != line and text[-1] not in _HYPHENS else "\n")
 
 
 def _without_running_lines(pages: Sequence[list[str]]) -> Sequence[list[str]]:
@@ -251,13 +257,13 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
             try:
                 page = document[number]
                 text_page = page.get_textpage()
-                text = text_page.get_text_range()
+                lines = _lines(text_page)
                 text_page.close()
                 page.close()
             except pypdfium2.PdfiumError:
                 failed.append(number)
                 continue
-            yield lines_of(text)
+            yield lines
 
     try:
         read = _bounded(pages(), limits)
@@ -269,6 +275,26 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
         return about, read, not failed
     finally:
         document.close()
+
+
+def _lines(text_page: pypdfium2.PdfTextPage) -> list[str]:
+    from ctypes import byref, c_double
+
+    from pypdfium2 import raw
+
+    text = text_page.get_text_range()
+    # Characters that pdfium counts and doesn't write would shift the others.
+    is_placed = len(text) == text_page.count_chars()
+    left, base = c_double(), c_double()
+    found, place, last = [], 0, 0.0
+    for line in text.split("\n"):
+        if plain := line.strip():
+            if is_placed:
+                raw.FPDFText_GetCharOrigin(text_page, place + line.index(plain[0]), byref(left), byref(base))
+            found.append(PageLine(line.removesuffix("\r"), left.value, last - base.value if is_placed else 1.0))
+            last = base.value
+        place += len(line) + 1
+    return with_ends(found)
 
 
 def title_on_page(document: pypdfium2.PdfDocument) -> str:
@@ -326,7 +352,7 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[dict[str,
     def pages() -> Iterator[list[str]]:
         # Page images and vector figures cost time and give no text.
         for page in extract_pages(io.BytesIO(data), laparams=LAParams(all_texts=True)):
-            yield [line for box in page if isinstance(box, LTTextContainer) for line in lines_of(box.get_text())]
+            yield with_ends([line for box in page if isinstance(box, LTTextContainer) for line in _lines_in(box)])
 
     try:
         texts = pages()
@@ -336,3 +362,14 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[dict[str,
         return {}, first + _bounded(texts, limits), True
     except (PDFPasswordIncorrect, PDFEncryptionError) as error:
         raise ExtractionError("encrypted", f"an empty password does not open it: {error}") from None
+
+
+def _lines_in(box: LTTextContainer[Any]) -> Iterator[PageLine]:
+    """The lines of a box that pdfminer found, each box far below the one before it."""
+    from pdfminer.layout import LTTextBox
+
+    below = inf
+    for line in box if isinstance(box, LTTextBox) else (box,):
+        if (text := line.get_text().removesuffix("\n").replace("\n", " ")).strip():
+            yield PageLine(text.replace(END, " "), line.x0, below)
+            below = 1.0

@@ -9,6 +9,7 @@ from dataclasses import replace
 import webencodings
 
 from indexer.core import markup
+from indexer.core.markup import CELL_END, PAGE_END, ROW_END
 from indexer.model import Document
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -28,6 +29,7 @@ _NO_TITLE = re.compile(
     r"|index|introduction|preface|references|sample|summary|title|untitled)\W*|arxiv:.*|.*(?://|www\.).*",
     re.IGNORECASE,
 )
+_MARKED = str.maketrans({"\n": ROW_END, "\t": CELL_END, "\f": PAGE_END})
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]+")
 
 
@@ -95,26 +97,26 @@ def as_title(text: str) -> str:
     return title
 
 
-def lines_of(text: str) -> list[str]:
-    """The lines of a page that are not blank."""
-    return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
-
-
 def printable(text: str) -> str:
     """`text` with control characters (but for white space), noncharacters and lone surrogates as a space."""
     return _CONTROLS.sub(" ", text)
 
 
-def collapsed(text: str) -> str:
-    """`text` with every run of white space as one space, and none at its ends."""
-    return markup.collapsed(text) if len(text) > _SHORT else " ".join(text.split())
-
-
 def cleaned(text: str) -> str:
-    """`text` as printable, and collapsed."""
-    plain = collapsed(text)
-    # The check is many times faster than the search, and most texts pass it.
-    return plain if plain.isprintable() else collapsed(printable(plain))
+    """`text` as printable, on one line: every run of white space one space, and none at its ends."""
+    if len(text) <= _SHORT and (plain := " ".join(text.split())).isprintable():
+        return plain
+    return markup.collapsed(text)
+
+
+def in_blocks(text: str) -> str:
+    """The same of a text with marks: a line for each block and row, a tab between cells, a form feed between pages."""
+    return markup.collapsed(text, marks=True) if "\f" in text else cleaned(text)
+
+
+def marked(text: str) -> str:
+    """A text with a mark for each line end, tab and form feed, as `in_blocks` reads it."""
+    return text.translate(_MARKED)
 
 
 def _utf16(data: bytes) -> str:

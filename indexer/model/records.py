@@ -69,6 +69,7 @@ def readings_of(name: str) -> list[Ref]:
 class Document:
     """The text of one document and where it came from.
 
+    In `text`, "\\n" ends a block (a heading, a paragraph, a list item, a row), "\\t" a cell, and "\\f" a page.
     `format` is one of `indexer.extract.formats.Format` or a plug-in's; `extractor` names the extractor and its version;
     `content` is the content mode that decided what counts as text ("landmarks", "full" or "main"); `size`
     is the number of input bytes; `notes` are remarks of the extractor that a user should see; `pages`, of a PDF, are

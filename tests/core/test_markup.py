@@ -9,12 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.core.markup import Names, Needles, collapsed, scanned
+from indexer.core.markup import (
+    BLOCK_END,
+    CELL_END,
+    ENDS_LINES,
+    ENDS_WORD,
+    PAGE_END,
+    ROW_END,
+    Names,
+    Needles,
+    collapsed,
+    scanned,
+)
 from indexer.errors import UsageError
+from indexer.extract.text import printable
 
 BLOCKS = ["p", "div", "h1", "figcaption", "td"]
 OTHERS = ["nav", "annotation-xml", "head", "svg"]
-NAMES = Names(BLOCKS, OTHERS, ["nav", "toc", "bd-"])
+NAMES = Names(dict.fromkeys(BLOCKS, ENDS_WORD), OTHERS, ["nav", "toc", "bd-"])
 # Within a tag, too: whatever looks like one.
 OPENS = re.compile(rb"<(?=([a-z][^\t\n\f\r />]*)[\t\n\f\r />])", re.IGNORECASE)
 BLOCK = re.compile(rb"(?<=\S)<(?=/?(?:p|div|h1|figcaption|td)[\t\n\f\r />])", re.IGNORECASE)
@@ -36,7 +48,7 @@ PIECES = st.sampled_from(
             "\0",
         ),
         *("<annotation-xml>", "<annotation-xml-x>", "<nav>", "</nav>", "<hEAd ", "<!-- <svg>", "<a<p>", "<p", "<p/"),
-        *(" ", "\n", "word", "é", "\u2003", "\x1f", "&nbsp;", "class=", "id = '", '"'),
+        *(" ", "\n", "\f", "<td>", " </TD\n>", "word", "é", "\u2003", "\x1f", "&nbsp;", "class=", "id = '", '"'),
     ]
 )
 SOUP = st.one_of(st.lists(PIECES).map("".join).map(str.encode), st.binary())
@@ -44,7 +56,21 @@ SOUP = st.one_of(st.lists(PIECES).map("".join).map(str.encode), st.binary())
 
 @given(SOUP)
 def test_a_space_stands_before_the_tags_of_blocks(page: bytes) -> None:
-    assert scanned(page, NAMES).page == BLOCK.sub(b" <", page)
+    assert scanned(page, NAMES).page == BLOCK.sub(b" <", page).replace(b"\f", b" ")
+
+
+@given(SOUP)
+def test_a_mark_stands_before_the_tags_of_cells_in_the_place_of_white_space(page: bytes) -> None:
+    feed = page.replace(b"\f", b"\x01")
+    marked = re.sub(rb"(?i)(?:[\t-\r ]|(?<=[^\t-\r ]))<(?=/?td[\t\n\f\r />])", b"\f\t<", feed)
+    found = scanned(feed, Names({"td": CELL_END}, [], [])).page
+    assert found == marked
+
+
+def test_lines_count_within_preformatted_text_alone() -> None:
+    names = Names({"pre": ENDS_LINES}, [], [])
+    found = scanned(b"a\nb<pre id='\n'>c\n d\f</pre>e\nf", names).page
+    assert found == b"a\nb\f\n<pre id='\f\n'>c\f\n d\f\n</pre>e\nf"
 
 
 @given(SOUP)
@@ -88,19 +114,34 @@ def test_a_hostile_page_is_read_once(piece: bytes) -> None:
 
 
 def test_names_that_do_not_fit_are_refused() -> None:
-    for names in ((["a" * 17], [], []), ([f"a{number}" for number in range(256)], [], []), ([], [], ["navi"])):
+    for names in ((["a" * 17], []), ([f"a{number}" for number in range(256)], []), ([], ["navi"])):
         with pytest.raises(UsageError):
-            Names(*names)
+            Names({}, *names)
 
 
 @given(st.text(st.one_of(st.sampled_from(" \n\t\x1c\x85\xa0\u1680\u2003\u205f\u3000ab\u2060é"), st.characters())))
 def test_white_space_collapses_as_python_has_it(text: str) -> None:
-    assert collapsed(text) == " ".join(text.split())
+    assert collapsed(text) == " ".join(printable(text).split())
+
+
+@given(st.lists(st.sampled_from([BLOCK_END, CELL_END, ROW_END, PAGE_END, " ", "\n", "\t", "\f", "a", "\u3000"])))
+def test_the_strongest_mark_of_white_space_is_kept(pieces: list[str]) -> None:
+    ranks = {PAGE_END: "\f", ROW_END: "\n", CELL_END: "\t", BLOCK_END: "\n"}
+    expected = re.sub(
+        r"\s+",
+        lambda run: next((seen for mark, seen in ranks.items() if mark in _marks(run[0])), " "),
+        "".join(pieces),
+    )
+    assert collapsed("".join(pieces), marks=True) == expected.strip()
+
+
+def _marks(run: str) -> list[str]:
+    return re.findall(r"\f[\f\n\t ]", run)
 
 
 def test_every_character_is_white_space_or_not() -> None:
     text = "".join(f"a{chr(code)}b " for code in range(sys.maxunicode + 1))
-    assert collapsed(text) == " ".join(text.split())
+    assert collapsed(text) == " ".join(printable(text).split())
 
 
 MARKS = ("<p", "<pre", "class", "ss", "-x", "s=")

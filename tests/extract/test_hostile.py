@@ -126,7 +126,7 @@ def test_what_comes_after_an_attack_is_unharmed() -> None:
     tight = Limits(seconds=10, memory=128 << 20)
     with WorkerPool(1, Options(), tight) as pool:
         outcomes = {o.key: o for o in pool.map([*bombs, Item("after", b"<p>one</p>two", "a.html")])}
-    assert outcome_of(outcomes, "after") == "one two"
+    assert outcome_of(outcomes, "after") == "one\ntwo"
     assert {outcome_of(outcomes, bomb.key) for bomb in bombs} <= {
         "",
         "malformed",

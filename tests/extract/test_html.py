@@ -13,13 +13,14 @@ from indexer.extract.base import Content, Extractor, Options
 from indexer.extract.document import Limits, read_document
 from indexer.extract.markup import boilerplate, html
 from indexer.model import Document
+from tests.extract.folded import folded
 
 EXTRACTORS: list[Extractor] = ["fast", "reference"]
 
 
 def read(page: str | bytes, extractor: Extractor = "fast", content: Content = "landmarks") -> Document:
     data = page if isinstance(page, bytes) else page.encode()
-    return read_document(data, "page.html", Options(content, extractor, "html"), Limits())
+    return folded(read_document(data, "page.html", Options(content, extractor, "html"), Limits()))
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS)
@@ -357,4 +358,4 @@ def test_no_bytes_are_too_odd(data: bytes) -> None:
 )
 def test_attributes_that_hide_are_found_however_they_are_written(attribute: str, extractor: Extractor) -> None:
     page = f"<body><p>Read me.</p><div{attribute}>Away.</div></body>"
-    assert html.extract_html(page.encode(), "landmarks", extractor).text == "Read me."
+    assert html.extract_html(page.encode(), "landmarks", extractor).text.split() == ["Read", "me."]

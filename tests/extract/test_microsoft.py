@@ -17,6 +17,7 @@ from indexer.extract.document import read_document
 from indexer.extract.formats import MICROSOFT
 from indexer.extract.microsoft import _FIELD_CODE, _importable
 from indexer.model import Document
+from tests.extract.folded import folded
 from tests.extract.real_office import names, real
 
 RTF = rb"""{\rtf1\ansi\ansicpg1252{\info{\title Tea and rye}}{\*\generator none;}
@@ -24,7 +25,7 @@ RTF = rb"""{\rtf1\ansi\ansicpg1252{\info{\title Tea and rye}}{\*\generator none;
 
 
 def read(data: bytes, name: str = "") -> Document:
-    return read_document(data, name, Options(), Limits())
+    return folded(read_document(data, name, Options(), Limits()))
 
 
 def outcomes(items: list[Item[Any]]) -> list[Any]:

@@ -12,8 +12,9 @@ import pytest
 
 from indexer.errors import ExtractionError
 from indexer.extract import extract
-from indexer.extract.base import Limits, Options
+from indexer.extract.base import Extractor, Limits, Options
 from indexer.extract.document import read_document
+from tests.extract.folded import folded
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 ODT = (
@@ -118,8 +119,17 @@ def open_document(kind: str, body: str) -> bytes:
     ],
 )
 def test_what_is_read(data: bytes, kind: str, title: str, text: str, extractor: str) -> None:
-    document = read_document(data, "", Options(extractor=extractor), Limits())  # type: ignore[arg-type]
+    document = folded(read_document(data, "", Options(extractor=extractor), Limits()))  # type: ignore[arg-type]
     assert (document.format, document.title, document.text) == (kind, title, text)
+
+
+@pytest.mark.parametrize("extractor", ["fast", "reference"])
+def test_where_blocks_cells_and_pages_end(extractor: Extractor) -> None:
+    found = [
+        read_document(data, "", Options(extractor=extractor), Limits()).text
+        for data in (docx(), open_document("spreadsheet", SHEET), epub())
+    ]
+    assert found == ["One word\nin line\ncell\na note", "Stock 2026\ntea\t4\nrye\t3.5", "first\npage\fsecond page"]
 
 
 STYLES = f"""<w:styles {W}><w:style w:styleId="Titel"><w:name w:val="Title"/></w:style>
@@ -173,7 +183,7 @@ def set_in(*paragraphs: tuple[str, str]) -> bytes:
 def test_a_title_is_what_its_style_says(
     made: Callable[..., bytes], paragraphs: list[tuple[str, str]], title: str, extractor: str
 ) -> None:
-    document = read_document(made(*paragraphs), "", Options(extractor=extractor), Limits())  # type: ignore[arg-type]
+    document = folded(read_document(made(*paragraphs), "", Options(extractor=extractor), Limits()))  # type: ignore[arg-type]
     assert document.title == title
     assert document.text.removesuffix("a note").strip() == " ".join(text for _, text in paragraphs)
 
@@ -194,7 +204,7 @@ def test_a_presentation_is_called_as_its_first_slide() -> None:
 
 def test_damaged_styles_cost_the_title_alone() -> None:
     data = docx(**{"word/styles.xml": "<styles", "docProps/core.xml": "<cp/>"})
-    document = read_document(data, "", Options(extractor="fast"), Limits())
+    document = folded(read_document(data, "", Options(extractor="fast"), Limits()))
     assert (document.title, document.text) == ("", "One word in line cell a note")
 
 
@@ -221,7 +231,7 @@ def test_entities_are_never_expanded() -> None:
     document = read_document(
         docx(**{"word/document.xml": f"{LAUGHS}<w:d {W}><w:t>before &l11; after</w:t></w:d>"}), "", Options(), Limits()
     )
-    assert document.text == "before after a note"
+    assert document.text.split() == ["before", "after", "a", "note"]
     book = OPF.replace("A book", "A &l11; book")
     assert read_document(epub(**{"OPS/book.opf": LAUGHS + book}), "", Options(), Limits()).title == "A book"
 
@@ -263,4 +273,4 @@ def test_damage_costs_the_document_only(make: object) -> None:
 
 
 def test_a_worker_reads_them() -> None:
-    assert extract(epub(), limits=Limits(seconds=20)).text == "first page second page"
+    assert extract(epub(), limits=Limits(seconds=20)).text == "first\npage\fsecond page"

@@ -106,7 +106,7 @@ PARTS = "Content-Type: multipart/mixed; boundary=b"
 )  # fmt: skip
 def test_an_encoded_mail_under_another_name_is_read_as_a_mail(data: bytes, name: str, text: str) -> None:
     document = read_document(data, name, Options(), Limits())
-    assert (document.text, document.title) == (text, "tea")
+    assert (document.text.split(), document.title) == (text.split(), "tea")
 
 
 BETWEEN = b"From a@b Mon Jan  1 00:00:00 2024\n"
@@ -129,7 +129,7 @@ def test_a_mailbox_with_encoded_mails_under_another_name_is_a_text_of_them(
     mails: tuple[bytes, ...], text: str, end: bytes
 ) -> None:
     document = read_document(b"".join(BETWEEN + mail + end for mail in mails), "Sent Items", Options(), Limits())
-    assert "\n".join(" ".join(line.split()) for line in document.text.splitlines() if line.strip()) == text
+    assert document.text.split() == text.split()
     assert document.title == "tea"
 
 
@@ -183,7 +183,7 @@ def test_gzip_is_seen_through() -> None:
         "a.html",
     )
     document = read_document(gzip.compress(b"<p>a</p>b"), "a.html.gz", Options(), LIMITS)
-    assert (document.text, document.format) == ("a b", "html")
+    assert (document.text, document.format) == ("a\nb", "html")
 
 
 def test_damaged_gzip_is_read_as_far_as_it_goes() -> None:

@@ -1,10 +1,10 @@
 """HTML: what a reader of the page sees, without the boilerplate that HTML itself marks as such.
 
-The words of block elements are kept apart by a space that the core writes before their tags into the source, where it
-looks for the names of elements; a space there never changes the tree that the parser builds. Whether an element is left
-out is decided in one place for both engines. The `<title>` is the document's title and no part of its text: it often
-names the site, and the same article on two sites should meet; the heading of the article is in the text anyway. Of
-ruby, the base text stays and the readings (`rt`, `rp`) go.
+The words of block elements are kept apart by a mark of white space that the core writes before their tags into the
+source, where it looks for the names of elements; white space there never changes the tree that the parser builds.
+Whether an element is left out is decided in one place for both engines. The `<title>` is the document's title and no
+part of its text: it often names the site, and the same article on two sites should meet; the heading of the article is
+in the text anyway. Of ruby, the base text stays and the readings (`rt`, `rp`) go.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from indexer.core.markup import Names, Scan, scanned
+from indexer.core.markup import BLOCK_END, CELL_END, ENDS_LINES, ENDS_WORD, ROW_END, Names, Scan, scanned
 from indexer.extract.base import EXTRACTOR_VERSION, Content, require_main_content
 from indexer.extract.declared import declared_in_page
 from indexer.extract.markup import boilerplate
 from indexer.extract.markup.quoted import own_html
-from indexer.extract.text import cleaned, collapsed, decode
+from indexer.extract.text import cleaned, decode, in_blocks, marked
 from indexer.model import Document
 
 if TYPE_CHECKING:
@@ -32,14 +32,19 @@ if TYPE_CHECKING:
 
 # What browsers put on lines or in cells of their own (HTML Standard, section 15.3, Flow content), images, and form
 # controls. Every other element, known or not, is inline and does not end a word.
-_BLOCKS = boilerplate.words(
-    "address article aside audio blockquote body br button canvas caption center col colgroup dd details dialog dir "
-    "div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html "
-    "iframe img input legend li listing main map menu meta nav noscript object ol optgroup option p plaintext pre "
-    "script search section select style summary svg table tbody td template textarea tfoot th thead title tr ul "
-    "video xmp"
+_ENDS = {
+    "address article aside blockquote body br center dd details dialog dir div dl dt fieldset figcaption figure footer "
+    "form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li main menu nav ol optgroup option p "
+    "search section summary title ul": BLOCK_END,
+    "caption table tbody tfoot thead tr": ROW_END,
+    "td th": CELL_END,
+    "listing plaintext pre xmp": ENDS_LINES,
+    "audio button canvas col colgroup iframe img input map meta noscript object script select style svg template "
+    "textarea video": ENDS_WORD,
+}
+_NAMES = Names(
+    {name: end for names, end in _ENDS.items() for name in names.split()}, boilerplate.ELEMENTS, boilerplate.BEGINNINGS
 )
-_NAMES = Names(_BLOCKS, boilerplate.ELEMENTS, boilerplate.BEGINNINGS)
 
 # The parser's cost grows with the square of the depth; browsers stop at 512 too.
 _MAX_DEPTH = 512
@@ -185,7 +190,7 @@ class _FastElement:
 
 def _read_fast(page: Scan, content: Content, unwrapped: bool = False) -> tuple[str, str]:
     tree, title = _pruned(page, content, unwrapped)
-    return collapsed(tree.text()), title
+    return in_blocks(tree.text()), title
 
 
 def _pruned(page: Scan, content: Content, unwrapped: bool = False) -> tuple[LexborHTMLParser, str]:
@@ -245,13 +250,14 @@ def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> tu
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
-        tree = BeautifulSoup(page.page, "lxml", from_encoding="utf-8")
+        # Its own way with white space would take the marks.
+        tree = BeautifulSoup(page.page, "lxml", from_encoding="utf-8", preserve_whitespace_tags={"html"})
     while unwrapped and tree.body is not None and (wrapper := boilerplate.wrapper(_ReferenceElement(tree.body))):
         wrapper.unwrap()
     named = tree.find("title") or tree.find("h1")
     title = named.get_text() if named else ""
     boilerplate.remove(map(_ReferenceElement, tree.select(boilerplate.selector(page, content))), page, content)
-    return collapsed("".join(tree.find_all(string=_is_text))), cleaned(title)
+    return in_blocks("".join(tree.find_all(string=_is_text))), cleaned(title)
 
 
 def _main_content(source: bytes) -> Document:
@@ -273,4 +279,6 @@ def _main_content(source: bytes) -> Document:
     )
     engine = f"trafilatura {version('trafilatura')} rules {EXTRACTOR_VERSION}"
     notes = () if text else ("no main content found",)
-    return Document(cleaned(text or ""), title, extractor=engine, notes=notes, declared=declared_in_page(source))
+    return Document(
+        in_blocks(marked(text or "")), title, extractor=engine, notes=notes, declared=declared_in_page(source)
+    )

@@ -31,6 +31,12 @@ _CONDITIONS = ("if", "ie", "el", "while")
 _SILENT = frozenset(
     words("TH IX PD RS RE UC AT DT HP Dd Dt Os Bl El Bd Ed Bk Ek Rs Re Sm Bf Ef Hf PP LP P TP Pp TS TE EQ EN Vb Ve")
 )
+# What ends a paragraph, what ends one on both sides, and what begins and ends text whose lines count.
+_BREAKS = frozenset(
+    words("PP LP P TP TQ IP HP RS RE br sp ti in ce TS TE Pp It Bl El Bd Ed D1 Dl Lp nf fi EX EE Vb Ve")
+)
+_HEADINGS = frozenset(words("TH SH SS Dd Dt Os Sh Ss D1 Dl"))
+_LINES = {**dict.fromkeys(("nf", "EX", "Vb", "TS"), "\n"), **dict.fromkeys(("fi", "EE", "Ve", "TE", "Bd", "Ed"), " ")}
 # Macros whose arguments are one word in several fonts.
 _JOINED = frozenset(words("BR RB BI IB IR RI"))
 # What mdoc calls within a line.
@@ -77,7 +83,7 @@ def extract_man(data: bytes) -> Document:
     text, _ = decode(data)
     lines = printable(text).splitlines()
     title = next(filter(None, map(_title, lines)), "")
-    return Document("\n".join(_read(lines)), title, extractor=f"{NAME} rules {EXTRACTOR_VERSION}")
+    return Document("".join(_read(lines))[1:], title, extractor=f"{NAME} rules {EXTRACTOR_VERSION}")
 
 
 def _title(line: str) -> str:
@@ -89,18 +95,27 @@ def _title(line: str) -> str:
 
 
 def _read(lines: Sequence[str]) -> Iterator[str]:
+    """The text of each line that has one, each behind a space, or behind a line end where a paragraph begins."""
     is_mdoc = any(line.startswith(".Dd") for line in lines)
     place = 0
+    before, within = "\n", " "
     while place < len(lines):
         line = _COMMENT.sub("", lines[place])
         place += 1
         if not line.strip():
+            before = before if lines[place - 1].strip() else "\n"
             continue
         request = _REQUEST.match(line)
         if not request:
-            yield _plain(line)
+            yield ("\n" if line[0].isspace() else before) + _plain(line)
+            before = within
             continue
         name, rest = request.groups()
+        if name in _BREAKS or name in _HEADINGS:
+            before = "\n"
+            within = (
+                "\n" if name == "Bd" and "-filled" not in rest and "-ragged" not in rest else _LINES.get(name, within)
+            )
         if name in _DEFINES:
             place = _after_definition(lines, place)
         elif name in _CONDITIONS:
@@ -109,7 +124,8 @@ def _read(lines: Sequence[str]) -> Iterator[str]:
             arguments = [_plain(each) for each in _arguments(rest) if not (is_mdoc and each in _CALLED)]
             # Behind its mark stands how far a paragraph is moved in.
             arguments = arguments[:1] if name == "IP" else arguments
-            yield ("" if name in _JOINED else " ").join(arguments)
+            yield before + ("" if name in _JOINED else " ").join(arguments)
+            before = "\n" if name in _HEADINGS else within
 
 
 def _after_definition(lines: Sequence[str], place: int) -> int:

@@ -16,6 +16,7 @@ from html.entities import html5
 from importlib.metadata import version
 from typing import Protocol
 
+from indexer.core.markup import BLOCK_END, CELL_END, ROW_END
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION
 from indexer.extract.markup.vocabularies import (
@@ -27,12 +28,13 @@ from indexer.extract.markup.vocabularies import (
     Vocabulary,
     vocabulary_of,
 )
-from indexer.extract.text import cleaned, decode
+from indexer.extract.text import cleaned, decode, in_blocks, marked
 from indexer.model import Document
 
 _ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]+)", re.IGNORECASE)
 _DECLARATION = re.compile(rb"\s*<\?xml\b.*?\?>", re.DOTALL)
 _GIVEN_NAME = re.compile(r"\b([^\W\d_a-z])[^\W\d_]+\.?")
+_ROWS, _CELLS = frozenset(("tr", "row")), frozenset(("td", "th", "cell", "entry"))
 _TITLES = frozenset(("title", "article-title", "book-title"))
 
 
@@ -46,7 +48,7 @@ def extract_xml(data: bytes, extractor: str) -> Document:
     else:
         parse_reference(source, builder)
         notes = ("read in recovery, as far as the markup goes",)
-    text = cleaned("".join(builder.parts))
+    text = in_blocks("".join(builder.parts))
     title = cleaned("".join(builder.title))
     return Document(text, title, extractor=_extractor_name(extractor, builder.vocabulary.name), notes=notes)
 
@@ -70,14 +72,28 @@ class Builder(Protocol):
         """A piece of text."""
 
 
+class _Around:
+    """The content of an element: where the marks of the elements in it are, and whether they stand between words."""
+
+    __slots__ = ("is_mixed", "marks")
+
+    def __init__(self) -> None:
+        self.is_mixed = False
+        self.marks: list[int] = []
+
+
 class _TextBuilder:
-    """Takes the events of a parser and keeps the text that counts."""
+    """Takes the events of a parser and keeps the text that counts.
+
+    An element ends a block, unless words stand beside it in the element around it.
+    """
 
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.title: list[str] = []
         self.vocabulary: Vocabulary = UNKNOWN
         self._path: list[str] = []
+        self._contents = [_Around()]
         self._left_out_at = 0
         self._in_title_at = 0
         self._citation_at = 0
@@ -102,12 +118,26 @@ class _TextBuilder:
         if not self._is_allowed(vocabulary):
             self._left_out_at = len(path)
             return
-        if name in vocabulary.html and not self._html_at:
-            self._html_at, self._html_from = len(path), len(self.parts)
         if name in _TITLES and not self.title and not self._in_title_at:
             self._in_title_at = len(path)
-        if name not in INLINE and name not in vocabulary.inline and attributes.get("break") != "no":
-            self.parts.append(" ")
+        around = self._contents[-1]
+        if name in INLINE or name in vocabulary.inline or attributes.get("break") == "no":
+            self._contents.append(around)
+        else:
+            self._mark(around, name)
+            self._contents.append(_Around())
+        if name in vocabulary.html and not self._html_at:
+            self._html_at, self._html_from = len(path), len(self.parts)
+
+    def _mark(self, around: _Around, name: str) -> None:
+        mark = ROW_END if name in _ROWS else BLOCK_END
+        if name in _CELLS and len(self._path) > 1 and self._path[-2] in _ROWS:
+            mark = CELL_END
+        if around.is_mixed or self._citation_at:
+            mark = " "
+        else:
+            around.marks.append(len(self.parts))
+        self.parts.append(mark)
 
     def _is_allowed(self, vocabulary: Vocabulary) -> bool:
         """True if the innermost element counts, as it is called and where it stands."""
@@ -125,11 +155,13 @@ class _TextBuilder:
     def end(self, _tag: str = "") -> None:
         """An element ends."""
         depth = len(self._path)
-        name = self._path.pop()
+        name = self._path[-1]
         if self._left_out_at:
+            self._path.pop()
             if self._left_out_at == depth:
                 self._left_out_at = 0
             return
+        self._contents.pop()
         if self._citation_at == depth:
             self._citation_at = 0
         if self._html_at == depth:
@@ -140,7 +172,8 @@ class _TextBuilder:
             if not "".join(self.title).strip():
                 self.title.clear()
         if name not in INLINE and name not in self.vocabulary.inline and name not in self.vocabulary.empty:
-            self.parts.append(" ")
+            self._mark(self._contents[-1], name)
+        self._path.pop()
 
     def data(self, text: str) -> None:
         """A piece of text."""
@@ -148,6 +181,11 @@ class _TextBuilder:
             if self._citation_at and self._path[-1] == "given-names":
                 text = _initials(text)
             self.parts.append(text)
+            content = self._contents[-1]
+            if not content.is_mixed and text.strip():
+                content.is_mixed = True
+                for place in content.marks:
+                    self.parts[place] = " "
             if self._in_title_at:
                 self.title.append(text)
 
@@ -157,7 +195,7 @@ def _text_of_html(text: str) -> str:
         return text
     from indexer.extract.markup.html import extract_html
 
-    return extract_html(text.encode("utf-8", "replace"), "full", "fast").text
+    return marked(extract_html(text.encode("utf-8", "replace"), "full", "fast").text)
 
 
 def _initials(names: str) -> str:

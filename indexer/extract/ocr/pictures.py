@@ -11,7 +11,7 @@ from indexer.errors import ExtractionError
 from indexer.extract.ocr.names import not_read
 from indexer.extract.ocr.pages import PageReader
 from indexer.extract.ocr.tesseract import Picture
-from indexer.extract.text import lines_of
+from indexer.extract.paragraphs import of_text
 from indexer.text.counts import counted
 
 MOST_PIXELS = 40_000_000
@@ -115,7 +115,7 @@ def with_scans(data: bytes, pages: Sequence[list[str]], reader: PageReader | Non
         found = reader.read(scans)
         if scans and not found and not any(pages):
             raise reader.failure(len(scans))
-        read = [lines_of(found[number]) if number in found else page for number, page in enumerate(pages)]
+        read = [of_text(found[number]) if number in found else page for number, page in enumerate(pages)]
         return read, reader.said(scans, found)
     finally:
         document.close()

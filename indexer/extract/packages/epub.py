@@ -35,7 +35,7 @@ def extract_epub(parts: PackageParts, content: Content, extractor: str) -> Docum
             texts.append(found.text)
             named = found.extractor
     title = cleaned("".join(package.title))
-    return Document(cleaned(" ".join(texts)), title, extractor=f"{named} (EPUB)".strip())
+    return Document("\f".join(filter(None, texts)), title, extractor=f"{named} (EPUB)".strip())
 
 
 def _parsed(parts: PackageParts, name: str, extractor: str) -> _Package:

@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 
+from indexer.core.markup import BLOCK_END, CELL_END, PAGE_END, ROW_END
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Content
 from indexer.extract.markup.xml import Builder, in_utf8, parse_fast, parse_reference
 from indexer.extract.packages.parts import PackageParts
-from indexer.extract.text import as_title, cleaned
+from indexer.extract.text import as_title, cleaned, in_blocks
 from indexer.model import Document
 
 # A title stands among the first paragraphs; a heading is one where all begins with it and it is the only one of its
@@ -27,12 +28,21 @@ def _names(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-class _OfficeText:
-    """Takes the events of a parser: the text within some elements, spaces around others, nothing of a third kind."""
+_ENDS = {
+    **dict.fromkeys(("p", "h", "br", "cr", "line-break"), BLOCK_END),
+    **dict.fromkeys(("tc", "table-cell"), CELL_END),
+    **dict.fromkeys(("tr", "table-row"), ROW_END),
+    **dict.fromkeys(("s", "tab"), " "),
+    "page": PAGE_END,
+}
 
-    def __init__(self, within: str, spaces: str, out: str = "") -> None:
+
+class _OfficeText:
+    """Takes the events of a parser: the text within some elements, nothing of others, and a mark where one ends."""
+
+    def __init__(self, within: str, out: str = "") -> None:
         self.parts: list[str] = []
-        self._within, self._spaces, self._out = _names(within), _names(spaces), _names(out)
+        self._within, self._out = _names(within), _names(out)
         self._path: list[str] = []
         self._inside = self._out_at = 0
 
@@ -43,8 +53,8 @@ class _OfficeText:
         self._inside += name in self._within
         if not self._out_at and name in self._out:
             self._out_at = len(self._path)
-        if name in self._spaces:
-            self.parts.append(" ")
+        if name in _ENDS:
+            self.parts.append(_ENDS[name])
 
     def end(self, _tag: str = "") -> None:
         """An element ends."""
@@ -52,8 +62,8 @@ class _OfficeText:
             self._out_at = 0
         name = self._path.pop()
         self._inside -= name in self._within
-        if name in self._spaces:
-            self.parts.append(" ")
+        if name in _ENDS:
+            self.parts.append(_ENDS[name])
 
     def data(self, text: str) -> None:
         """A piece of text."""
@@ -64,8 +74,8 @@ class _OfficeText:
 class _OpeningText(_OfficeText):
     """The same, which also keeps the first paragraphs that have text, each with the name of its style."""
 
-    def __init__(self, within: str, spaces: str, out: str = "") -> None:
-        super().__init__(within, spaces, out)
+    def __init__(self, within: str, out: str = "") -> None:
+        super().__init__(within, out)
         self.opening: list[tuple[str, str]] = []
         self.styles = _Styles()
         self._styled: Counter[str] = Counter()
@@ -85,7 +95,7 @@ class _OpeningText(_OfficeText):
                 self._styled[_HEADING] += 1
         elif name == "table" and self._path[-2:-1] == ["spreadsheet"]:
             # What the sheet is called, as Excel's documents have it; the names of tables in texts are not seen.
-            self.parts.append(f" {_value(attributes, 'name')} ")
+            self.parts.append(f"{PAGE_END}{_value(attributes, 'name')}{BLOCK_END}")
         elif len(self.opening) == _OPENING:
             return
         elif name == "p":
@@ -166,11 +176,11 @@ def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Docu
     """The document of a DOCX file."""
     # What stands in a Fallback stands before it in another form.
     read = [
-        (_OpeningText("t", "p br cr tab tc", "del moveFrom Fallback"), parts.read(name))
+        (_OpeningText("t", "del moveFrom Fallback"), parts.read(name))
         for name in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
         if name in parts or name == "word/document.xml"
     ]
-    text = " ".join(_words(data, extractor, words) for words, data in read)
+    text = in_blocks(BLOCK_END.join(_words(data, extractor, words) for words, data in read))
     title = _title(parts, "docProps/core.xml", extractor)
     # A title is not worth a document's failure.
     with suppress(ExtractionError):
@@ -186,20 +196,19 @@ def extract_open_document(parts: PackageParts, _content: Content, extractor: str
     if "META-INF/manifest.xml" in parts and b"encryption-data" in parts.read("META-INF/manifest.xml"):
         raise ExtractionError("encrypted", "the document has a password")
     words = _OpeningText(
-        "p h", "p h s tab line-break table-cell",
-        "tracked-changes annotation note-citation table-of-content illustration-index table-index",
-    )  # fmt: skip
-    text = _words(parts.read("content.xml"), extractor, words)
+        "p h", "tracked-changes annotation note-citation table-of-content illustration-index table-index"
+    )
+    text = in_blocks(_words(parts.read("content.xml"), extractor, words))
     return _extracted("OpenDocument", extractor, text, _title(parts, "meta.xml", extractor) or words.title())
 
 
 def _title(parts: PackageParts, name: str, extractor: str) -> str:
-    return _words(parts.read(name), extractor, _OfficeText("title", "")) if name in parts else ""
+    return cleaned(_words(parts.read(name), extractor, _OfficeText("title"))) if name in parts else ""
 
 
 def _words(data: bytes, extractor: str, words: _OfficeText) -> str:
     _parse(data, extractor, words)
-    return cleaned("".join(words.parts))
+    return "".join(words.parts)
 
 
 def _parse(data: bytes, extractor: str, builder: Builder) -> None:
