@@ -333,7 +333,8 @@ int nd_winnow(uint64_t *hashes, size_t *count, size_t window);
 void nd_pack(const uint32_t *signature, size_t values, unsigned bits, uint8_t *packed);
 
 /* What a sketch of the scheme minhash is made with: `shingle` tokens (at least 1), with `numbers` (not 0) those of
-   nd_tokenise_with_numbers, `values` of nd_fast_minhash in ND_ROUNDS rounds, `bits` kept of each, `bands` keys of `rows`. */
+   nd_tokenise_with_numbers, `values` of nd_fast_minhash in ND_ROUNDS rounds, `bits` kept of each, `bands` keys of `rows`.
+   With `letters` (not 0) shingles are made as those of nd_passages_form with letters, and `numbers` counts for nothing. */
 typedef struct {
     size_t shingle;
     int numbers;
@@ -341,6 +342,7 @@ typedef struct {
     unsigned bits;
     size_t bands;
     size_t rows;
+    int letters;
 } nd_minhash_form;
 
 #define ND_PASSAGE_BITS 40 /* bits of a key of the scheme passages */

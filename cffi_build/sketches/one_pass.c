@@ -19,12 +19,17 @@ typedef struct {
 } pass;
 
 static bool keeps_all(const pass *pass) {
-    return (pass->minhash != NULL && pass->minhash->numbers) || (pass->passages != NULL && !pass->passages->letters);
+    return (pass->minhash != NULL && !pass->minhash->letters && pass->minhash->numbers) ||
+           (pass->passages != NULL && !pass->passages->letters);
 }
 
-static bool keeps_lettered(const pass *pass) { return pass->minhash != NULL && !pass->minhash->numbers; }
+static bool keeps_lettered(const pass *pass) {
+    return pass->minhash != NULL && !pass->minhash->letters && !pass->minhash->numbers;
+}
 
-static bool keeps_letters(const pass *pass) { return pass->passages != NULL && pass->passages->letters; }
+static bool keeps_letters(const pass *pass) {
+    return (pass->minhash != NULL && pass->minhash->letters) || (pass->passages != NULL && pass->passages->letters);
+}
 
 static bool add_letters(nd_buffer *line, const uint8_t *text, const nd_batch *batch) {
     for (size_t i = 0; i < batch->count; i++)
@@ -97,7 +102,7 @@ static int add_keys(const nd_passages_form *form, const nd_hashes *shingles, uin
 
 /* Whether minhash is made of the shingles that passages are made of. */
 static bool shares_shingles(const pass *pass) {
-    return keeps_all(pass) && pass->minhash != NULL && pass->minhash->numbers && pass->passages != NULL &&
+    return pass->minhash != NULL && !pass->minhash->letters && pass->minhash->numbers && pass->passages != NULL &&
            !pass->passages->letters && pass->minhash->shingle == pass->passages->shingle;
 }
 
@@ -124,9 +129,16 @@ static int make_minhash(pass *pass, nd_text_features *found, uint8_t *packed, ui
     const nd_minhash_form *form = pass->minhash;
     nd_hashes *shingles = form->numbers ? &pass->all.hashes : &pass->lettered.hashes;
     uint32_t signature[ND_MAX_VALUES];
-    if (shingles->count == 0) return ND_OK;
-    if (!shares_shingles(pass)) nd_shingle(shingles, form->shingle);
-    int status = nd_distinct(shingles->values, &shingles->count);
+    int status = ND_OK;
+    if (form->letters) {
+        shingles = &pass->own.hashes;
+        shingles->count = 0;
+        status = nd_hash_line(&pass->line, form->shingle, &pass->own);
+    } else if (shingles->count != 0 && !shares_shingles(pass)) {
+        nd_shingle(shingles, form->shingle);
+    }
+    if (status != ND_OK || shingles->count == 0) return status;
+    status = nd_distinct(shingles->values, &shingles->count);
     if (status != ND_OK) return status;
     nd_fast_minhash(shingles->values, shingles->count, form->values, ND_ROUNDS, signature);
     nd_pack(signature, form->values, form->bits, packed);
@@ -142,7 +154,7 @@ static int sketch_text(pass *pass, const uint8_t *text, size_t length, nd_text_f
     pass->all.hashes.count = pass->lettered.hashes.count = pass->line.length = pass->text.length = 0;
     int status = nd_prepare(text, length, &pass->text);
     if (status != ND_OK) return status;
-    bool numbers = pass->passages != NULL || keeps_all(pass);
+    bool numbers = pass->passages != NULL || keeps_all(pass) || keeps_letters(pass);
     if (!nd_scan_tokens(pass->text.data, pass->text.length, numbers, take_batch, pass)) return ND_NO_MEMORY;
     if (pass->counter.count != 0) {
         found->simhash = nd_counter_simhash(&pass->counter);

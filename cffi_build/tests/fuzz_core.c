@@ -69,11 +69,11 @@ static void features(const uint8_t *data, size_t size) {
     nd_hashes_free(&shingles);
 }
 
-/* The shingles that passages are winnowed from, made on their own. */
-static nd_hashes passage_runs(const uint8_t *data, size_t size, const nd_passages_form *form) {
+/* The shingles that sketches are made of, made on their own. */
+static nd_hashes runs_of(const uint8_t *data, size_t size, size_t shingle, int numbers, int letters) {
     nd_hashes runs = {NULL, 0};
-    if (!form->letters) {
-        require(nd_shingle_hashes(data, size, form->shingle, 1, &runs) == ND_OK, "shingles");
+    if (!letters) {
+        require(nd_shingle_hashes(data, size, shingle, numbers, &runs) == ND_OK, "shingles");
         return runs;
     }
     nd_tokens tokens;
@@ -86,7 +86,7 @@ static nd_hashes passage_runs(const uint8_t *data, size_t size, const nd_passage
         tokens.starts[i] = end;
         tokens.ends[i] = end += length;
     }
-    int status = nd_character_hashes(tokens.text, tokens.starts, tokens.ends, tokens.count, form->shingle, &runs);
+    int status = nd_character_hashes(tokens.text, tokens.starts, tokens.ends, tokens.count, shingle, &runs);
     require(status == ND_OK, "characters");
     nd_tokens_free(&tokens);
     return runs;
@@ -96,12 +96,11 @@ static nd_hashes passage_runs(const uint8_t *data, size_t size, const nd_passage
 static void sketches(const uint8_t *data, size_t size) {
     static const unsigned BITS[5] = {1, 2, 4, 8, 16};
     size_t values = (size_t)8 << size % 8;
-    nd_minhash_form form = {1 + size % 7, size % 3 != 0, values, BITS[size % 5], values / 4, 1 + size % 4};
-    nd_hashes shingles;
-    require(nd_shingle_hashes(data, size, form.shingle, form.numbers, &shingles) == ND_OK, "shingles");
+    nd_minhash_form form = {1 + size % 7, size % 3 != 0, values, BITS[size % 5], values / 4, 1 + size % 4, size % 5 == 0};
+    nd_hashes shingles = runs_of(data, size, form.shingle, form.numbers, form.letters);
     nd_passages_form passages = {1 + size % 5, 1 + size % 40, size % 2 != 0};
     uint64_t mask = ((uint64_t)1 << ND_PASSAGE_BITS) - 1;
-    nd_hashes runs = passage_runs(data, size, &passages);
+    nd_hashes runs = runs_of(data, size, passages.shingle, 1, passages.letters);
     require(nd_winnow(runs.values, &runs.count, passages.window) == ND_OK, "winnowing");
     static uint32_t signature[ND_MAX_VALUES];
     static uint8_t packed[3][2 * ND_MAX_VALUES], expected[2 * ND_MAX_VALUES];

@@ -53,7 +53,7 @@ static void test_nothing(void) {
     CHECK(nd_fold_text((const uint8_t *)" \n\t", 3, &list) == ND_OK && list.length == 0);
     nd_tokens_free(&list);
     CHECK(nd_fast_minhash(NULL, 0, 8, 8, &signature) == ND_EMPTY && signature == 7);
-    nd_minhash_form form = {5, 0, 8, 1, 0, 1};
+    nd_minhash_form form = {5, 0, 8, 1, 0, 1, 0};
     nd_passages_form passages = {12, 64, 1};
     nd_text_features features = {7, 7, 7, 7};
     nd_hashes kept = {NULL, 7};
@@ -140,7 +140,8 @@ static void test_passages(void) {
     size_t length = 0, ends[3];
     for (unsigned i = 0; length < 50000; i++) length += (size_t)sprintf(texts + length, "w%u ", i * 2654435761u % 9973);
     ends[0] = length, ends[1] = length, ends[2] = length + (size_t)sprintf(texts + length, "Tea 4 two");
-    nd_minhash_form forms[3] = {{5, 1, 64, 1, 4, 4}, {3, 1, 64, 1, 4, 4}, {5, 0, 64, 1, 4, 4}};
+    nd_minhash_form forms[4] = {
+        {5, 1, 64, 1, 4, 4, 0}, {3, 1, 64, 1, 4, 4, 0}, {5, 0, 64, 1, 4, 4, 0}, {5, 1, 64, 1, 4, 4, 1}};
     for (int letters = 0; letters < 2; letters++) {
         for (size_t window = 1; window < 400; window *= 7) {
             nd_passages_form form = {5, window, letters};
@@ -150,7 +151,7 @@ static void test_passages(void) {
             CHECK(alone[0].passages + alone[2].passages == expected.count && alone[1].passages == 0);
             for (size_t i = 1; i < alone[0].passages; i++) CHECK(expected.values[i - 1] < expected.values[i]);
             CHECK(expected.count != 0 && expected.values[alone[0].passages - 1] >> ND_PASSAGE_BITS == 0);
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < 4; i++) {
                 uint8_t packed[3][8];
                 uint64_t keys[3][4];
                 CHECK(nd_sketch_texts((const uint8_t *)texts, ends, 3, forms + i, &form, found, packed[0], keys[0], &kept) ==
@@ -170,7 +171,7 @@ static void test_sketches(void) {
     static uint64_t keys[ND_MAX_VALUES];
     const char *text = "one 2 three four 5";
     nd_text_features found;
-    nd_minhash_form large = {2, 1, ND_MAX_VALUES, 16, ND_MAX_VALUES, 1}, small = {9, 0, 8, 1, 1, 8};
+    nd_minhash_form large = {2, 1, ND_MAX_VALUES, 16, ND_MAX_VALUES, 1, 0}, small = {9, 0, 8, 1, 1, 8, 0};
     size_t end = strlen(text);
     CHECK(nd_sketch_texts((const uint8_t *)text, &end, 1, &large, NULL, &found, packed, keys, NULL) == ND_OK);
     CHECK(found.tokens == 3 && found.shingles == 4 && keys[ND_MAX_VALUES - 1] >> 32 == ND_MAX_VALUES - 1);
@@ -432,7 +433,7 @@ static int print_fingerprint(const char *path) {
         free(weights);
     }
     nd_hashes_free(&shingles);
-    nd_minhash_form form = {5, 1, 1024, 1, 16, 4};
+    nd_minhash_form form = {5, 1, 1024, 1, 16, 4, 0};
     nd_text_features found;
     uint8_t packed[128];
     uint64_t keys[16];

@@ -26,6 +26,7 @@ class MinhashForm:
     bits: int = 1
     bands: int = 16
     rows: int = 4
+    letters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,10 @@ def _minhash_form(form: MinhashForm | None) -> Any:
     fits = 1 <= form.rows <= lib.ND_MAX_ROWS and 0 <= form.bands * form.rows <= form.values
     if form.shingle < 1 or form.bits not in BITS or not fits:
         raise UsageError(f"{form} is not a form of a sketch")
-    return ffi.new("nd_minhash_form *", (form.shingle, form.numbers, form.values, form.bits, form.bands, form.rows))
+    return ffi.new(
+        "nd_minhash_form *",
+        (form.shingle, form.numbers, form.values, form.bits, form.bands, form.rows, form.letters),
+    )
 
 
 def _passages_form(form: PassagesForm | None) -> Any:

@@ -22,6 +22,8 @@ SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".txt", ".text", ".md", ".rst", ".tex", ".csv", ".log", ".asc"), "text"),
 }
 """The formats that the end of a name may tell where the content does not."""
+PDF_READERS = ("pdfium/pypdfium2", "pdfminer.six")
+"""The names of the fast and the reference extractor of PDF files."""
 MAIL_NAMES = (".eml", ".emlx", ".mbox", ".mht", ".mhtml")
 """The ends of the names of mails."""
 IMAGE_SUFFIXES = (".png", ".tif", ".tiff", ".jpg", ".jpeg")

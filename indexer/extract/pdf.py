@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from indexer.core.markup import BLOCK_END
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Limits, too_large
+from indexer.extract.formats import PDF_READERS
 from indexer.extract.ocr.pages import PageReader
 from indexer.extract.ocr.pictures import with_scans
 from indexer.extract.paragraphs import END, PageLine, with_ends
@@ -86,8 +87,8 @@ def extract_pdf(
 
 @cache
 def _extractor_name(extractor: str) -> str:
-    package, label = ("pypdfium2", "pdfium/pypdfium2") if extractor == "fast" else ("pdfminer.six", "pdfminer.six")
-    return f"{label} {version(package)} rules {EXTRACTOR_VERSION}"
+    label = PDF_READERS[extractor != "fast"]
+    return f"{label} {version(label.rpartition('/')[2])} rules {EXTRACTOR_VERSION}"
 
 
 def running_text(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...]]:

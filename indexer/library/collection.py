@@ -36,11 +36,12 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
 ) -> Collection:
     """Open the collection in a store, a file or the URL of an index in an engine; `create` makes a new store.
 
-    `schemes` are those by which documents get sketches besides simhash-doc (see `neardup schemes`); an existing store
-    gets those that it lacks. `content` says what counts as the text of HTML, as in `neardup index`, and `kind` what
-    the texts are: "documents", "short" ones such as titles and products, or "scans" read by OCR; a store stays of one
-    kind. `filter` limits the collection to documents that match a query in the engine's syntax. With `read_only`
-    nothing is ever written. A file has one writer at a time: processes that share it take turns, one for each batch
+    `schemes` are those by which documents get sketches besides simhash-doc (see `neardup schemes`); an existing
+    store gets those that it lacks. `content` says what counts as the text of HTML, as in `neardup index`, and
+    `kind` what the texts are: "documents", "short" ones such as titles, "scans" read by OCR, or "pdfs" of several
+    readers; a store stays of one kind. `filter` limits the collection to documents that match a query in the
+    engine's syntax. With `read_only` nothing is ever written. A file has one writer at a time: processes that share
+    it take turns, one for each batch
     that is written, for a whole call where that compares or clusters, and wait up to `wait` seconds for theirs;
     without `turns` one keeps its turn from its first change to the end. In an engine `refresh` says when changes
     can be found: at the end of a call ("wait"), also after each batch ("true"), or when the index refreshes itself

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from indexer.errors import UsageError
-from indexer.extract.ocr.names import pages_read
 from indexer.ingest.from_store import explained, stored_inputs
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Selection, Sources
@@ -153,12 +152,12 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
 
 
 def _better_kind(texts: MeasuredTexts) -> FittingKind | None:
-    words, scanned = [], []
+    words, extractors = [], []
     for text, extractor in islice(zip(texts.texts, texts.extractors, strict=True), LOOKED_AT):
         if made := fingerprint(text):
             words.append(made.tokens)
-            scanned.append(pages_read(extractor))
-    return fitting_kind(DOCUMENTS, words, scanned)
+            extractors.append(extractor)
+    return fitting_kind(DOCUMENTS, words, extractors)
 
 
 def _part_rules(store: Store | None) -> list[str]:

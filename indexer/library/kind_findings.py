@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from statistics import median
 
+from indexer.extract.formats import PDF_READERS
 from indexer.extract.ocr.names import pages_read
 from indexer.model.findings import Finding
 from indexer.model.kinds import DOCUMENTS, KindName
@@ -34,8 +36,8 @@ class FittingKind:
     says: str
 
 
-def fitting_kind(kind: str, words: Sequence[int], scanned: Sequence[int]) -> FittingKind | None:
-    """The kind that fits texts better, of so many words and pages read by OCR each; None where theirs does."""
+def fitting_kind(kind: str, words: Sequence[int], extractors: Sequence[str]) -> FittingKind | None:
+    """The kind that fits texts better, by the words and the extractor of each; None where theirs does."""
     if len(words) < _FEWEST:
         return None
     looked_at = f"of {counted(len(words), 'document')} looked at"
@@ -54,6 +56,7 @@ def fitting_kind(kind: str, words: Sequence[int], scanned: Sequence[int]) -> Fit
             f"{looked_at}, {many:,} have more than {counted(_MANY_WORDS, 'word')}, and half have "
             f"{int(median(words)):,} or more; of those with more only equal ones are near",
         )
+    scanned = map(pages_read, extractors)
     scans = [pages for count, pages in zip(words, scanned, strict=True) if 0 < count <= _PAGE_WORDS * pages]
     if kind == DOCUMENTS and 2 * len(scans) > len(words):
         return FittingKind(
@@ -61,14 +64,20 @@ def fitting_kind(kind: str, words: Sequence[int], scanned: Sequence[int]) -> Fit
             f"{looked_at}, {len(scans):,} are scans, of {counted(sum(scans), 'page')} that OCR read; one misread "
             f"letter changes a whole word, and with it {counted(_SHINGLE, 'shingle')}",
         )
+    readers = Counter(name for extractor in extractors if (name := extractor.partition(" ")[0]) in PDF_READERS)
+    several = [(name, count) for name, count in readers.most_common() if count >= _MANY_SHARE * len(words)]
+    if kind == DOCUMENTS and len(several) > 1:
+        read = " and ".join(f"{count:,} by {name}" for name, count in several)
+        return FittingKind("pdfs", f"{looked_at}, texts of PDF files were read {read}, which set spaces differently")
     return None
 
 
 def better_kind(store: Store) -> FittingKind | None:
     """The kind that fits the first documents of a store better than its own; None where none does."""
     records = [record for record in islice(store.scan(sketches=False), LOOKED_AT) if record.has_words]
-    scanned = [pages_read(record.extractor) for record in records]
-    return fitting_kind(store.info.kind, [record.tokens for record in records], scanned)
+    return fitting_kind(
+        store.info.kind, [record.tokens for record in records], [record.extractor for record in records]
+    )
 
 
 def kind_found(store: Store) -> Finding:

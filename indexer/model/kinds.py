@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from indexer.errors import UsageError
 from indexer.model.records import DEFAULT_MIN_TOKENS
 
-KindName = Literal["documents", "short", "scans"]
+KindName = Literal["documents", "short", "scans", "pdfs"]
 KIND_NAMES: tuple[KindName, ...] = get_args(KindName)
 DOCUMENTS: KindName = "documents"
 
@@ -52,6 +52,13 @@ KINDS: Mapping[str, TextKind] = {
             "pages read by OCR, with misread letters",
             ("passages:features=letters", "minhash"),
             "passages@0.25",
+            min_tokens=DEFAULT_MIN_TOKENS,
+        ),
+        TextKind(
+            "pdfs",
+            "texts of PDF files that several programs extracted, each with spaces and columns of its own",
+            ("minhash:features=letters,bands=16,rows=3",),
+            "simhash-doc@3bits/minhash@0.5+minhash@0.5",
             min_tokens=DEFAULT_MIN_TOKENS,
         ),
     )

@@ -8,16 +8,18 @@ import numpy as np
 
 from indexer.core.one_pass import Forms, MinhashForm, OneTextFeatures, TextFeatures
 from indexer.core.sketches import distinct, fast_minhash, pack
-from indexer.core.text import shingle_hashes
+from indexer.core.text import character_hashes, shingle_hashes, tokenise
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
+from indexer.model.tokens import Tokens
 from indexer.schemes.base import Hashes, Parameter, SketchedTexts, Weights, checked_choice, checked_integer, sketch_text
 from indexer.schemes.minwise.bands import banding
 from indexer.schemes.minwise.packed import Signature
 from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
 
 KEEP, DROP = "keep", "drop"
+WORDS, LETTERS = "words", "letters"
 
 VALUES = tuple(1 << power for power in range(3, 13))
 
@@ -29,11 +31,12 @@ MOST_BANDS = 16
 class Minhash(MinwiseScheme):
     """Minhash signatures of w-word shingles in bands.
 
-    `shingle` is w (1 to 64); a text of fewer words has one shingle, of all of them. `numbers` says whether numbers are
-    words: "keep" (the default) or "drop". `values` (a power of 2 from 8 to 4,096; 1,024) is the signature's length,
-    `bits` (1, 2, 4, 8 or 16; 1) what is stored of each value. `bands` of `rows` values are the keys; where they are
-    left out, they are chosen for a Jaccard coefficient `threshold` (0.7 unless given): the longest bands, 16 at most,
-    that find 98% of such pairs.
+    `shingle` is w (1 to 64); a text of fewer words has one shingle, of all of them. `numbers` says whether numbers
+    are words: "keep" (the default) or "drop". With `features` "letters" a shingle is a run of 12 letters and
+    digits, unless another length is given: spaces, hyphens and the order of columns change few of them. `values` (a
+    power of 2 from 8 to 4,096; 1,024) is the signature's length, `bits` (1, 2, 4, 8 or 16; 1) what is stored of
+    each value. `bands` of `rows` values are the keys; where they are left out, they are chosen for a Jaccard
+    coefficient `threshold` (0.7 unless given): the longest bands, 16 at most, that find 98% of such pairs.
 
     Values are made by fast similarity sketching (Dahlgaard, Knudsen and Thorup, FOCS 2017): in a round every shingle
     goes to one place, where the least stays, and what is empty after eight rounds takes the least under a permutation
@@ -53,31 +56,43 @@ class Minhash(MinwiseScheme):
 
     def __init__(
         self,
-        shingle: int = 5,
+        shingle: int | None = None,
         values: int = 1024,
         bands: int | None = None,
         rows: int | None = None,
         bits: int = 1,
         threshold: float | None = None,
         numbers: str = KEEP,
+        features: str = WORDS,
     ) -> None:
+        self.features = checked_choice(self.family, "features", features, (WORDS, LETTERS))
         self.numbers = checked_choice(self.family, "numbers", numbers, (KEEP, DROP))
-        self.shingle = checked_integer(self.family, "shingle", shingle, 1, MAX_SHINGLE)
+        self._letters = self.features == LETTERS
+        if self._letters and self.numbers == DROP:
+            raise UsageError(f"{self.family}: features={LETTERS} goes with numbers={KEEP}; leave out numbers={DROP}")
+        usual = 12 if self._letters else 5
+        self.shingle = checked_integer(self.family, "shingle", usual if shingle is None else shingle, 1, MAX_SHINGLE)
         values = checked_choice(self.family, "values", values, VALUES)
         if (bands is None) != (rows is None):
             raise UsageError(f"{self.family}: give bands and rows together, or neither")
         self._choose(values, bits, *banding(self.family, values, bands, rows, threshold, 0.7, MOST_BANDS))
         kept = self.numbers == KEEP
-        self.forms = Forms(minhash=MinhashForm(self.shingle, kept, self.values, self.bits, self.bands, self.rows))
+        form = MinhashForm(self.shingle, kept, self.values, self.bits, self.bands, self.rows, self._letters)
+        self.forms = Forms(minhash=form)
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """The parameters except the threshold, which has become bands and rows."""
-        return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits", "numbers")}
+        names = ("shingle", "values", "bands", "rows", "bits", "features" if self._letters else "numbers")
+        return {name: getattr(self, name) for name in names}
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The minhash signature of the text's distinct shingles, and their number."""
-        return self.signature_of(shingle_hashes(text, self.shingle, numbers=self.numbers == KEEP))
+        if not self._letters:
+            return self.signature_of(shingle_hashes(text, self.shingle, numbers=self.numbers == KEEP))
+        line = b"".join(tokenise(text, numbers=True).tokens)
+        spans = np.array([[0, len(line)]] if line else np.zeros((0, 2)), dtype=np.uintp)
+        return self.signature_of(character_hashes(Tokens(line, spans[:, 0].copy(), spans[:, 1].copy()), self.shingle))
 
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
         """The minhash signature of distinct features, and their number; weights count for nothing."""

@@ -14,7 +14,7 @@ import pytest
 from indexer import open_store
 from indexer.model import ClusteringNote
 from tests.cli.command import Neardup, write
-from tests.cli.written import changed, prose
+from tests.cli.written import changed, pdf, prose
 
 WAYS = {"a.txt": prose(1), "b.txt": prose(2), "lines.jsonl": '{"id": "one", "text": "' + prose(3) + '"}\n'}
 
@@ -50,6 +50,17 @@ def note(neardup: Neardup, **changes: object) -> None:
     with open_store(neardup.folder / "collection.neardup") as store:
         [kept] = store.clustering_notes().values()
         store.put_clustering_note(dataclasses.replace(kept, **changes))  # type: ignore[arg-type]
+
+
+def test_pdf_files_of_several_readers_fit_another_kind(neardup: Neardup) -> None:
+    for reader, first in (("fast", 0), ("reference", 30)):
+        write(neardup.folder, {f"{reader}/{n}.pdf": pdf(prose(n, 60)) for n in range(first, first + 30)})
+        neardup("index", reader, "--extractor", reader)
+    says, advice = only(found(neardup), "kind", "warning")
+    read = "texts of PDF files were read 30 by pdfium/pypdfium2 and 30 by pdfminer.six"
+    assert f"of 60 documents looked at, {read}" in says
+    assert advice.endswith("--kind pdfs")
+    assert f"the kind pdfs fits better than documents: of 60 documents looked at, {read}" in neardup("evaluate").out
 
 
 def test_another_kind_fits(neardup: Neardup) -> None:

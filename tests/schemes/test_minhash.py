@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from scipy.stats import binom
 
 from indexer.core.sketches import BITS, band_keys, fast_minhash, pack
 from indexer.core.sketches import minhash as core_minhash
-from indexer.core.text import lookup8
+from indexer.core.text import lookup8, tokenise
 from indexer.errors import UsageError
 from indexer.extract.markup.html import extract_html
 from indexer.matching.measures import exact
@@ -49,6 +50,32 @@ class TestMinhashOfTwoBits(SchemeContract):
     specification = "minhash:bits=2,values=512,threshold=0.5,numbers=drop,shingle=2"
     bad = ("minhash:bits=32",)
     payload_limit = 128
+
+
+class TestMinhashOfLetters(SchemeContract):
+    specification = "minhash:features=letters,bands=16,rows=3"
+    bad = ("minhash:features=x", "minhash:features=letters,numbers=drop", "minhash:features=letters,shingle=0")
+    payload_limit = 128
+
+
+@given(st.integers(0, 50), st.integers(0, 50))
+@settings(max_examples=30, deadline=None)
+def test_letters_see_neither_spaces_nor_hyphens(number: int, seed: int) -> None:
+    letters, draw = scheme("minhash:features=letters"), random.Random(seed)
+    text = document(number, 60)
+    broken = "".join(c + ("-\n" if draw.random() < 0.1 else "") for c in text.replace(" ", draw.choice(("", "  "))))
+    assert letters.sketch(broken) == letters.sketch(text)
+
+
+@given(st.text(max_size=80) | st.integers(0, 50).map(lambda number: document(number, 60)))
+@settings(max_examples=100, deadline=None)
+def test_the_sketch_of_letters_is_that_of_the_runs_in_the_text(text: str) -> None:
+    letters = scheme("minhash:features=letters,shingle=4")
+    plain = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    line = b"".join(tokenise(plain, numbers=True).tokens).decode()
+    runs = {line[place : place + 4] for place in range(max(1, len(line) - 3))} if line else set()
+    hashes = np.array([lookup8(run.encode()) for run in runs], dtype=np.uint64)
+    assert letters.sketch(plain) == letters.sketch_features(hashes)
 
 
 # Estimates are means of many draws: five of their standard errors are passed once in two million times.

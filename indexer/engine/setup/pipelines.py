@@ -21,7 +21,7 @@ from indexer.model import SIMHASH_DOC
 from indexer.model.kinds import kind_named
 from indexer.schemes import registry, simhash
 from indexer.schemes.base import Scheme
-from indexer.schemes.minhash import KEEP, Minhash
+from indexer.schemes.minhash import KEEP, LETTERS, Minhash
 from indexer.schemes.passages import WORDS, Passages
 from indexer.stores import StoreInfo
 from indexer.stores.texts import TextFields
@@ -238,13 +238,13 @@ def script_forms(infos: Collection[StoreInfo], room: int | None = None) -> dict[
     """The parameters `sketch` and `passages` of the simhash pipeline, for the schemes of these stores behind one name.
 
     Passages are left out of records of more than `room` bytes. None for minhash sketches, and for passages of words,
-    where the stores have none, or such as the pipeline does not make, as passages beside sketches without numbers:
+    where the stores have none, or such as the pipeline does not make, as those of letters:
     `neardup annotate` makes them. Raises UsageError for a scheme that this version does not know.
     """
     forms: dict[str, dict[str, Any] | None] = {"sketch": None, "passages": None}
     minhash, passages = (_scheme_of(infos, family) for family in (Minhash.family, Passages.family))
     beside = True
-    if isinstance(minhash, Minhash):
+    if isinstance(minhash, Minhash) and minhash.features != LETTERS:
         beside = minhash.numbers == KEEP
         names = ("shingle", "values", "bits", "bands", "rows")
         forms["sketch"] = {name: getattr(minhash, name) for name in names} | {"numbers": beside}

@@ -17,7 +17,7 @@ TITLES = {
     "shoe-43": {"heading": "Kestrel running shoe, black, size 43"},
     "other": {"heading": "Museum of modern art opens again after repairs"},
 }
-SCHEMES = {"short": ["short-text"], "scans": ["minhash", "passages"]}
+SCHEMES = {"short": ["short-text"], "scans": ["minhash", "passages"], "pdfs": ["minhash"]}
 ASKED = "Kestrel runing shoe black, size 42"
 
 
@@ -42,7 +42,7 @@ def test_titles_of_an_owner_are_compared_as_titles(server: Server, index_name: s
     assert "kind of texts short in the store, documents asked for" in refused.stderr
 
 
-@pytest.mark.parametrize("kind", ["short", "scans"])
+@pytest.mark.parametrize("kind", [*SCHEMES])
 def test_an_index_is_set_up_for_a_kind(server: Server, index_name: str, kind: str) -> None:
     url, usual = f"{server.url}/{index_name}", f"{server.url}/{index_name}-usual"
     neardup("setup", "--store", url, "--kind", kind)
