@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 import errno
+import functools
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
 
 # What is raised where the process is asked to stop: nothing is waited for then.
 STOPPED = (KeyboardInterrupt, SystemExit)
@@ -100,3 +108,33 @@ def machines_fault(error: Exception, doing: str) -> MachineError | None:
 def _of_memory(error: ImportError) -> bool:
     # A library that finds no room, because of what the document takes.
     return "allocate memory" in str(error) or "failed to map" in str(error)
+
+
+def takes_named(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, which raises a UsageError for arguments that it does not have, with those that it has."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            signature = inspect.signature(function)
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:
+                names = ", ".join(name for name in signature.parameters if name != "self")
+                by = "; match='minhash@0.8' says from which similarity on texts are near" * ("match" in names)
+                called_as = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+                raise UsageError(f"{called_as}(): {error}; its arguments are {names}{by}") from None
+            raise
+
+    return called
+
+
+def takes_named_arguments(kind: type[T]) -> type[T]:
+    """The same class, whose public methods and constructor are as `takes_named` makes them."""
+    for name in dir(kind):
+        method = inspect.getattr_static(kind, name)
+        if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
+            setattr(kind, name, takes_named(method))
+    return kind

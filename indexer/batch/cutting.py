@@ -16,7 +16,7 @@ from indexer.batch.arrow import arrow, compute, parquet
 from indexer.batch.copying import Output, codec_of, target_path, write_groups, written_file
 from indexer.batch.filtering import parts_to_write
 from indexer.batch.sketches.parts import Part, parts_of
-from indexer.core.passages.cutting import Cutter, RepeatedSpan
+from indexer.core.passages.cutting import Cutter, RepeatedSpan, merged
 from indexer.core.passages.repeats import RepeatFinder
 from indexer.core.passages.windows import Hashes
 from indexer.errors import StoreError, UsageError
@@ -28,6 +28,7 @@ from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.model import own_files
 from indexer.model.chunking import chunks
 from indexer.model.paths import printable_path
+from indexer.model.times import time_keys
 from indexer.text.counts import counted
 from indexer.text.words import words_of
 
@@ -63,7 +64,7 @@ class Cutting:
 class PassagesCut:
     """Counts of what was cut, or would be.
 
-    Of `documents` with `words` words `cut_documents` lose `cut_words` in `passages` pieces, and of these documents
+    Of `documents` with `words` words `cut_documents` lose `cut_words` in `passages` passages, and of these documents
     `dropped` are dropped as a whole, with `dropped_words` more.
     """
 
@@ -95,8 +96,8 @@ class WordsRead(NamedTuple):
 class PartCuts(NamedTuple):
     """The cuts of a part of `documents` rows, by their numbers from 0 on.
 
-    `spans` are the words `begin` to `end - 1`, each with the id of the document where the first of them stand; rows in
-    `dropped` are left out.
+    `spans` are the words `begin` to `end - 1`, each with the id of the document where they stand; rows in `dropped` are
+    left out.
     """
 
     documents: int
@@ -208,12 +209,16 @@ class _CutPlan:
             yield row.id, row.time
 
     def _order(self) -> Any:
-        table = arrow.table({"time": arrow.chunked_array(self._times, arrow.large_string()), "id": self.ids})
+        times = (moment for some in self._times for moment in some.to_pylist())
+        keys = arrow.array([key or None for key in time_keys(times)], arrow.large_string())
+        if self.asked.time_field and len(keys) and keys.null_count == len(keys):
+            raise UsageError(f"--time-field {self.asked.time_field}: no document has this field")
+        table = arrow.table({"time": keys, "id": self.ids})
         # Of two with one id the first that was read.
         return compute.sort_indices(table, sort_keys=[("time", "ascending"), ("id", "ascending")]).to_numpy()
 
     def _cut(self, document: int, spans: list[RepeatedSpan], words: int) -> None:
-        gone = sum(span.end - span.begin for span in spans)
+        gone = sum(end - begin for begin, end in merged(spans))
         done = self.summary
         done.passages += len(spans)
         done.cut_documents += 1
@@ -366,13 +371,13 @@ class _CutPart:
 
 
 def without(text: str, spans: Sequence[Sequence[Any]]) -> tuple[str, list[tuple[int, int]]]:
-    """A text without some of its words, and the characters (begin, end) that are cut, with the signs that adjoin them.
+    """A text without some of its words, and the characters (begin, end) of each span, with the signs that adjoin them.
 
     White space at either end of a cut becomes a line break if there was one, else a space.
     """
     words = words_of(text, identifiers=False)
-    left, cuts, done = list[str](), list[tuple[int, int]](), 0
-    for first, last, *_ in spans:
+
+    def characters(first: int, last: int) -> tuple[int, int]:
         begin, end = int(words.starts[first]), int(words.ends[last - 1])
         least = int(words.ends[first - 1]) if first else 0
         most = int(words.starts[last]) if last < len(words) else len(text)
@@ -380,7 +385,10 @@ def without(text: str, spans: Sequence[Sequence[Any]]) -> tuple[str, list[tuple[
             begin -= 1
         while end < most and not text[end].isspace():
             end += 1
-        cuts.append((begin, end))
+        return begin, end
+
+    left, done = list[str](), 0
+    for begin, end in (characters(*each) for each in merged(spans)):
         left.append(text[done:begin])
         done = end
     left.append(text[done:])
@@ -389,7 +397,7 @@ def without(text: str, spans: Sequence[Sequence[Any]]) -> tuple[str, list[tuple[
         before, rest = made.rstrip(), after.lstrip()
         gap = made[len(before) :] + after[: len(after) - len(rest)]
         made = before + ("\n" if "\n" in gap else " ") * bool(before and rest) + rest
-    return made, cuts
+    return made, [characters(first, last) for first, last, *_ in spans]
 
 
 def _write_table(written: _CutPart, out: str) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urldefrag, urljoin
 from indexer.errors import UsageError
 from indexer.model import CANONICAL_URL, Record
 from indexer.model.refs import ref_order
+from indexer.model.times import sort_key
 
 CanonicalKind = Literal["earliest", "longest", "field", "source", "declared", "newest", "oldest"]
 
@@ -30,6 +31,8 @@ _COPY_WORDS = re.compile(COPY_WORDS, re.IGNORECASE)
 # The files that are one mail each, also in mailboxes and mails, and those of a maildir; after a slash, as above.
 MAILS = r"\.(?:eml|emlx|msg)(?:\.(?:gz|zst|bz2|xz))?$|/(?:cur|new)/[0-9]{6,}\.[^/]+$"
 _MAILS = re.compile(MAILS, re.IGNORECASE)
+# The first letters of `sort_key`, in their order.
+_KINDS = "ntx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class CanonicalRule:
     Before the earliest, whatever the rule, come mails (`is_mail`), whose senders and dates are no part of their texts,
     then those whose path or URL calls them a copy least often (`copy_words`).
     "earliest" by `arrived_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
-    `descending`, largest first, numbers before text and documents without it last (a dot leads into an object);
+    `descending`, largest first, numbers before times before other text (`indexer.model.times.sort_key`) and documents
+    without it last (a dot leads into an object);
     "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last;
     "declared" by what pages say in rel=canonical: those that name their own URL first, those that name another last;
     "newest" and "oldest" put in place of the earliest the latest or first version of it in its cluster, where the
@@ -171,9 +175,8 @@ def _field(metadata: Any, name: str) -> Any:
 
 def _field_key(value: Any, descending: bool) -> tuple[Any, ...]:
     if value is None:
-        return (2, 0)
-    if isinstance(value, bool | int | float):
-        return (0, -value if descending else value)
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+        return (len(_KINDS), ())
+    key = sort_key(value if isinstance(value, str | bool | int | float) else json.dumps(value, sort_keys=True))
     # The last entry lets a longer text come before its beginning.
-    return (1, (*(-ord(character) for character in text), 1) if descending else tuple(map(ord, text)))
+    rest = (*(-ord(character) for character in key[1:]), 1) if descending else tuple(map(ord, key[1:]))
+    return (_KINDS.index(key[0]), rest)

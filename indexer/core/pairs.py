@@ -27,7 +27,7 @@ from indexer.core.hamming import (
     pairs_scan,
     pairs_scatter,
 )
-from indexer.errors import UsageError, shown
+from indexer.errors import UsageError, shown, takes_named
 from indexer.model.hashes import as_hashes
 
 Hashes = npt.NDArray[np.uint64]
@@ -51,6 +51,7 @@ class Pairs(NamedTuple):
     distance: npt.NDArray[np.uint8]
 
 
+@takes_named
 def find_pairs(
     hashes: npt.ArrayLike, distance: int = 3, threads: int | None = None, *, collapse: bool = False
 ) -> Pairs:

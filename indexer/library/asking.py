@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
-from indexer.errors import ExtractionError, NotFoundError, UsageError
+from indexer.errors import ExtractionError, NotFoundError, UsageError, shown
 from indexer.extract.base import REASONS, Limits, Options
 from indexer.ingest.readers import BadEntry, ColumnNames, ReaderOptions, reader_of_file
 from indexer.ingest.regular_files import UnreadableError, read_file
@@ -66,7 +66,10 @@ def names_of(given: Any) -> list[str]:
 
 def paths_of(given: AnyPath | Iterable[AnyPath]) -> list[str]:
     """The paths that are given, one or several."""
-    return [os.fspath(path) for path in ([given] if isinstance(given, str | os.PathLike) else given)]
+    paths = [given] if isinstance(given, str | os.PathLike) else list(given) if isinstance(given, Iterable) else [given]
+    if wrong := [path for path in paths if not isinstance(path, str | os.PathLike)]:
+        raise UsageError(f"{shown(wrong[0])} is neither a text nor a path")
+    return [os.fspath(path) for path in paths]
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,7 +225,7 @@ class BatchPassagesCut(Shown):
         files: Files that were read
         documents: Documents in them
         words: Their words
-        passages: Pieces that are cut
+        passages: Passages that are cut, each once for every document that it stands in
         cut_documents: Documents that lose any
         cut_words: Words that are cut
         dropped: Documents of which too little is left

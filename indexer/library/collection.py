@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from indexer.errors import NoStoreError, UsageError
+from indexer.errors import NoStoreError, UsageError, takes_named, takes_named_arguments
 from indexer.extract.base import Content
 from indexer.library.clusters import Clusters
 from indexer.library.contents import Contents
@@ -20,6 +20,7 @@ from indexer.model.times import Refresh
 from indexer.text.hiding import shown_name
 
 
+@takes_named
 def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options of the command
     store: str | os.PathLike[str],
     *,
@@ -78,6 +79,7 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
         raise
 
 
+@takes_named_arguments
 class Collection(Contents, Nearness, Folding, Clusters, Repeated):
     """Documents in a store, as returned by `open`; a context manager that supports `len()`, `in`, `[id]` and iteration.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from indexer.errors import NeardupError
+from indexer.errors import NeardupError, UsageError
 from indexer.library import asking
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
@@ -50,20 +50,24 @@ class Folding(OpenStore):
     """Hits of searches, folded."""
 
     def distinct(
-        self, hits: Iterable[tuple[str | None, str | None]], *, match: AnyRule = None, threads: int | None = None
+        self,
+        hits: Iterable[tuple[str | None, str | None] | Mapping[str, str | None]],
+        *,
+        match: AnyRule = None,
+        threads: int | None = None,
     ) -> Rows[DistinctHit]:
-        """The hits, each (id, text), that are near none before them, with the later ones that are near them.
+        """The hits that are near none before them, with the later ones that are near them.
 
-        A hit with a text is compared by it, one without by the sketches that are stored for its id; so a ranking from
-        anywhere, of keys, words or vectors, can be folded. Nothing is removed: what is only a form of another hit, with
-        other facts, is folded too and is named among the copies. Raises UsageError for a rule of parts, and for one
-        that compares texts.
+        Each is a pair (id, text), or a dict with id, text or both. A hit with a text is compared by it, one without by
+        the sketches that are stored for its id; so a ranking from anywhere, of keys, words or vectors, can be folded.
+        Nothing is removed: what is only a form of another hit, with other facts, is folded too and is named among the
+        copies. Raises UsageError for a rule of parts, and for one that compares texts.
         """
         from indexer.library.making import many_sketches
         from indexer.library.memory import rule_without_store
         from indexer.library.texts import dedupe_sketches
 
-        listed = list(hits)
+        listed = [_id_and_text(number, hit) for number, hit in enumerate(hits, 1)]
         with self._lock:
             rule = rule_without_store(self.rule(match))
             rule.require_copies()
@@ -106,3 +110,16 @@ class Folding(OpenStore):
                 errors[place] = asking.missing(ref.id)
             else:
                 made[place] = {name: record.sketches.get(name) for name in made[place]}
+
+
+def _id_and_text(number: int, hit: Any) -> tuple[str | None, str | None]:
+    if isinstance(hit, Mapping) and hit.keys() <= {"id", "text"}:
+        hit = (hit.get("id"), hit.get("text"))
+    if (
+        not isinstance(hit, tuple | list)
+        or len(hit) != 2
+        or not all(each is None or isinstance(each, str) for each in hit)
+        or hit[0] is hit[1] is None
+    ):
+        raise UsageError(f"hits: hit {number} must be a pair (id, text) or a dict with id, text or both, as strings")
+    return hit[0], hit[1]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from indexer.core.pairs import number_of_threads
 from indexer.core.text import hash_tokens
-from indexer.errors import UsageError
+from indexer.errors import UsageError, shown
 from indexer.model import Sketch
 from indexer.model.tokens import Tokens
 from indexer.schemes.base import Hashes, Scheme, Weights, sketch_texts
@@ -67,13 +67,15 @@ def hashed(features: Any) -> tuple[Hashes, Weights | None]:
     if isinstance(features, Mapping):
         counts = list(features.values())
         if not all(isinstance(count, int | np.integer) and count > 0 for count in counts):
-            raise UsageError("how much a feature counts is a whole number above 0")
+            raise UsageError(
+                "in a mapping of features, how much each counts is a whole number above 0; of documents give the texts"
+            )
         weights = np.array(counts, dtype=np.int64)
         features = list(features)
     if isinstance(features, np.ndarray) and features.dtype.kind in "iu" and features.ndim == 1:
         return _hashed_numbers(features), weights
     if not is_many(features):
-        raise UsageError(f"{type(features).__name__} is neither a text nor features")
+        raise UsageError(f"{shown(features)} is neither a text nor features")
     return _hashed_tokens([_token(feature) for feature in features]), weights
 
 

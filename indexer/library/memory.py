@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.errors import UsageError, shown
+from indexer.errors import UsageError, shown, takes_named_arguments
 from indexer.library.making import TextInput, all_sketches, is_many, sketches_of
 from indexer.library.postings import Postings
 from indexer.library.rows import Rows
@@ -37,6 +37,7 @@ class Near:
     similarity: float
 
 
+@takes_named_arguments
 class MemoryIndex:
     """Documents in memory, found by a match rule, with the same answers as a store.
 

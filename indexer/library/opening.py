@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from indexer.errors import UsageError
+from indexer.errors import UsageError, takes_named
 from indexer.model.findings import Finding
 from indexer.model.paths import store_file
 from indexer.stores.base import Store, StoreInfo
@@ -27,6 +27,7 @@ DEFAULT_WAIT = 5.0
 Opener = Callable[[str, StoreInfo | None, bool, float, bool], Store]
 
 
+@takes_named
 def open_store(
     url: str | os.PathLike[str],
     *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
@@ -130,7 +131,7 @@ class Rows(Sequence[Row], Generic[Row]):
 
     def _remarks(self) -> list[str]:
         left = len(self) - _SHOWN
-        none = "" if self else f"no {self._kind.__name__.lower()}"
+        none = "" if self else "no " + re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self._kind.__name__).lower()
         counted = f"... {left:,} more" if left > 0 else none
         return [remark for remark in (counted, printable(self.note)) if remark]
 

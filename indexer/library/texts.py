@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.grouping import group
 from indexer.clustering.relations import Permitted, Relations, settled
-from indexer.errors import ExtractionError, UsageError, shown
+from indexer.errors import ExtractionError, UsageError, shown, takes_named
 from indexer.library.making import TextInput, all_sketches, is_many
 from indexer.library.memory import rule_without_store
 from indexer.library.rows import Rows, html_table
@@ -112,6 +112,7 @@ class Deduped:
     """The result of deduplicating n texts: text i is a copy of text `of[i]`, and is kept if `of[i]` is i.
 
     `of` is int64 of shape (n,); `similarity` is float64 of that shape, the similarity to the text that is kept.
+    `missing` has the positions of what is no text, as None: it repeats nothing, and stays where a table has it.
     `relations` has the relation of each copy that is near that text, and `reasons` says why others that are near a kept
     text are kept, such as forms; both by position, where texts were compared.
     """
@@ -120,6 +121,7 @@ class Deduped:
     similarity: Similarities
     relations: Mapping[int, Relation] = field(default_factory=dict)
     reasons: Mapping[int, str] = field(default_factory=dict)
+    missing: Positions = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
@@ -149,9 +151,12 @@ class Deduped:
         return html_table((), [(self._said(),)]) + self.copies._repr_html_()
 
     def _said(self) -> str:
-        return f"{self.kept.size:,} of {counted(self.of.size, 'text')} kept"
+        texts, missing = self.of.size - self.missing.size, self.missing.size
+        said = f"{self.kept.size - missing:,} of {counted(texts, 'text')} kept"
+        return f"{said}; {missing:,} more {'is' if missing == 1 else 'are'} missing" if missing else said
 
 
+@takes_named
 def fingerprints(texts: Iterable[TextInput], *, threads: int | None = None) -> Fingerprints:
     """The simhash-doc fingerprints of texts, or of features instead of texts (see `sketches`).
 
@@ -163,6 +168,7 @@ def fingerprints(texts: Iterable[TextInput], *, threads: int | None = None) -> F
     return Fingerprints(values, np.array([bool(payload) for payload in payloads], dtype=np.bool_))
 
 
+@takes_named
 def sketches(
     texts: Iterable[TextInput], scheme: str | Scheme = "minhash", *, threads: int | None = None
 ) -> TextSketches:
@@ -187,6 +193,7 @@ def sketches(
     )
 
 
+@takes_named
 def pairs_of(
     texts: Iterable[TextInput],
     match: str | MatchRule | None = None,
@@ -209,6 +216,7 @@ def pairs_of(
     return Rows(TextPair, (TextPair(*triple) for triple in sorted(triples)))
 
 
+@takes_named
 def dedupe(
     texts: Iterable[TextInput],
     match: str | MatchRule | None = None,
@@ -227,7 +235,7 @@ def dedupe(
     identical, reflowed, misread or edited, else it is kept: a form, in which facts differ, unless `forms` is true, and
     an edited text of which more than 2% of the words, or a number, name, negation or replaced word, stand in no kept
     one, unless `edited` is true. Of two that differ in misread words the cleaner one stays, whatever `keep` says.
-    Near is what `pairs_of` lists. Equal texts are always copies.
+    Near is what `pairs_of` lists. Equal texts are always copies; None is no text, and no copy of another None.
 
     With verify="sketch" texts are not aligned: all that is near goes, also forms, and no two kept texts are near.
     Features are compared so too. `match` and `threads` are as for `pairs_of`. Memory: the sketches, about 300 bytes a
@@ -239,7 +247,7 @@ def dedupe(
         raise UsageError(f"verify={shown(verify)}: is text or sketch")
     rule = rule_without_store(match)
     rule.require_copies()
-    listed = given_texts(texts)
+    listed = _listed(texts)
     # What can be gone through but once is needed again for the texts that are near others.
     listed = list(listed) if verify == "text" and iter(listed) is listed else listed
     distinct = _Distinct(keep)
@@ -269,7 +277,8 @@ def dedupe(
                 chosen_of[place], values[place] = other, _similarity(comparison, nodes, place, other)
     of, similarity = np.arange(first.size), np.ones(first.size)
     of[compared], similarity[compared] = compared[chosen_of], values
-    return Deduped(first[of[of_text]], similarity[of_text], relations, reasons)
+    missing = np.array(distinct.missing, dtype=np.int64)
+    return Deduped(first[of[of_text]], similarity[of_text], relations, reasons, missing)
 
 
 def dedupe_sketches(
@@ -299,6 +308,7 @@ class _Distinct:
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
         self.are_texts = True
+        self.missing: list[int] = []
         self._same: list[int] = []
         self._lengths: list[int] = []
 
@@ -306,9 +316,14 @@ class _Distinct:
         """The distinct texts in order; what is not hashed is distinct."""
         seen: dict[bytes, int] = {}
         count = itertools.count()
-        for text in texts:
-            digest = _digest(text) if isinstance(text, str | bytes) else None
-            self.are_texts &= digest is not None
+        for place, text in enumerate(texts):
+            if _is_missing(text):
+                self.missing.append(place)
+                text = ""  # noqa: PLW2901
+                digest = None
+            else:
+                digest = _digest(text) if isinstance(text, str | bytes) else None
+                self.are_texts &= digest is not None
             known = None if digest is None else seen.get(digest)
             if self._keep == "longest":
                 self._lengths.append(len(text))
@@ -362,12 +377,23 @@ def _relations(texts: Iterable[Any], place_of: Positions, of: Positions, permitt
 
 def given_texts(texts: Iterable[Any]) -> Iterable[Any]:
     """The texts of a list, a column of a DataFrame or an Arrow array; a missing one has no words."""
+    return ("" if _is_missing(text) else text for text in _listed(texts))
+
+
+def _listed(texts: Any) -> Iterable[Any]:
+    if isinstance(texts, Mapping | Set):
+        raise UsageError(f"texts: {type(texts).__name__} is not a list of texts; put them into a list")
     if isinstance(texts, str | bytes) or hasattr(texts, "columns") or hasattr(texts, "schema"):
-        raise UsageError(f"{type(texts).__name__} is not a list of texts; give a list, or one column of a table")
+        raise UsageError(f"texts: {type(texts).__name__} is not a list of texts; give a list, or one column of a table")
     if not is_many(texts):
-        raise UsageError(f"{type(texts).__name__} is not a list of texts")
-    listed = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
-    return ("" if text is None or isinstance(text, float) else text for text in listed)
+        raise UsageError(f"texts: {type(texts).__name__} is not a list of texts")
+    listed: Iterable[Any] = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
+    return listed
+
+
+def _is_missing(text: Any) -> bool:
+    # The last two are those of pandas.
+    return text is None or isinstance(text, float) or type(text).__name__ in ("NAType", "NaTType")
 
 
 def _preferred(count: int, keep: Keep, lengths: Sequence[int]) -> Positions:

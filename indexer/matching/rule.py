@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from indexer.errors import IncompatibleStoreError, UsageError, shown
+from indexer.errors import IncompatibleStoreError, UsageError, shown, takes_named
 from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC
 from indexer.model.kinds import DOCUMENTS, KINDS
 from indexer.schemes import registry
@@ -288,6 +288,7 @@ class MatchRule:
         return f"{self.shown(similarity)} {'with' if self.unit == 'share' else 'from'} {name}"
 
 
+@takes_named
 def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str], Scheme] | None = None) -> MatchRule:
     """Parse a rule; a scheme without parameters means the store's own if there is one, and "default" the default rule.
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
+
+from indexer.errors import UsageError, shown
 
 Refresh = Literal["wait", "none", "true"]
 """The time at which others find what was written, see `indexer.stores.Store.refresh`."""
+
+_NUMBER = re.compile(r"[+-]?\d{1,1000}(?:\.\d{0,1000})?(?:[eE][+-]?\d{1,6})?", re.ASCII)
+_KINDS = {"n": "a number", "t": "an ISO 8601 time", "x": "neither a number nor an ISO 8601 time"}
+_COMPLEMENT = str.maketrans("0123456789", "9876543210")
 
 _lock = threading.Lock()
 _latest = 0
@@ -36,3 +45,46 @@ def to_the_second(moment: str) -> str:
 def in_order(moment: str) -> str:
     """A key that sorts times with and without decimal places."""
     return moment.removesuffix("Z")
+
+
+def sort_key(value: Any) -> str:
+    """A text that sorts as a value does: numbers, also written as text, then ISO 8601 times, then other text.
+
+    Times are compared in UTC, which is meant where they have no offset. The first letter tells the three apart.
+    """
+    text = str(int(value) if isinstance(value, bool) else value).strip()
+    if _NUMBER.fullmatch(text):
+        return f"n{_number_key(Decimal(text))}"
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment
+        return f"t{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}"
+    except (ValueError, OverflowError):
+        return f"x{value}"
+
+
+def _number_key(number: Decimal) -> str:
+    if not number:
+        return "1"
+    digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
+    size = f"{number.adjusted() + 5_000_000:07d}{digits}"
+    # Of two negative numbers the one with more digits is the smaller.
+    return f"0{size.translate(_COMPLEMENT)}~" if number < 0 else f"2{size}"
+
+
+def time_keys(values: Iterable[Any]) -> list[str]:
+    """The sort keys of the times of documents, empty where there is none.
+
+    Raises UsageError where some are numbers and others times, and for what is neither.
+    """
+    keys, first = [], dict[str, Any]()
+    for value in values:
+        key = "" if value is None or value == "" else sort_key(value)
+        keys.append(key)
+        first.setdefault(key[:1], value)
+    found = [f"{shown(value)} is {_KINDS[kind]}" for kind, value in sorted(first.items()) if kind]
+    if "x" in first or len(found) > 1:
+        raise UsageError(
+            f"--time-field: {' and '.join(found)}; name a field that has only numbers or only times, in all documents"
+        )
+    return keys

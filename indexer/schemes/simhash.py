@@ -16,7 +16,7 @@ from indexer.core.pairs import iter_pairs
 from indexer.core.sketches import fingerprint as core_fingerprint
 from indexer.core.sketches import simhash
 from indexer.core.sketches import simhash_keys as core_simhash_keys
-from indexer.errors import UsageError
+from indexer.errors import UsageError, takes_named
 from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import (
@@ -42,6 +42,7 @@ _SIMILARITIES = 1.0 - np.arange(65) / 64.0
 SCHEME = SIMHASH_DOC
 
 
+@takes_named
 def fingerprint(text: str | bytes) -> Fingerprint | None:
     """The simhash-doc fingerprint of a text (bytes are read as UTF-8); None where it holds no token.
 

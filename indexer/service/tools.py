@@ -50,10 +50,11 @@ def tools_server(answerers: Answerers) -> Server[Any]:
             return as_bytes(verb.answer_request(collection, read_form(verb.request, asked.arguments or {})))
 
         try:
-            texts = [ARE_DATA, (await answerers.answer(answer)).decode("ascii")]
+            said, is_error = (await answerers.answer(answer)).decode("ascii"), False
         except RefusedError as error:
-            return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
-        return CallToolResult(content=[TextContent(text=text) for text in texts])
+            # It may quote an id or a title.
+            said, is_error = str(error), True
+        return CallToolResult(content=[TextContent(text=text) for text in (ARE_DATA, said)], is_error=is_error)
 
     return Server("neardup", version=VERSION, instructions=_INSTRUCTIONS, on_list_tools=listed, on_call_tool=called)
 

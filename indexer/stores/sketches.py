@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.model.ragged import Ragged
+from indexer.schemes import registry
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.text.counts import counted
 
@@ -221,6 +222,8 @@ def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> Scheme
         if scheme.name == name:
             return scheme
     there = ", ".join(known.name for known in schemes) or "none but its first"
+    # Raises an error for a name that no scheme has.
+    registry.scheme(name)
     raise UsageError(f"{store}: has no sketches of the scheme {name!r} (it has: {there}); index with --scheme {name}")
 
 

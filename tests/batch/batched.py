@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,7 +54,7 @@ class Case:
 
     def rows(self) -> list[dict[str, Any]]:
         # No two at one time: between these a store and a batch decide by what each of them knows.
-        rows = [{"id": name, "text": text, "seen": seen_of(name) + name} for name, text in self.texts.items()]
+        rows = [{"id": name, "text": text, "seen": seen_of(name)} for name, text in self.texts.items()]
         if self.versions:
             # Of each cluster some are versions of one page, and some of others.
             for place, row in enumerate(rows):
@@ -63,7 +64,7 @@ class Case:
 
 def seen_of(name: str) -> str:
     """When a document was there first, of which some were on the same day."""
-    return f"2026-01-{sum(name.encode()) % 28 + 1:02}T00:00:00Z"
+    return f"2026-01-{sum(name.encode()) % 28 + 1:02}T00:00:00.{zlib.crc32(name.encode()) % 1_000_000:06}Z"
 
 
 def write_files(folder: Path, rows: Sequence[Mapping[str, Any]], files: int, seed: int = 0) -> Path:
@@ -128,7 +129,7 @@ def by_store(case: Case, folder: Path) -> tuple[dict[str, Row], Any]:
         done = index(Sources([str(given)]), store, Settings(jobs=1, schemes=schemes))
         assert not done.failures
         # What a store notes as the time is that of the indexing.
-        records = [replace(record, indexed_at=seen_of(record.ref.id) + record.ref.id) for record in store.scan()]
+        records = [replace(record, indexed_at=seen_of(record.ref.id)) for record in store.scan()]
     with open_store(folder / "second.neardup", create=info) as store:
         assert all(result.status.value == "created" for result in store.put(records))
         rule = parse_rule(case.rule, store) if case.rule else None

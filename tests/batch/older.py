@@ -23,7 +23,7 @@ FORM = Form((MINHASH,), time_field="seen")
 
 
 def rows(texts: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [{"id": name, "text": text, "seen": seen_of(name) + name} for name, text in texts.items()]
+    return [{"id": name, "text": text, "seen": seen_of(name)} for name, text in texts.items()]
 
 
 def wanted(**more: Any) -> ClusteringOptions:

@@ -81,8 +81,8 @@ def test_each_new_document_says_what_it_repeats(tmp_path: Path) -> None:
     for path in (new / "clusters").iterdir():
         for row in pq.read_table(path).to_pylist():
             together = [name for name, (cluster_name, *_) in clusters.items() if cluster_name == row["cluster"]]
-            before = [seen_of(name) + name for name in together if name in older and name not in newer]
-            first = min(before)[len(seen_of("")) :] if before else None
+            before = [name for name in together if name in older and name not in newer]
+            first = min(before, key=seen_of, default=None)
             assert row["repeats"] == first
             assert (row["repeats_similarity"] is None) == (first is None)
             repeated += first is not None

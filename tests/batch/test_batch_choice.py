@@ -18,6 +18,7 @@ from indexer.batch.clusters import grouping, partitioning
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
 from indexer.clustering.prune import Pruning
+from indexer.errors import UsageError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Sources
 from indexer.library.opening import open_store
@@ -27,6 +28,7 @@ from indexer.matching.rule import default_rule
 from indexer.schemes import registry
 from tests.batch.batched import LONGEST, MINHASH, sketched
 from tests.batch.choices import EARLIEST, FORM, Decided, batch, chosen, decided_in, drifting, mixed
+from tests.cli.written import prose
 
 
 def greedy(pairs: Rows[TextPair], texts: Sequence[str], order: Sequence[int]) -> Decided:
@@ -166,3 +168,42 @@ def test_a_page_that_is_declared_canonical_stands_for_the_others(tmp_path: Path)
             cluster_store(store, default_rule(store), canonical=declared, threads=1)
             surplus = {each.record.ref.id: each.repeats.id for each in Pruning(store, unverified=True).surplus()}
         assert surplus == {each: of for each, (kept, of) in expected.items() if not kept}
+
+
+TIMES: list[list[object]] = [
+    [10, 9], ["10", "9"], [1e22, 10**21], [-9, -10], [0.5, "0.25"], [10**30 + 1, 10**30],
+    ["2026-01-05T10:00:00+02:00", "2026-01-05T09:00:00+03:00"], ["2026-01-05T10:00", "2026-01-05T09:59:59.5Z"],
+    ["2026-01-05", "2026-01-04T23:59:59"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+@pytest.mark.parametrize("times", TIMES, ids=str)
+def test_the_earliest_is_told_by_numbers_and_times(kind: str, times: list[object], tmp_path: Path) -> None:
+    text = prose(3, 60)
+    rows = [{"id": f"t{place}", "text": text, "seen": str(time)} for place, time in enumerate(times)]
+    (tmp_path / "in").mkdir()
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in" / "a.parquet")
+    else:
+        lines = (json.dumps({**row, "seen": time}) + "\n" for row, time in zip(rows, times, strict=True))
+        (tmp_path / "in" / "a.jsonl").write_text("".join(lines))
+    sketched(tmp_path / "in", tmp_path / "out", FORM)
+    assert chosen(tmp_path / "out")["t0"] == (False, "t1", 1.0)
+    by_field = CanonicalRule("field", "seen")
+    assert chosen(tmp_path / "out", by_field)["t0"] == (False, "t1", 1.0)
+    last = CanonicalRule("field", "seen", descending=True)
+    assert chosen(tmp_path / "out", last)["t1"] == (False, "t0", 1.0)
+
+
+def test_times_that_can_not_be_compared_are_refused(tmp_path: Path) -> None:
+    text = prose(3, 60)
+    for name, time in (("a", "9"), ("b", "2026-01-05")):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / f"{name}.csv").write_text(f"id,text,seen\n{name},{text},{time}\n")
+    sketched(tmp_path / "in", tmp_path / "out", FORM)
+    with pytest.raises(UsageError, match="'9' is a number and '2026-01-05' is an ISO 8601 time"):
+        chosen(tmp_path / "out")
+    (tmp_path / "in" / "c.csv").write_text(f"id,text,seen\nc,{text},lately\n")
+    with pytest.raises(UsageError, match="'lately' is neither a number nor an ISO 8601 time"):
+        sketched(tmp_path / "in", tmp_path / "out2", FORM)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -249,7 +248,7 @@ main()
 """
     if command == "sketch":
         for path in (tmp_path / "in").iterdir():
-            os.utime(path, (0, 0))
+            pq.write_table(pq.read_table(path), path, compression="none")
     asked = {"sketch": [str(tmp_path / "in"), "--time-field", "seen"], "cluster": [str(out)]}[command]
     done = subprocess.run([sys.executable, "-c", killed, "batch", command, *asked, "--out", str(out)])
     assert done.returncode == -signal.SIGKILL

@@ -139,9 +139,29 @@ def test_nothing_is_removed_for_what_is_not_copied_with_it(tmp_path: Path) -> No
     lines(given / "b.jsonl", TEXTS[:3], "a")
     sketched(given, batch, FORM)
     clustered(batch)
-    os.utime(given / "b.jsonl", (0, 0))
+    (given / "b.jsonl").write_text((given / "b.jsonl").read_text() + "\n")
     with pytest.raises(UsageError, match="would not be kept"):
         keep([str(given / "a.jsonl"), str(given / "z.jsonl")], str(batch), Output(str(tmp_path / "kept")))
     # Who says that the rest is kept elsewhere can copy each file by itself.
     done = keep([str(given / "a.jsonl")], str(batch), Output(str(tmp_path / "kept")), against=[str(batch)])
     assert done.removed + done.replaced >= 25
+
+
+@pytest.mark.parametrize("size", [0, 70 << 20])
+def test_a_change_that_keeps_size_and_time_is_seen(size: int, tmp_path: Path) -> None:
+    path, batch, out = tmp_path / "a.jsonl", tmp_path / "batch", Output(str(tmp_path / "kept"))
+    lines(path, TEXTS[:3], "a")
+    with path.open("ab") as file:
+        file.truncate(path.stat().st_size + size)
+    sketched(path, batch, FORM)
+    clustered(batch)
+    before, given = path.stat(), path.read_bytes()
+    path.write_bytes(given.replace(b'"id": "a0"', b'"id": "b0"'))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    with pytest.raises(UsageError, match="has changed since it was sketched"):
+        keep([str(path)], str(batch), out)
+    # What was only written again is the same.
+    path.write_bytes(given)
+    if not size:
+        assert keep([str(path)], str(batch), out).kept == 3

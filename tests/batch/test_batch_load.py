@@ -45,7 +45,7 @@ def write(folder: Path, texts: Mapping[str, str]) -> Path:
     """The texts as JSON lines, some under a URL, and beside them pages, what is short or empty, and what is broken."""
     folder.mkdir(parents=True, exist_ok=True)
     lines: list[dict[str, Any]] = [
-        {"id": name, "text": text, "seen": seen_of(name) + name, "lang": "en"} for name, text in texts.items()
+        {"id": name, "text": text, "seen": seen_of(name), "lang": "en"} for name, text in texts.items()
     ]
     for number, line in enumerate(lines[::4]):
         line["url"] = f"https://host{number % 3}.example/{line['id']}"
@@ -297,7 +297,7 @@ def test_against_an_older_batch(tmp_path: Path) -> None:
     before = state(store)
     given = tmp_path / "new"
     given.mkdir()
-    lines = [json.dumps({"id": name, "text": text, "seen": seen_of(name) + name}) for name, text in newer.items()]
+    lines = [json.dumps({"id": name, "text": text, "seen": seen_of(name)}) for name, text in newer.items()]
     (given / "c.jsonl").write_text("\n".join(lines))
     second = batched(given, tmp_path / "second", against=str(first), canonical=seen)
     done = loaded(second, store)

@@ -59,13 +59,18 @@ def test_every_passage_that_is_cut_stands_in_the_output(tmp_path: Path) -> None:
     assert len(left) == 80 - done.dropped
     cuts = pq.read_table(cut_file(str(out))).to_pylist()
     assert len(cuts) == done.passages
-    assert sum(cut["words"] for cut in cuts) == done.cut_words
+    places = {(cut["id"], place) for cut in cuts for place in range(cut["begin"], cut["end"])}
+    whole = {row["id"]: row["text"] for row in rows}
+    spans = [words_of(whole[name], identifiers=False) for name in whole]
+    cut_words = sum(
+        (name, int(start)) in places for name, words in zip(whole, spans, strict=True) for start in words.starts
+    )
+    assert cut_words == done.cut_words
     given = {row["id"]: row for row in rows}
     for cut in cuts:
-        whole = given[cut["id"]]["text"]
-        piece = whole[cut["begin"] : cut["end"]]
+        piece = given[cut["id"]]["text"][cut["begin"] : cut["end"]]
         assert len(words_of(piece, identifiers=False)) == cut["words"] >= LEAST
-        assert runs(piece) & runs(left[cut["stands_in"]])
+        assert runs(piece) <= runs(left[cut["stands_in"]])
         other = given[cut["stands_in"]]
         assert (other["day"], other["id"]) < (given[cut["id"]]["day"], cut["id"])
     # Nothing that is left of one document is in another once more, and each run of words is still there.
@@ -125,6 +130,42 @@ def test_lines_without_a_text_stay_as_they_are(tmp_path: Path) -> None:
     left = (tmp_path / "out" / "in.jsonl").read_text().splitlines()
     assert left[:4] == lines[:4]
     assert json.loads(left[4]) == {"body": {"text": "more"}}
+
+
+def test_touching_passages_each_name_their_document(tmp_path: Path) -> None:
+    first, second = prose(1, 30), prose(2, 30)
+    rows = [
+        {"id": "a", "text": f"Own words here. {first}", "day": 9},
+        {"id": "b", "text": second, "day": 10},
+        {"id": "c", "text": f"{first}; {second} and an end", "day": 11.5},
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = cut_passages([str(tmp_path / "in.jsonl")], Cutting(20, time_field="day"), str(tmp_path / "out"))
+    assert (done.passages, done.cut_documents, done.cut_words) == (2, 1, 60)
+    cuts = pq.read_table(cut_file(str(tmp_path / "out"))).to_pylist()
+    assert [(rows[2]["text"][cut["begin"] : cut["end"]], cut["stands_in"]) for cut in cuts] == [  # type: ignore[index]
+        (f"{first};", "a"),
+        (second, "b"),
+    ]
+    left = [json.loads(line)["text"] for line in (tmp_path / "out" / "in.jsonl").read_text().splitlines()]
+    assert left == [rows[0]["text"], second, "and an end"]
+
+
+@pytest.mark.parametrize(
+    ("days", "says"),
+    [
+        ([1, "2026-01-05"], "'1' is a number and '2026-01-05' is an ISO 8601 time"),
+        (["2026-01-05", "soon"], "'soon' is neither"),
+        ([None, None], "no document has this field"),
+        ([True, 2], "'True' is neither"),
+    ],
+)
+def test_a_time_that_is_none_is_refused(days: list[object], says: str, tmp_path: Path) -> None:
+    rows = [{"id": str(place), "text": prose(1, 30), "day": day} for place, day in enumerate(days)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(UsageError, match=says):
+        cut_passages([str(tmp_path / "in.jsonl")], Cutting(20, time_field="day"), str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

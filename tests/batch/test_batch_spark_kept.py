@@ -132,7 +132,7 @@ def test_texts_decide_as_in_one_process(spark: Any, tmp_path: Path) -> None:
     texts |= {"z-mail.eml": texts["f09"], "z-text.txt": texts["f09"]}
     prefers_text = CanonicalRule("source", sources=("*.txt",))
     rows = [
-        {"id": name, "text": text, "seen": name, "url": f"https://{name[1:2]}.example/{name}"}
+        {"id": name, "text": text, "seen": sorted(texts).index(name), "url": f"https://{name[1:2]}.example/{name}"}
         for name, text in texts.items()
     ]
     write_files(tmp_path / "in", rows, 3)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from indexer.engine.client.lines import WrittenFloat
 from indexer.engine.index.mapping import Mappings
 from indexer.engine.index.source_fields import (
     differing_fields,
@@ -118,7 +119,13 @@ def test_what_source_does_not_hold_can_not_be_read() -> None:
         ({"key": "A"}, {"key": "a"}, ["key"]),
         ({"n": 1}, {"n": True}, ["n"]),
         ({"n": 1}, {"n": 1.0}, ["n"]),
-        ({"o": {"x": [1, {"z": 2, "a": 1}]}}, {"o.x": [1, {"a": 1, "z": 2}]}, []),
+        ({"o": {"x": [1, {"z": 2, "a": 1}]}}, {"o": {"x": [1, {"a": 1, "z": 2}]}}, []),
+        # What stands inside an object, and under a name with a dot.
+        ({"o": {"x": 1}}, {"o.x": 1}, ["o.x"]),
+        ({"body": {"x": "a"}, "body.x": "a"}, {"body": {"x": "a"}}, ["body.x"]),
+        ({"n": WrittenFloat("0.1")}, {"n": WrittenFloat("0.1000000000000000000001")}, ["n"]),
+        ({"n": [{"m": WrittenFloat("1e400")}]}, {"n": [{"m": WrittenFloat("1e500")}]}, ["n"]),
+        ({"n": WrittenFloat("0.10")}, {"n": WrittenFloat("1e-1")}, []),
         ({"o": {"x": [1, 2], "y": 1}}, {"o": {"x": [2, 1], "y": 1}}, ["o.x"]),
         ({"body": "x"}, {}, ["body"]),
         ({"gone": None}, {}, ["gone"]),

@@ -201,6 +201,27 @@ def test_documents_that_are_put_into_no_cluster_are_spoken_of(collection: indexe
     assert [cluster.size for cluster in collection.clusters()] == [2]
 
 
+def test_what_is_asked_wrongly_is_said_with_what_can_be_asked(collection: indexer.Collection) -> None:
+    for call, says in (
+        (
+            lambda: collection.similar("text", similarity=0.8),
+            "'similarity'; its arguments are text, path",
+        ),
+        (lambda: collection.similar(5), "5 is neither a text nor a path"),
+        (lambda: collection.pairs(match="foo"), "'foo' is not a scheme; known: simhash-doc"),
+        (lambda: collection.distinct(["a"]), r"hits: hit 1 must be a pair \(id, text\) or a dict"),
+        (lambda: collection.distinct([{"id": "a"}, {"html": "b"}]), "hits: hit 2"),
+        (lambda: collection.distinct([(None, None)]), "hits: hit 1"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            call()
+    hits = [{"id": "gone"}, {"text": "A tea."}, {"id": "c", "text": "A tea."}]
+    assert [(each.position, each.id, len(each.copies)) for each in collection.distinct(hits)] == [
+        (0, "gone", 0),
+        (1, None, 1),
+    ]
+
+
 def test_a_rule_is_refused_as_on_the_command_line(collection: indexer.Collection) -> None:
     for call in (collection.pairs, collection.cluster):
         with pytest.raises(UsageError, match="nonsense"):

@@ -173,7 +173,7 @@ def test_what_an_edited_text_would_lose_decides() -> None:
 
 
 def test_equal_texts_are_copies_whatever_they_hold() -> None:
-    assert indexer.dedupe(["", "a", "", "!", "!", None, float("nan"), "a"]).of.tolist() == [0, 1, 0, 3, 3, 0, 0, 1]  # type: ignore[list-item]
+    assert indexer.dedupe(["", "a", "", "!", "!", None, float("nan"), "a"]).of.tolist() == [0, 1, 0, 3, 3, 5, 6, 1]  # type: ignore[list-item]
     assert indexer.dedupe([]).of.shape == (0,)
 
 
@@ -198,9 +198,43 @@ def test_columns_of_tables_are_texts() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": [*TEXTS[:3], None]})
     assert frame[by_sketch(frame["text"]).mask].index.tolist() == [0, 2, 3]
-    for wrong in ("text", b"text", table, frame, 7):
+    for wrong in ("text", b"text", table, frame, 7, {"a": "b"}, {"a", "b"}):
         with pytest.raises(UsageError, match="not a list of texts"):
             by_sketch(wrong)
+
+
+def test_what_is_missing_is_no_text_and_repeats_nothing() -> None:
+    for missing in (None, float("nan")):
+        found = indexer.dedupe([missing, "a tea", missing, "a tea", ""])
+        assert (found.of.tolist(), found.missing.tolist()) == ([0, 1, 2, 1, 4], [0, 2])
+        assert repr(found).startswith("2 of 3 texts kept; 2 more are missing")
+    assert repr(indexer.dedupe([])) == "0 of 0 texts kept\nno text copy"
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: indexer.dedupe(TEXTS, threshold=0.8), r"dedupe\(\): .*'threshold'; its arguments are texts, match"),
+        (lambda: indexer.pairs_of(TEXTS, similarity=0.8), "match='minhash@0.8' says from which similarity"),
+        (lambda: indexer.MemoryIndex(similarity=0.8), r"MemoryIndex\(\): .*'similarity'"),
+        (lambda: indexer.open("a.neardup", creates=True), r"open\(\): .*'creates'; its arguments are store"),
+        (lambda: indexer.MemoryIndex().query(), "missing a required argument: 'text'"),
+        (lambda: indexer.dedupe([7]), "7 is neither a text nor features"),
+        (lambda: indexer.dedupe([{"id": "a", "text": "b"}]), "of documents give the texts"),
+    ],
+)
+def test_wrong_arguments_are_named(call: Any, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        call()
+
+
+def test_a_type_error_from_within_stays_one() -> None:
+    def broken() -> Any:
+        raise TypeError("of the caller's own")
+        yield
+
+    with pytest.raises(TypeError, match="own"):
+        indexer.dedupe(broken())
 
 
 def test_a_rule_that_reads_texts_is_refused() -> None:

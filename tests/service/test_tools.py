@@ -58,11 +58,9 @@ def call(server: StdioServerParameters | str, tool: str, mode: Literal["auto", "
 
     made = asyncio.run(called())
     texts = [block.text for block in made.content if isinstance(block, TextContent)]
-    if made.is_error:
-        return texts[0]
     first, answer = texts
     assert first == ARE_DATA
-    return json.loads(answer)
+    return answer if made.is_error else json.loads(answer)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

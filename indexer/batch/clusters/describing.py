@@ -20,7 +20,7 @@ from indexer.clustering.succession import PlacedVersion, Succession, by_version
 from indexer.core.sketches import cluster_ids
 from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
 from indexer.model.origins import origin_of
-from indexer.model.times import now
+from indexer.model.times import now, time_keys
 from indexer.schemes.base import Positions
 
 # Which arrival or the id decides between.
@@ -30,9 +30,10 @@ _ANY = Ref("")
 def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) -> Positions:
     """The place (int64) of each document in the order of a canonical rule: preferred ones come first.
 
-    Of those that it prefers alike the one with the lower number in `arrivals` comes first, where None by id.
+    Of those that it prefers alike the one with the lower number in `arrivals` comes first, where None by id. Raises
+    UsageError for times that can't be compared.
     """
-    times, sources = compute.coalesce(rows["time"], scalar("")), rows["source"]
+    times, sources = arrow.array(time_keys(rows["time"].to_pylist()), arrow.string()), rows["source"]
     keys = {
         "preferred": column_of(_preference(rows, canonical)),
         "other": compute.invert(are_mails(sources)),

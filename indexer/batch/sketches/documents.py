@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from indexer.batch.arrow import NO_TEXT, arrow, column_of, column_of_strings, compute, flags_of, repeated, scalar
-from indexer.ingest.readers.base import BadEntry, ColumnNames, ReaderOptions, json_text
+from indexer.ingest.readers.base import BadEntry, ColumnNames, ReaderOptions, json_text, value_at
 from indexer.ingest.readers.tables import plain_value, row_entry
 from indexer.model import REASON_KEY, with_declared
+from indexer.model.times import time_keys
 
 DOCUMENTS: Any = arrow.schema(
     [
@@ -135,8 +136,9 @@ def with_declarations(metadata: Any, found: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def metadata_columns(items: Sequence[Any], time_field: str) -> tuple[Any, Any]:
-    """The columns metadata and time of documents with these metadata."""
-    times = [item.get(time_field) if time_field else None for item in items]
+    """The columns metadata and time of documents with these metadata. UsageError for times that can't be compared."""
+    times = [value_at(item, time_field) if time_field else None for item in items]
+    time_keys(times)
     return (
         column_of_strings([json_text(item) if item else None for item in items]),
         column_of_strings([None if time is None else str(time) for time in times]),

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from indexer.batch.arrow import parquet
 from indexer.batch.form import read_footer
 from indexer.errors import UsageError
+from indexer.ingest.regular_files import UnreadableError, open_regular
 from indexer.ingest.remote import is_remote
 from indexer.model import own_files
 from indexer.model.paths import path_of_printable
@@ -23,6 +24,8 @@ Stale = Literal["refuse", "forget", "keep"]
 """The fate of sketches whose input is gone or another one."""
 Standing = Literal["same", "changed", "gone", "unseen"]
 _LISTED = 50
+# What is read of either end of a large file, and at once.
+_END, _PIECE = 32 << 20, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +41,30 @@ class Inputs:
 
 
 def state_of(places: Iterable[str]) -> str:
-    """A digest that changes when a file does: of absolute paths as they are printed, sizes and times."""
+    """A digest that changes when a file does: of absolute paths as they are printed, and of what the files hold.
+
+    Of a file of more than 64 MB both ends are read, and its size and time count.
+    """
     seen = blake2b(digest_size=16)
     for place in places:
-        try:
-            status = None if is_remote(place) else os.stat(path_of_printable(place))
-        except OSError:
-            status = None
         # What lies in an object store is taken at its name.
-        said = f"{place}\0{status.st_size}\0{status.st_mtime_ns}\n" if status else f"{place}\n"
-        seen.update(said.encode("utf-8", "surrogateescape"))
+        held = "" if is_remote(place) else _digest_of(path_of_printable(place))
+        seen.update(f"{place}\0{held}\n".encode("utf-8", "surrogateescape"))
     return seen.hexdigest()
+
+
+def _digest_of(path: str) -> str:
+    """A digest of what a file holds; empty where it can't be read."""
+    digest = blake2b(digest_size=16)
+    with suppress(OSError, UnreadableError), open_regular(path) as file:
+        status = os.fstat(file.fileno())
+        if status.st_size > 2 * _END:
+            digest.update(f"{status.st_size} {status.st_mtime_ns}".encode() + file.read(_END))
+            file.seek(-_END, os.SEEK_END)
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+        return digest.hexdigest()
+    return ""
 
 
 def seen_from(folder: str) -> str:

@@ -71,7 +71,7 @@ what is left of that one. What a document says twice itself is not cut. Case, si
 
 Without --out nothing is written. OUT has the files of the input, with only their texts changed; beside it
 OUT.passages.parquet lists what was cut: source (the file in OUT), row, id, begin and end (characters of the text that
-was read), words, and stands_in, the document that keeps the first of them.
+was read), words, and stands_in, the document that keeps them. Words that stand in two documents have a row for each.
 
 With --run-on spark each file is read and written by a task; what they share, 8 bytes a word, is compared in this
 process.

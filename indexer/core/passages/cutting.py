@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,22 @@ from indexer.core.passages.windows import Positions
 
 
 class RepeatedSpan(NamedTuple):
-    """The words `begin` to `end - 1` of a document, and the document where the first of them stand."""
+    """The words `begin` to `end - 1` of a document, and the document where any N of them in a row stand."""
 
     begin: int
     end: int
     stands_in: int
+
+
+def merged(spans: Iterable[Sequence[Any]]) -> list[tuple[int, int]]:
+    """The words (begin, end) that rising spans cover, apart from each other."""
+    found: list[tuple[int, int]] = []
+    for begin, end, *_ in spans:
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found
 
 
 class Cutter:
@@ -37,23 +48,25 @@ class Cutter:
         self._ends = np.searchsorted(repeats.starts, repeats.offsets)
 
     def spans(self, document: int) -> list[RepeatedSpan]:
-        """The words of a document to cut, rising, apart from each other."""
+        """The words of a document to cut, rising; spans that stand in several documents may touch and overlap."""
         runs, places = self._runs(document)
         holders = self._holders[runs]
-        known = places[holders >= 0]
+        known = np.flatnonzero(holders >= 0)
         if not known.size:
             return []
-        breaks = np.flatnonzero(np.diff(known) > self._repeats.words) + 1
-        begins, ends = known[np.append(0, breaks)], known[np.append(breaks - 1, -1)] + self._repeats.words
-        stands_in = holders[holders >= 0][np.append(0, breaks)]
-        return list(map(RepeatedSpan, begins.tolist(), ends.tolist(), stands_in.tolist()))
+        known = known[np.lexsort((places[known], holders[known]))]
+        places, holders = places[known], holders[known]
+        breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(holders) != 0)) + 1
+        begins, ends = places[np.append(0, breaks)], places[np.append(breaks - 1, -1)] + self._repeats.words
+        stands_in = holders[np.append(0, breaks)]
+        return sorted(map(RepeatedSpan, begins.tolist(), ends.tolist(), stands_in.tolist()))
 
     def keep(self, document: int, spans: Sequence[RepeatedSpan]) -> None:
         """Keep what is left of a document where these spans are cut: what comes later may be cut for it."""
         runs, places = self._runs(document)
         if not runs.size:
             return
-        bounds = np.array([span[:2] for span in spans], dtype=np.int64).reshape(-1, 2)
+        bounds = np.array(merged(spans), dtype=np.int64).reshape(-1, 2)
         # Whole where it ends before the next cut begins, after the one before has ended.
         following = np.searchsorted(bounds[:, 1], places, side="right")
         begins = np.append(bounds[:, 0], np.iinfo(np.int64).max)[following]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import warnings
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import elasticsearch
 from indexer.engine.client.access import Access
 from indexer.engine.client.base import JSON, Client
 from indexer.engine.client.errors import AnswerError, UnreachableError, retry_after, trouble
+from indexer.engine.client.lines import WrittenFloat
 from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.client.urls import Target
 from indexer.errors import StoreError
@@ -22,6 +24,11 @@ warnings.filterwarnings("ignore", category=elasticsearch.ElasticsearchWarning)
 
 # The library would print each failed try; this package reports them in one sentence at the end.
 logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
+
+
+class _ElasticNumbers(elasticsearch.JsonSerializer):
+    def json_loads(self, data: bytes) -> Any:
+        return json.loads(data, parse_float=WrittenFloat)
 
 
 class ElasticsearchClient(Client):
@@ -41,6 +48,7 @@ class ElasticsearchClient(Client):
             headers=access.headers(),
             max_retries=0,
             retry_on_timeout=False,
+            serializers={kind: _ElasticNumbers() for kind in (JSON, _form(JSON).partition(";")[0])},
             **secure,
         )
         # options() makes a client with all its parts, which takes longer than a request's own work here.

@@ -1,4 +1,4 @@
-"""Documents as lines of a request, and which ones can't be sent."""
+"""Documents as lines of a request, which ones can't be sent, and the numbers of answers as they are written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 MAX_RECORD_BYTES = 16 << 20
+
+
+class WrittenFloat(float):
+    """A number of an answer; `written` are its digits, which may be more than a float holds."""
+
+    def __init__(self, written: str) -> None:
+        self.written = written
 
 
 class InexactRecordError(Exception):

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from indexer.engine.client.access import Access
 from indexer.engine.client.base import BY_INDEX, Client
 from indexer.engine.client.errors import AnswerError, UnreachableError, retry_after, trouble
+from indexer.engine.client.lines import WrittenFloat
 from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.client.urls import Target
 from indexer.errors import StoreError
@@ -63,6 +64,14 @@ class _Connection(Urllib3HttpConnection):
         raise AnswerError.from_body(status, parsed, retry_after(received.get("retry-after")), hidden=self._hidden)
 
 
+class _OpenSearchNumbers(opensearchpy.serializer.JSONSerializer):
+    def loads(self, s: str) -> Any:
+        try:
+            return json.loads(s, parse_float=WrittenFloat)
+        except ValueError as error:
+            raise opensearchpy.exceptions.SerializationError(s, error) from None
+
+
 class OpenSearchClient(Client):
     """OpenSearch 2 or 3."""
 
@@ -84,6 +93,7 @@ class OpenSearchClient(Client):
             headers=access.headers(),
             http_auth=self._signer(),
             max_retries=0,
+            serializer=_OpenSearchNumbers(),
             connection_class=functools.partial(_Connection, hidden=access.hidden),
             ssl_context=access.ssl_context() if secure else None,
         )

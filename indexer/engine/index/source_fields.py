@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Any
 
 from indexer.core.text import text_digest
+from indexer.engine.client.lines import WrittenFloat
 from indexer.engine.index.mapping import IndexMapping, Mappings
 from indexer.errors import StoreError, UsageError
 from indexer.stores.texts import TextFields
@@ -122,18 +125,17 @@ def described(fields: TextFields, document: Any) -> tuple[str, str]:
 def differing_fields(one: Mapping[str, Any], other: Mapping[str, Any], texts: Collection[str]) -> list[str]:
     """The dotted names of the fields whose values differ in two documents, an array as a whole.
 
-    At `texts` stand texts, whose case and white space don't count.
+    A name with a dot is another field than one inside an object. At `texts` stand texts, whose case and white space
+    don't count.
     """
-    left, right = _named(one), _named(other)
+    left, right = _leaves_of(one), _leaves_of(other)
 
-    def same(name: str) -> bool:
-        values = [leaves.get(name) for leaves in (left, right)]
-        # As JSON, in which true is not 1.
-        exact = [json.dumps(value, sort_keys=True) for value in values]
-        if name not in texts or exact[0] == exact[1]:
-            return exact[0] == exact[1]
+    def same(path: tuple[str, ...], name: str) -> bool:
+        values = [leaves.get(path) for leaves in (left, right)]
+        if name not in texts or _is_equal(*values):
+            return path in left and path in right and _is_equal(*values)
         read = [values_of(source, name) for source in (one, other)]
-        if any(value not in (strings, [strings]) for value, strings in zip(values, read, strict=True)):
+        if any(value not in (strings, *strings) for value, strings in zip(values, read, strict=True)):
             # More than texts stand there.
             return False
         try:
@@ -142,20 +144,36 @@ def differing_fields(one: Mapping[str, Any], other: Mapping[str, Any], texts: Co
             return False
         return digests[0] == digests[1]
 
-    return sorted(name for name in left.keys() | right.keys() if not same(name))
+    named = ((path, ".".join(path)) for path in left.keys() | right.keys())
+    return sorted({name for path, name in named if not same(path, name)})
 
 
-def _named(source: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The values at each dotted name of a document; several where a name is also written with dots."""
-    leaves: dict[str, list[Any]] = {}
-    waiting: list[tuple[str, Any]] = sorted(source.items())
+def _leaves_of(source: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
+    """The values of a document by the names that lead to them."""
+    leaves: dict[tuple[str, ...], Any] = {}
+    waiting: list[tuple[tuple[str, ...], Any]] = [((name,), value) for name, value in source.items()]
     while waiting:
-        name, value = waiting.pop()
+        path, value = waiting.pop()
         if isinstance(value, Mapping) and value:
-            waiting += [(f"{name}.{inner}", value[inner]) for inner in sorted(value)]
+            waiting += [((*path, name), inner) for name, inner in value.items()]
         else:
-            leaves.setdefault(name, []).append(value)
+            leaves[path] = value
     return leaves
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    """True for equal values of JSON, in which true is not 1, and numbers may have any number of digits."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_is_equal(one[name], other[name]) for name in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_is_equal, one, other))
+    if isinstance(one, WrittenFloat):
+        with suppress(ArithmeticError):
+            return bool(Decimal(one.written) == Decimal(other.written))
+        return bool(one.written == other.written)
+    return bool(one == other)
 
 
 def lost_by_update(mapping: IndexMapping, settings: Mapping[str, Any]) -> str:

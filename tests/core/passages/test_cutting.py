@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.core.passages.counting import copied_between, repeated_words
-from indexer.core.passages.cutting import Cutter
+from indexer.core.passages.cutting import Cutter, merged
 from indexer.core.passages.listing import listed
 from indexer.core.passages.maximal import maximal_passages
 from tests.core.passages import runs_oracle
@@ -29,6 +29,7 @@ def test_every_word_that_is_cut_stands_in_what_is_left(
     repeats = runs_oracle.repeats_of(documents, words)
     cutter = Cutter(repeats)
     left: set[tuple[int, ...]] = set()
+    kept: dict[int, set[tuple[int, ...]]] = {}
     order = data.draw(st.permutations(range(len(documents))))
     shared = {
         run for run, count in Counter(run for each in documents for run in runs(each, words)).items() if count > 1
@@ -39,12 +40,15 @@ def test_every_word_that_is_cut_stands_in_what_is_left(
         expected = {begin + word for begin in known for word in range(words)}
         spans = cutter.spans(number)
         assert {word for begin, end, _ in spans for word in range(begin, end)} == expected
-        assert all(one.end < other.begin for one, other in pairwise(spans))
+        assert all(runs(document[begin:end], words) <= kept[holder] for begin, end, holder in spans)
+        cuts = merged(spans)
+        assert all(one[1] < other[0] for one, other in pairwise(cuts))
         if data.draw(st.booleans()):
             cutter.keep(number, spans)
-            bounds = [0, *(bound for span in spans for bound in span[:2]), len(document)]
-            for begin, end in zip(bounds[::2], bounds[1::2], strict=True):
-                left |= runs(document[begin:end], words) & shared
+            bounds = [0, *(bound for span in cuts for bound in span), len(document)]
+            whole = zip(bounds[::2], bounds[1::2], strict=True)
+            kept[number] = set[tuple[int, ...]]().union(*(runs(document[begin:end], words) for begin, end in whole))
+            left |= kept[number] & shared
 
 
 @given(runs_oracle.collections(), st.integers(8, 11))
