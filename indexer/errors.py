@@ -85,6 +85,12 @@ class ExtractionError(NeardupError):
         return type(self), (self.reason, self.detail)
 
 
+class FileActError(NeardupError):
+    """A file can't be moved, linked or put back: why, in a sentence without its name."""
+
+    exit_code = 6
+
+
 def shown(value: object) -> str:
     """The form of a given value in a message: a plain value itself, cut off where it is long, else its type."""
     if isinstance(value, str | bytes):

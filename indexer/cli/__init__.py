@@ -75,8 +75,8 @@ command, then the option), then ./neardup.toml or the file of --config.
 \b
 Exit codes:
   0  done                        5  no such document or file
-  1  any other error             6  a document gave no text, or
-  2  incorrect usage or settings    documents failed under --strict
+  1  any other error             6  a document gave no text or failed
+  2  incorrect usage or settings    (--strict), or a file stayed
   3  the store can't be used   130  stopped by Ctrl-C (143: by SIGTERM)
   4  the store does not fit    141  the reader closed the output
   7  neardup doctor found something to do

@@ -16,7 +16,7 @@ from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.permitted import permitted_options
 from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
-from indexer.errors import UsageError
+from indexer.errors import FileActError, UsageError
 from indexer.library.options import RemovalRequest
 from indexer.text.counts import counted
 
@@ -200,24 +200,25 @@ that contradict others, those that are in no cluster with what is kept, and thos
 
 --move-to and --link are for files of this machine that are one document each; a line, a mail and an archive's member
 are named and stay. A file that has changed since it was indexed stays, nothing is overwritten, no symbolic link is
-followed, and the kept file is read and compared before its copy goes. What is done is written to a list before.
+followed, and the kept file is read and compared before its copy goes. --move-to also leaves a file that another
+document has too, or that a symbolic link among the documents leads to. What is done is written to a list before. What
+could not be done is named, and the command ends with exit code 6.
 """,
 )
 @store_option
 @prune_options
 @refresh_option
 @json_option
-def prune(store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> None:
+def prune(store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> int:
     """Mark the documents that repeat another one which is kept, or delete them from the store."""
     from indexer.library.surplus import Pruned
 
     if pruning.move_to or pruning.link:
-        _relocate(store, pruning, refresh, as_json=json)
-        return
+        return _relocate(store, pruning, refresh, as_json=json)
     with opened_collection(store, read_only=pruning.dry_run, refresh=refresh) as collection:
         if pruning.dry_run:
             _list_surplus(collection.surplus(pruning.asked), pruning, as_json=json)
-            return
+            return 0
         named = None
         if pruning.delete:
             listed = collection.surplus(pruning.asked, delete=True)
@@ -231,6 +232,7 @@ def prune(store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> No
         show_deleted(done)
     else:
         fields([("marked", f"{done.marked:,}"), ("unmarked", f"{done.unmarked:,}")])
+    return 0
 
 
 def _confirmed(collection: Collection, listed: SurplusStream, shown: str, pruning: PruneOptions) -> int:
@@ -371,7 +373,7 @@ def _remembered(together: tuple[str, ...], apart: tuple[str, ...]) -> str:
     return f"{same}; " * bool(same) + f"not the same: {', '.join((*together[:1], *apart))}"
 
 
-def _relocate(store: str, pruning: PruneOptions, refresh: Refresh, *, as_json: bool) -> None:
+def _relocate(store: str, pruning: PruneOptions, refresh: Refresh, *, as_json: bool) -> int:
     way: dict[str, Any] = {"move_to": pruning.move_to, "link": pruning.link, "list_file": pruning.list_file}
     with opened_collection(store, read_only=pruning.dry_run, refresh=refresh) as collection:
         planned = collection.relocate(pruning.asked, dry_run=True, **way)
@@ -385,17 +387,24 @@ def _relocate(store: str, pruning: PruneOptions, refresh: Refresh, *, as_json: b
             say(f"a dry run: {counts} would be {what}; nothing was changed")
             if as_json:
                 answer_json(planned)
-            return
+            return 0
         say(f"{counts} will be {what}")
         _ask(pruning.yes, "--move-to and --link ask", f"Are they to be {what}?", count=planned.done)
         done = collection.relocate(pruning.asked, **way) if planned.done or pruning.list_file else planned
+    return _done_with_files(done, what, as_json=as_json)
+
+
+def _done_with_files(done: Relocations, what: str, *, as_json: bool) -> int:
+    """Say what was done, and what was to be and could not; the exit code."""
     if as_json:
         answer_json(done)
-        return
-    say(
-        f"{counted(done.done, 'file was', 'files were')} {what}"
-        + f"; neardup undo {done.list} takes it back" * bool(done.list)
-    )
+    else:
+        takes_back = f"; neardup undo {done.list} takes it back" * bool(done.list)
+        say(f"{counted(done.done, 'file was', 'files were')} {what}{takes_back}")
+    for one in done.files if done.failed else ():
+        if one.act and one.left:
+            say(f"{one.path} could not be {what}: {one.left}")
+    return FileActError.exit_code if done.failed else 0
 
 
 def _ask(yes: bool, asking: str, question: str, *, count: int) -> None:
@@ -425,8 +434,9 @@ Examples:
   neardup undo neardup-acts-20260405T101500.jsonl
 
 LIST is what "neardup prune --move-to" or "--link" has written, also where it was stopped in the middle. The last act is
-taken back first. A file is put back if it is as it was left, nothing else stands in its place, and the store has its
-document; every other one is named and left. The store follows.
+taken back first. An act is taken back if the store has noted it of its document, the file is as it was left, and
+nothing else stands in its place. The others are named and left, and the command ends with exit code 6. The store
+follows.
 """,
 )
 @click.argument("list_file", metavar="LIST", type=A_PATH)
@@ -434,7 +444,7 @@ document; every other one is named and left. The store follows.
 @click.option("--dry-run", is_flag=True, help="List what would be put back, and do nothing.")
 @click.option("--yes", is_flag=True, allow_from_autoenv=False, help="Don't ask for confirmation.")
 @json_option
-def undo(list_file: str, store: str, dry_run: bool, yes: bool, json: bool) -> None:
+def undo(list_file: str, store: str, dry_run: bool, yes: bool, json: bool) -> int:
     """Put back the files that a LIST of prune says were moved or linked."""
     with opened_collection(store, read_only=dry_run) as collection:
         done = collection.undo(list_file, dry_run=True)
@@ -444,15 +454,14 @@ def undo(list_file: str, store: str, dry_run: bool, yes: bool, json: bool) -> No
         if not dry_run:
             say(f"{counted(done.done, 'file')} will be put back")
             _ask(yes, "undo asks", "Put them back?", count=done.done)
-            done = collection.undo(list_file)
+            done = collection.undo(list_file, dry_run=not done.done)
+    if not dry_run:
+        return _done_with_files(done, "put back", as_json=json)
     if json:
         answer_json(done)
-        return
-    say(
-        f"a dry run: {counted(done.done, 'file')} would be put back"
-        if dry_run
-        else f"{counted(done.done, 'file was', 'files were')} put back"
-    )
+    else:
+        say(f"a dry run: {counted(done.done, 'file')} would be put back")
+    return 0
 
 
 COMMANDS = (prune, decisions, undo)

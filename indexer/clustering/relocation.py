@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from indexer.clustering.assign import READ_AT_ONCE
 from indexer.clustering.removal import RedundantDocument, Removal
-from indexer.errors import NotFoundError, UsageError
+from indexer.errors import FileActError, NotFoundError, UsageError
 from indexer.extract.brought import missing
+from indexer.ingest.act_lists import ActList
 from indexer.ingest.digests import options_of
 from indexer.ingest.naming import container_of
 from indexer.ingest.readers import reader_of_file
 from indexer.ingest.relocating import (
     Act,
-    ActList,
     FileAct,
-    FileActError,
     checked_bytes,
     digest_of,
     do_act,
@@ -33,8 +36,9 @@ from indexer.model.chunking import chunks
 from indexer.model.paths import path_of_printable, printable_path
 from indexer.stores.base import Store
 
-# The annotation of a document whose file was moved: where it was.
-MOVED = "moved_from"
+# The annotations of a document whose file was moved or linked: where it was, and the digests of what is being done to
+# it or was. Undo believes these, not its list.
+MOVED, ACTS = "moved_from", "file_acts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +65,35 @@ class Relocation:
         self._base = os.path.dirname(os.path.realpath(path)) if path else ""
         self._folder = os.path.realpath(folder) if folder else ""
         self._taken: set[str] = set()
+        self._shared, self._linked = set[int](), set[int]()
         if self._folder:
-            self._require_outside(self._folder)
+            self._look_around(self._folder)
 
-    def _require_outside(self, folder: str) -> None:
-        """UsageError where a folder holds documents of the store, or lies in a folder that does."""
+    def _look_around(self, folder: str) -> None:
+        """Note which files several documents have, or symbolic links in their folders lead to.
+
+        UsageError where a folder holds documents of the store, or lies in a folder that does.
+        """
         homes: dict[str, None] = {}
+        files = array("Q")
         for page in chunks(self.store.scan(sketches=False), READ_AT_ONCE):
             noted = self.store.annotations([record.ref for record in page])
-            own = (one for one, said in zip(page, noted, strict=True) if not _was_moved(one, said or {}))
-            there = (one for one in own if os.path.isabs(one.source))
-            homes |= dict.fromkeys(os.path.dirname(container_of(one.source) or one.source) for one in there)
-        for home in map(path_of_printable, homes):
+            for record, said in zip(page, noted, strict=True):
+                if os.path.isabs(record.source):
+                    place = container_of(record.source) or record.source
+                    files.extend(_numbers(path_of_printable(place)))
+                    if not _was_moved(record, said or {}):
+                        homes[os.path.dirname(place)] = None
+        own = [path_of_printable(home) for home in homes]
+        for home in own:
             if _within(folder, home) or _within(home, folder):
                 raise UsageError(
                     f"{printable_path(folder)}: is inside of what is indexed ({printable_path(home)}), and would be "
                     "indexed again; name a folder elsewhere"
                 )
+        numbers, counts = np.unique(np.frombuffer(files, np.uint64), return_counts=True)
+        self._shared = set(numbers[counts > 1].tolist())
+        self._linked = set(_linked_below(own))
 
     def planned(self) -> Iterator[Relocated]:
         """Each document with what would be done to its file, looked at as it is now."""
@@ -97,14 +113,22 @@ class Relocation:
                 yield one
                 continue
             try:
-                acts.begin(one.act)
-                do_act(one.act)
+                self._do(one.act, one.document.record, acts)
             except FileActError as error:
                 yield replace(one, kept=str(error))
                 continue
-            if one.act.act == "move":
-                _follow(self.store, one.document.record, one.act.target, {MOVED: printable_path(one.act.path)})
             yield one
+
+    def _do(self, act: FileAct, record: Record, acts: ActList) -> None:
+        acts.begin(act)
+        [known] = self.store.annotations([record.ref])
+        said: dict[str, Any] = {ACTS: sorted({*_noted_acts(known or {}), act.digest})}
+        if act.act == "move":
+            said[MOVED] = printable_path(act.path)
+        self.store.annotate([(record.ref, said)])
+        do_act(act)
+        if act.act == "move":
+            _follow(self.store, record, act.target)
 
     def _act(self, document: RedundantDocument) -> FileAct:
         record = document.record
@@ -118,9 +142,14 @@ class Relocation:
             if kept is None or kept[1] != data:
                 raise FileActError("its bytes are not those of the file that is kept; only identical ones are linked")
             if os.path.samefile(path, kept[0]):
-                raise FileActError("it is a link to the file that is kept already")
+                raise FileActError("it is one file with the one that is kept")
         target = kept[0] if self._link and kept else target_of(path, self._folder, self._base)
         if not self._link:
+            own = _number(status)
+            if own in self._shared:
+                raise FileActError("it is the file of another document too, by this name or another one")
+            if own in self._linked:
+                raise FileActError("a symbolic link among the documents leads to it, and would lead nowhere")
             if os.path.lexists(target) or target in self._taken:
                 raise FileActError(f"there is something at {target} already, and nothing is overwritten")
             self._taken.add(target)
@@ -159,36 +188,76 @@ class Relocation:
         return options_of(record, first.data, self.store.info, first.name, first.title, first.format) is not None
 
 
-def undone(store: Store, acts: Sequence[FileAct], *, dry_run: bool = False) -> Iterator[tuple[FileAct, str | None]]:
-    """Each act of a list, the last first, with why it is not taken back: empty where it is, None where it was not done.
+def undone(store: Store, acts: Iterable[FileAct], *, dry_run: bool = False) -> Iterator[tuple[FileAct, str | None]]:
+    """Each act with why it is not taken back: empty where it is, None where it was not done or is taken back already.
 
-    A file is touched only if the store's document of that id is the one of the act.
+    The acts may be a stranger's: only what the store has noted of its document is taken back.
     """
-    for act in reversed(acts):
-        ref = Ref(act.id)
-        [known] = store.described([ref])
-        places = {printable_path(one) for one in (act.path, act.target)[: 2 if act.act == "move" else 1]}
-        if known is None or known[0].source not in places:
-            yield act, "the store has no document of this id whose file that is"
-            continue
-        try:
-            back = undo_act(act, dry_run=dry_run)
-        except FileActError as error:
-            yield act, str(error)
-            continue
-        if not dry_run and act.act == "move" and known[0].source != printable_path(act.path):
-            [record] = store.get([ref])
-            if record:
-                _follow(store, record, act.path, {MOVED: None})
-        yield act, "" if back else None
+    for act in acts:
+        yield act, _taken_back(store, act, dry_run=dry_run)
 
 
-def _follow(store: Store, record: Record, path: str, annotations: dict[str, str | None]) -> None:
+def _taken_back(store: Store, act: FileAct, *, dry_run: bool) -> str | None:
+    ref = Ref(act.id)
+    [known] = store.described([ref])
+    record, said = known or (None, {})
+    is_moved = record is None or record.source != printable_path(act.path)
+    noted = _noted_acts(said)
+    if record is None or act.digest not in noted:
+        return "the store has not done this to a document of this id" if is_moved else None
+    if is_moved and (act.act != "move" or record.source != printable_path(act.target)):
+        return f"the store knows this document's file elsewhere, at {record.source}"
+    try:
+        back = undo_act(act, dry_run=dry_run)
+        if not dry_run:
+            for whole in filter(None, store.get([ref]) if is_moved else ()):
+                _follow(store, whole, act.path)
+            noted.remove(act.digest)
+            store.annotate([(ref, {ACTS: noted or None, **({MOVED: None} if act.act == "move" else {})})])
+    except FileActError as error:
+        return str(error)
+    return "" if back or is_moved else None
+
+
+def _follow(store: Store, record: Record, path: str) -> None:
     """Let the store know where a document's file is now."""
     for result in store.put([replace(record, source=printable_path(path))]):
         if result.reason:
             raise FileActError(f"the store does not take its new place: {result.reason}")
-    store.annotate([(record.ref, annotations)])
+
+
+def _noted_acts(annotations: Mapping[str, Any]) -> list[str]:
+    return list(annotations.get(ACTS) or ())
+
+
+def _number(status: os.stat_result) -> int:
+    """A number for a file, the same under each of its names."""
+    return hash((status.st_dev, status.st_ino)) % (1 << 64)
+
+
+def _numbers(path: str) -> Iterator[int]:
+    """The number of the file at a path; none where there is no file."""
+    with suppress(OSError, ValueError):
+        yield _number(os.stat(path))
+
+
+def _linked_below(folders: Iterable[str]) -> Iterator[int]:
+    """The numbers of the files that symbolic links in folders, and in those below them on the same disk, lead to."""
+    met = set[int]()
+    waiting = [(folder, -1) for folder in folders]
+    while waiting:
+        folder, disk = waiting.pop()
+        with suppress(OSError):
+            status = os.stat(folder)
+            if _number(status) in met or disk not in (-1, status.st_dev):
+                continue
+            met.add(_number(status))
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_symlink():
+                        yield from _numbers(entry.path)
+                    elif entry.is_dir(follow_symlinks=False):
+                        waiting.append((entry.path, status.st_dev))
 
 
 def _was_moved(record: Record, annotations: Mapping[str, Any]) -> bool:

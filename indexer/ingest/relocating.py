@@ -1,34 +1,32 @@
-"""Files moved aside, replaced by links, and put back: each act is written to a list before it is done.
+"""Files moved aside, replaced by links, and put back.
 
 Nothing is overwritten, no symbolic link is followed, and at every moment the bytes of each file stand somewhere whole.
+A copy gets its name when it is complete, so a kill or a full disk leaves no cut file under the name of a document.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Literal, Self
+from typing import IO, Literal
 
-from indexer.errors import NeardupError, UsageError
-from indexer.model.paths import printable_path
+from indexer.errors import FileActError
 
 Act = Literal["move", "hard", "symbolic"]
 
-# The name of the form in the first line of a list.
-FORM = "neardup acts 1"
-_MOST_LINES, _LONGEST_LINE = 10_000_000, 200_000
-_PIECE = 1 << 20
-
-
-class FileActError(NeardupError):
-    """A file can't be moved, linked or put back: why, in a sentence without its name."""
+# Linux can rename without overwriting; other systems give a file two names for a moment.
+_renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+_HERE, _NO_REPLACE = -100, 1
+_NOT_KNOWN = (errno.ENOSYS, errno.EINVAL)
+_OTHER_DISK = " (a hard link can't lead to another file system)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +46,14 @@ class FileAct:
     modified_ns: int
 
     @property
-    def spare(self) -> str:
-        """The name beside the file under which a link or a copy is made before it takes the file's place."""
+    def digest(self) -> str:
+        """A digest of all that the act says."""
+        return digest_of(json.dumps(asdict(self)).encode())
+
+    def spare(self, place: str) -> str:
+        """The name beside a place under which a link or a copy is made before it gets its name."""
         name = hashlib.sha256(f"{self.path}\0{self.target}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return os.path.join(os.path.dirname(self.path), f".neardup-{name}.part")
+        return os.path.join(os.path.dirname(place), f".neardup-{name}.part")
 
 
 def checked_bytes(path: str) -> tuple[bytes, os.stat_result]:
@@ -97,151 +99,121 @@ def has_bytes(path: str, sha256: str) -> bool:
     return False
 
 
-class ActList:
-    """A list of acts that is written as they are done, one JSON object a line; a context manager.
-
-    The file is made, and never one that is there: UsageError.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            shown = printable_path(path)
-            raise UsageError(f"{shown}: the list of what is done can't be made here: {error.strerror}") from None
-        self._file = os.fdopen(descriptor, "wb")
-        self._write({"form": FORM})
-
-    def begin(self, act: FileAct) -> None:
-        """Write an act that is about to be done; it is on the disk when this comes back."""
-        self._write(asdict(act))
-
-    def _write(self, value: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(value).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.close()
-
-
-def read_acts(path: str | os.PathLike[str]) -> list[FileAct]:
-    """The acts in a list; a last line that a kill cut off is left out. UsageError for what is no list."""
-    name = printable_path(os.fspath(path))
-    try:
-        with open(path, "rb") as file:
-            lines = file.read(_LONGEST_LINE * 1000).split(b"\n")
-    except OSError as error:
-        raise UsageError(f"{name}: the list can't be read: {error.strerror}") from None
-    # What follows the last end of a line was not written whole, and so nothing was done by it.
-    acts = []
-    for number, line in enumerate(lines[:-1], 1):
-        try:
-            value = json.loads(line)
-            if number == 1:
-                if value != {"form": FORM}:
-                    raise ValueError("the first line is another one")
-                continue
-            acts.append(_act(value))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise UsageError(f"{name}:{number}: no list of acts that neardup has written: {error}") from None
-    if not lines[:-1]:
-        raise UsageError(f"{name}: no list of acts that neardup has written")
-    return acts
-
-
-def _act(value: Any) -> FileAct:
-    kinds = {"mode": int, "size": int, "modified_ns": int}
-    act = FileAct(**value)
-    for name, held in value.items():
-        if type(held) is not kinds.get(name, str):
-            raise ValueError(f"{name} is no {kinds.get(name, str).__name__}")
-    if act.act not in ("move", "hard", "symbolic") or not os.path.isabs(act.path) or not os.path.isabs(act.target):
-        raise ValueError("an act of another kind, or a path that is not absolute")
-    return act
-
-
 def do_act(act: FileAct) -> None:
     """Move a file, or put a link in its place. FileActError says why it could not be done; the file then stands."""
     try:
         if act.act == "move":
-            os.makedirs(os.path.dirname(act.target), exist_ok=True)
-            _moved(act.path, act.target, act)
+            _move(act.path, act.target, act)
         else:
-            _linked(act)
+            _link(act)
     except OSError as error:
-        raise FileActError(_sentence(error, act)) from None
+        raise FileActError(_sentence(error, act.target)) from None
 
 
-def _sentence(error: OSError, act: FileAct) -> str:
+def _sentence(error: OSError, place: str) -> str:
     if isinstance(error, FileExistsError):
-        place = act.target if act.act == "move" else act.spare
         return f"there is something at {place} already, and nothing is overwritten"
     if isinstance(error, PermissionError):
         return f"this user may not change the folder: {error.strerror}"
-    return f"{error.strerror}" + (" (a hard link can't lead to another file system)" if act.act == "hard" else "")
+    return f"{error.strerror}" + (
+        " (a hard link can't lead to another file system)" if error.errno == errno.EXDEV else ""
+    )
 
 
-def _moved(path: str, target: str, act: FileAct) -> None:
-    """Move a file to where nothing is: it has both names for a moment, or a copy that was compared."""
-    if os.path.realpath(os.path.dirname(target)) != os.path.dirname(target):
+def _move(path: str, target: str, act: FileAct) -> None:
+    """Give a file a name that is free; on another file system a copy gets it, and then the file goes."""
+    folder = os.path.dirname(target)
+    if os.path.realpath(folder) != folder:
         raise FileActError("a symbolic link leads to where it would go, and none is followed")
+    os.makedirs(folder, exist_ok=True)
     try:
-        os.link(path, target, follow_symlinks=False)
-    except FileExistsError:
-        raise
-    except OSError:
-        # Another file system, or one without hard links.
-        _copied(path, target, act)
-    _synced(os.path.dirname(target))
+        _rename(path, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with _spare(act, target) as spare:
+            _copy(path, spare, act)
+            _rename(spare, target)
+        _sync(folder)
+        _remove_copied(path, target, act)
+    _sync(folder)
+    _sync(os.path.dirname(path))
+
+
+def _rename(path: str, target: str) -> None:
+    """Rename a file to a name that is free; FileExistsError where it is not."""
+    if _renameat2:
+        if not _renameat2(_HERE, os.fsencode(path), _HERE, os.fsencode(target), _NO_REPLACE):
+            return
+        if (number := ctypes.get_errno()) not in _NOT_KNOWN:
+            raise OSError(number, os.strerror(number))
+    os.link(path, target, follow_symlinks=False)
     try:
         os.unlink(path)
     except OSError:
-        # Its folder may not be changed, so it keeps the name that it had.
-        if has_bytes(path, act.sha256):
+        os.unlink(target)
+        raise
+
+
+def _remove_copied(path: str, target: str, act: FileAct) -> None:
+    """Remove a file that was copied to `target`; the copy goes where the file can't, or has changed meanwhile."""
+    try:
+        if digest_of(checked_bytes(path)[0]) != act.sha256:
+            raise FileActError("it has changed while it was copied")
+        os.unlink(path)
+    except BaseException:
+        if os.path.lexists(path):
             os.unlink(target)
         raise
-    _synced(os.path.dirname(path))
 
 
-def _copied(path: str, target: str, act: FileAct) -> None:
-    data, _ = checked_bytes(path)
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+@contextmanager
+def _spare(act: FileAct, place: str) -> Iterator[str]:
+    """A free name beside a place: what stands there is of a run that died, and goes; so does what is left of this."""
+    name = act.spare(place)
+    with suppress(FileNotFoundError):
+        os.unlink(name)
+    try:
+        yield name
+    finally:
+        with suppress(OSError):
+            os.unlink(name)
+
+
+def _copy(path: str, spare: str, act: FileAct) -> None:
+    """Copy a file to a new one, which is on the disk and compared when this comes back."""
+    data, status = checked_bytes(path)
+    descriptor = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
         file.flush()
-        os.fchmod(file.fileno(), stat.S_IMODE(act.mode))
-        os.fsync(file.fileno())
-    os.utime(target, ns=(act.modified_ns, act.modified_ns), follow_symlinks=False)
-    if not has_bytes(target, act.sha256):
+        with suppress(OSError):
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+        # Rights to read, write and execute: a copy gives nobody those of its owner.
+        os.fchmod(descriptor, act.mode & 0o777)
+        os.utime(descriptor, ns=(act.modified_ns, act.modified_ns))
+        os.fsync(descriptor)
+    if not has_bytes(spare, act.sha256):
         raise FileActError("its copy is not what was read, so it stays")
 
 
-def _linked(act: FileAct) -> None:
+def _link(act: FileAct) -> None:
     """Put a link in the place of a file whose bytes the target has, in one step."""
-    if act.act == "hard":
-        os.link(act.target, act.spare, follow_symlinks=False)
-    else:
-        os.symlink(os.path.relpath(act.target, os.path.dirname(act.path)), act.spare)
-    try:
+    with _spare(act, act.path) as spare:
+        if act.act == "hard":
+            os.link(act.target, spare, follow_symlinks=False)
+        else:
+            os.symlink(os.path.relpath(act.target, os.path.dirname(act.path)), spare)
         # Read once more, right before it goes.
         if not (has_bytes(act.path, act.sha256) and has_bytes(act.target, act.sha256)):
             raise FileActError("it, or the file that is kept, has changed at this moment")
-        os.replace(act.spare, act.path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(act.spare)
-        raise
-    _synced(os.path.dirname(act.path))
+        if os.path.samefile(act.path, act.target):
+            raise FileActError("it is one file with the one that is kept")
+        os.replace(spare, act.path)
+    _sync(os.path.dirname(act.path))
 
 
-def _synced(folder: str) -> None:
+def _sync(folder: str) -> None:
     """Bring the names in a folder to the disk, where the system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -252,33 +224,51 @@ def _synced(folder: str) -> None:
 
 
 def undo_act(act: FileAct, *, dry_run: bool = False) -> bool:
-    """Take an act back; False where it was not done, or was taken back. FileActError says why it can't be."""
+    """Take an act back; False where there is nothing to do. FileActError says why it can't be taken back.
+
+    What a run that died has left beside its places goes too.
+    """
+    left = [name for place in (act.path, act.target) if os.path.lexists(name := act.spare(place))]
     try:
-        return _unmoved(act, dry_run) if act.act == "move" else _unlinked(act, dry_run)
+        back = _unmove(act, dry_run) if act.act == "move" else _unlink(act, dry_run)
+        if not dry_run and (back or left):
+            for name in left:
+                with suppress(FileNotFoundError):
+                    os.unlink(name)
+            if act.act == "move":
+                _remove_empty(os.path.dirname(act.target), os.path.dirname(act.path))
     except OSError as error:
-        raise FileActError(f"it can't be put back: {error.strerror}") from None
+        raise FileActError(_sentence(error, act.path)) from None
+    return back or bool(left)
 
 
-def _unmoved(act: FileAct, dry_run: bool) -> bool:
+def _unmove(act: FileAct, dry_run: bool) -> bool:
     there, moved = os.path.lexists(act.path), os.path.lexists(act.target)
-    if there:
-        if moved and has_bytes(act.path, act.sha256) and has_bytes(act.target, act.sha256):
-            # It was stopped between the two names, or after the copy.
-            if not dry_run:
-                os.unlink(act.target)
-            return False
-        if moved:
-            raise FileActError(f"something else stands at {act.path}, so {act.target} is left where it is")
-        return False
     if not moved:
+        if there:
+            return False
         raise FileActError(f"it is neither at {act.path} nor at {act.target}")
+    if there:
+        # A run that died after the copy has left both.
+        if not (has_bytes(act.path, act.sha256) and has_bytes(act.target, act.sha256)):
+            raise FileActError(f"something else stands at {act.path}, so {act.target} is left where it is")
+        if _is_one_name(act.path, act.target):
+            raise FileActError(f"{act.path} and {act.target} are one file, which is left where it is")
+        if not dry_run:
+            os.unlink(act.target)
+        return True
     if not has_bytes(act.target, act.sha256):
         raise FileActError(f"{act.target} has changed since it was moved, so it is left where it is")
     if not dry_run:
-        os.makedirs(os.path.dirname(act.path), exist_ok=True)
-        _moved(act.target, act.path, act)
-        _remove_empty(os.path.dirname(act.target), os.path.dirname(act.path))
+        _move(act.target, act.path, act)
     return True
+
+
+def _is_one_name(path: str, other: str) -> bool:
+    """True if two paths may be one name of one file: its only one, or both in one folder, however that is reached."""
+    status = os.lstat(path)
+    folders = os.path.dirname(path), os.path.dirname(other)
+    return os.path.samestat(status, os.lstat(other)) and (status.st_nlink < 2 or os.path.samefile(*folders))
 
 
 def _remove_empty(folder: str, like: str) -> None:
@@ -291,9 +281,7 @@ def _remove_empty(folder: str, like: str) -> None:
         folder, like = os.path.dirname(folder), os.path.dirname(like)
 
 
-def _unlinked(act: FileAct, dry_run: bool) -> bool:
-    if not dry_run and os.path.lexists(act.spare):
-        os.unlink(act.spare)
+def _unlink(act: FileAct, dry_run: bool) -> bool:
     if not _is_link(act):
         if has_bytes(act.path, act.sha256):
             return False
@@ -301,9 +289,10 @@ def _unlinked(act: FileAct, dry_run: bool) -> bool:
     if not has_bytes(act.target, act.sha256):
         raise FileActError(f"{act.target} has changed since the link was made, so the link is left")
     if not dry_run:
-        _copied(act.target, act.spare, act)
-        os.replace(act.spare, act.path)
-        _synced(os.path.dirname(act.path))
+        with _spare(act, act.path) as spare:
+            _copy(act.target, spare, act)
+            os.replace(spare, act.path)
+        _sync(os.path.dirname(act.path))
     return True
 
 
@@ -312,8 +301,7 @@ def _is_link(act: FileAct) -> bool:
     try:
         if act.act == "symbolic":
             return os.readlink(act.path) == os.path.relpath(act.target, os.path.dirname(act.path))
-        own, other = os.lstat(act.path), os.lstat(act.target)
-        return (own.st_ino, own.st_dev) == (other.st_ino, other.st_dev)
+        return os.path.samestat(os.lstat(act.path), os.lstat(act.target))
     except OSError:
         return False
 

@@ -171,7 +171,8 @@ class Clusters(OpenStore):
 
         Only a file that is one document as a whole is touched, that has the bytes that were indexed, and whose kept
         file has them too; for a link both have to be equal. Nothing is overwritten, and no symbolic link is followed.
-        Each act is in the list, a new file, before it is done, and `undo` takes it back. The store follows a move.
+        Each act is in the list, a new file, and noted in the store before it is done, and `undo` takes it back. The
+        store follows a move.
         Raises UsageError for a folder inside of what is indexed, and for a store in a search engine.
         """
         from indexer.library.relocating import relocate
@@ -187,8 +188,8 @@ class Clusters(OpenStore):
     def undo(self, list_file: str | os.PathLike[str], *, dry_run: bool = False) -> Relocations:
         """Put back the files that a list of `relocate` says, the last first, and let the store follow.
 
-        Only a file that is as it was left, and whose document the store has, is touched. Raises UsageError for what is
-        no such list.
+        Only an act that the store has noted is taken back, and only of a file that is as it was left, so a list by a
+        stranger can do nothing. Raises UsageError for what is no such list.
         """
         from indexer.library.relocating import undo
 

@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 from indexer.clustering.relocation import Relocated, Relocation, undone
 from indexer.clustering.removal import Removal
 from indexer.errors import UsageError
-from indexer.ingest.relocating import ActList, FileAct, read_acts
+from indexer.ingest.act_lists import ActList, acts_backwards
+from indexer.ingest.relocating import FileAct
 from indexer.library.rows import Rows, Shown
 from indexer.model import name_of
 from indexer.model.paths import printable_path
@@ -45,6 +46,7 @@ class Relocations(Shown):
     Attributes:
         files: Each file, those that are left too
         done: How many were moved, linked or put back, or in a dry run would be
+        failed: How many were to be and could not be; `left` says why
         bytes: Their size; of links what they free
         list: The list that neardup undo takes back; empty in a dry run
         dry_run: True if nothing was changed
@@ -52,6 +54,7 @@ class Relocations(Shown):
 
     files: Rows[RelocatedFile] = field(default_factory=lambda: Rows(RelocatedFile), repr=False)
     done: int = 0
+    failed: int = 0
     bytes: int = 0
     list: str = ""
     dry_run: bool = False
@@ -70,24 +73,25 @@ def relocate(
         raise UsageError("give a folder to move files to, or the kind of link that takes their place")
     relocation = Relocation(removal, folder=os.fspath(move_to) if move_to is not None else "", link=link)
     if dry_run:
-        return _answer([_row(one) for one in relocation.planned()], "", dry_run=True)
+        return _answer([_row(one) for one in relocation.planned()], "", 0, dry_run=True)
     path = os.path.abspath(list_file or f"neardup-acts-{now()[:19].replace(':', '').replace('-', '')}.jsonl")
     with ActList(path) as acts:
-        return _answer([_row(one) for one in relocation.done(acts)], printable_path(path))
+        rows = [_row(one) for one in relocation.done(acts)]
+        return _answer(rows, printable_path(path), sum(bool(row.act and row.left) for row, _ in rows))
 
 
 def undo(store: Store, list_file: str | os.PathLike[str], *, dry_run: bool) -> Relocations:
     """Take back what a list says; see `indexer.library.clusters.Clusters.undo`."""
-    rows = [
-        (_act_row(act, "it was not done, or was taken back" if why is None else why), act.size)
-        for act, why in undone(store, read_acts(list_file), dry_run=dry_run)
-    ]
-    return _answer(rows, "", dry_run=dry_run)
+    rows, failed = [], 0
+    for act, why in undone(store, acts_backwards(list_file), dry_run=dry_run):
+        rows.append((_act_row(act, "it was not done, or was taken back" if why is None else why), act.size))
+        failed += bool(why)
+    return _answer(rows, "", failed, dry_run=dry_run)
 
 
-def _answer(rows: list[tuple[RelocatedFile, int]], path: str, *, dry_run: bool = False) -> Relocations:
+def _answer(rows: list[tuple[RelocatedFile, int]], path: str, failed: int, *, dry_run: bool = False) -> Relocations:
     done = [size for row, size in rows if not row.left]
-    return Relocations(Rows(RelocatedFile, (row for row, _ in rows)), len(done), sum(done), path, dry_run)
+    return Relocations(Rows(RelocatedFile, (row for row, _ in rows)), len(done), failed, sum(done), path, dry_run)
 
 
 def _row(one: Relocated) -> tuple[RelocatedFile, int]:
