@@ -88,6 +88,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.quick)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
+    """Keep what failed, for .ci/again.py."""
+    failed = [report for kind in ("failed", "error") for report in terminalreporter.getreports(kind)]
+    passed = len(terminalreporter.getreports("passed"))
+    texts = {report.nodeid: report.longreprtext for report in failed}
+    if config.cache:
+        config.cache.set("neardup/last", {"passed": passed, "failed": texts, "code": int(exitstatus)})
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     """How a parallel run shares out the tests."""

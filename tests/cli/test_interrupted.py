@@ -20,6 +20,7 @@ import pytest
 from indexer.errors import StoreError
 from tests.cli.command import Neardup, contents
 from tests.cli.written import prose
+from tests.processes import children, wait_for_end
 
 # More than two batches of what is stored at once.
 DOCUMENTS = 20_000
@@ -42,26 +43,6 @@ def write_lines(path: Path, documents: int = DOCUMENTS) -> None:
             elif kind == 3:
                 del item["text"]
             file.write(json.dumps(item) + "\n")
-
-
-def children(process: subprocess.Popen[bytes]) -> list[int]:
-    lists = Path(f"/proc/{process.pid}/task").glob("*/children")
-    return [int(number) for file in lists for number in file.read_text().split()]
-
-
-def is_running(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def wait_until_gone(pids: list[int]) -> None:
-    deadline = time.monotonic() + 30
-    while any(map(is_running, pids)):
-        assert time.monotonic() < deadline, "workers outlive the command"
-        time.sleep(0.02)
 
 
 def test_killed_at_any_moment_and_run_again(neardup: Neardup) -> None:
@@ -143,7 +124,7 @@ def ended(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_stopped_in_order(neardup: Neardup, busy: subprocess.Popen[bytes], number: signal.Signals, code: int) -> None:
-    workers = children(busy)
+    workers = children(busy.pid)
     # Ctrl-C reaches every process of the terminal's group, SIGTERM only the one that it is sent to.
     if number == signal.SIGINT:
         os.killpg(busy.pid, number)
@@ -157,7 +138,7 @@ def test_stopped_in_order(neardup: Neardup, busy: subprocess.Popen[bytes], numbe
     assert summary["indexed"] > 0
     assert b"run the same command again to resume" in err
     assert b"Traceback" not in err
-    wait_until_gone(workers)
+    wait_for_end(*workers)
     assert len(contents(neardup)[0]) == summary["indexed"]
     assert contents(neardup)[1] == {}
 
@@ -174,34 +155,34 @@ def test_what_was_stored_before_an_interrupt_is_known_to_be_new_or_not(
 
 
 def test_stopped_at_once_by_the_second_ctrl_c(neardup: Neardup, busy: subprocess.Popen[bytes]) -> None:
-    workers = children(busy)
+    workers = children(busy.pid)
     for _ in range(5):
         if busy.poll() is None:
             os.killpg(busy.pid, signal.SIGINT)
     _, err = ended(busy)
     assert busy.returncode == 130, err
     assert b"Traceback" not in err
-    wait_until_gone(workers)
+    wait_for_end(*workers)
     contents(neardup)
 
 
 def test_a_hanging_worker_does_not_hold_up_ctrl_c(busy: subprocess.Popen[bytes]) -> None:
-    workers = children(busy)
+    workers = children(busy.pid)
     for pid in workers:
         os.kill(pid, signal.SIGSTOP)
     time.sleep(0.3)
     os.killpg(busy.pid, signal.SIGINT)
     ended(busy)
     assert busy.returncode == 130
-    wait_until_gone(workers)
+    wait_for_end(*workers)
 
 
 def test_workers_do_not_outlive_a_killed_command(busy: subprocess.Popen[bytes]) -> None:
-    workers = children(busy)
+    workers = children(busy.pid)
     assert workers
     busy.kill()
     ended(busy)
-    wait_until_gone(workers)
+    wait_for_end(*workers)
 
 
 def test_an_interrupt_inside_an_import_ends_with_the_same_code(tmp_path: Path) -> None:
@@ -267,3 +248,26 @@ def test_the_second_interrupt_ends_what_the_first_one_has_almost_ended() -> None
             assert process.stderr.read() == b""
         finally:
             process.kill()
+
+
+AGAIN = """
+import os, signal, time
+from indexer.cli.terminal.interrupts import second_ends, stoppable
+
+with second_ends():
+    try:
+        with stoppable():
+            signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        pass
+    try:
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        os._exit(1)
+"""
+
+
+def test_the_second_interrupt_raises_nothing_where_a_run_took_the_first_one() -> None:
+    done = subprocess.run([sys.executable, "-c", AGAIN], capture_output=True)
+    assert (done.returncode, done.stderr) == (130, b"")

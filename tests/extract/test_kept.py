@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,23 +12,15 @@ import pytest
 from indexer.errors import UsageError
 from indexer.extract.base import Extracted, Failed, Item, Limits, Options
 from indexer.extract.kept import KeptWorkers
+from tests.processes import children
 
 LIMITS = Limits(seconds=2, memory=512 << 20)
 
 
-def children() -> set[int]:
-    """The processes that threads of this one have started and that run."""
-    while True:
-        # A thread that ends meanwhile leaves its children to another one, which may have been read before.
-        with suppress(FileNotFoundError, ProcessLookupError):
-            there = [(tasks / "children").read_text() for tasks in Path("/proc/self/task").iterdir()]
-            return {int(pid) for some in there for pid in some.split()}
-
-
 def test_threads_share_no_more_workers_than_are_wanted_and_keep_them() -> None:
-    before = children()
+    before = children(os.getpid())
     with KeptWorkers(2, Options(), LIMITS) as kept:
-        assert children() == before
+        assert children(os.getpid()) == before
 
         def text(number: int) -> str:
             [outcome] = kept.outcomes([Item(number, f"<p>page {number}</p>".encode(), "", "html")])
@@ -38,17 +29,17 @@ def test_threads_share_no_more_workers_than_are_wanted_and_keep_them() -> None:
             return outcome.document.text
 
         assert text(0) == "page 0"
-        [first] = children() - before
+        [first] = children(os.getpid()) - before
         with ThreadPoolExecutor(8) as threads:
             assert list(threads.map(text, range(60))) == [f"page {number}" for number in range(60)]
-        assert {first} <= children() - before
-        assert len(children() - before) <= 2
+        assert {first} <= children(os.getpid()) - before
+        assert len(children(os.getpid()) - before) <= 2
         # One that is ended meanwhile costs the next document at most, and is started anew.
-        for worker in children() - before:
+        for worker in children(os.getpid()) - before:
             os.kill(worker, signal.SIGKILL)
         outcomes = [*kept.outcomes(Item(number, b"<p>again</p>", "", "html") for number in range(6))]
         assert sum(isinstance(one, Extracted) for one in outcomes) >= 5
-    assert children() == before
+    assert children(os.getpid()) == before
 
 
 def test_a_document_over_its_limit_costs_itself(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from indexer.errors import ExtractionError, NeardupError, UsageError
 from indexer.extract import REASONS, Extracted, Failed, Item, Limits, Options, WorkerPool, extract, landlock
 from indexer.extract.document import read_document
 from indexer.model import Fingerprint
+from tests.processes import children, wait_for_end
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = Limits(seconds=20, memory=512 << 20)
@@ -303,8 +303,7 @@ def test_no_worker_outlives_its_parent(how: signal.Signals) -> None:
         # As a terminal does, to the whole group of processes.
         os.killpg(parent.pid, how) if how == signal.SIGINT else parent.send_signal(how)
         parent.wait(timeout=20)
-    for worker in workers:
-        wait_for_end(worker)
+    wait_for_end(*workers)
 
 
 def test_a_pool_closes_after_an_interruption_while_a_thread_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,22 +328,3 @@ def test_a_pool_closes_after_an_interruption_while_a_thread_started(monkeypatch:
     for thread in (closing, *unknown):
         thread.join(30)
         assert not thread.is_alive()
-
-
-def children(parent: int) -> list[int]:
-    found = []
-    for task in Path(f"/proc/{parent}/task").iterdir():
-        found += [int(pid) for pid in (task / "children").read_text().split()]
-    return found
-
-
-def wait_for_end(process: int) -> None:
-    """Wait until a process has ended; fails after long enough for any machine."""
-    for _ in range(2000):
-        try:
-            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return
-        except (FileNotFoundError, ProcessLookupError):
-            return
-        time.sleep(0.01)
-    pytest.fail(f"process {process} is still there")

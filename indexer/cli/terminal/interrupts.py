@@ -12,6 +12,9 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
 
+# Set by the handler that took the first SIGINT, so that the second one raises nowhere: the process ends by it.
+_taken = threading.Event()
+
 
 @contextmanager
 def second_ends() -> Iterator[None]:
@@ -28,13 +31,15 @@ def second_ends() -> Iterator[None]:
     os.set_blocking(writer, False)
     # A handler in Python would wait until a call into C comes back, and its exception may be lost in some clean-up.
     interrupted = threading.Event()
+    _taken.clear()
     threading.Thread(target=_watch, args=(reader, interrupted), name="interrupts", daemon=True).start()
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         interrupted.set()
         signal.signal(signal.SIGINT, _nothing)
-        raise KeyboardInterrupt
+        if not _taken.is_set():
+            raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, interrupt)
     try:
@@ -70,6 +75,8 @@ def stoppable(
         if stop.is_set():
             end_at_once(number)
         stopped.number = number
+        if number == signal.SIGINT:
+            _taken.set()
         # The exception may be lost in some library's clean-up; the event is not.
         stop.set()
         raise KeyboardInterrupt
