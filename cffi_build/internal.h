@@ -44,8 +44,15 @@ int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out, nd_pie
 /* Overwrites URLs, e-mail addresses, DOIs and like identifiers in a normalised text with spaces. */
 void nd_blank_identifiers(uint8_t *text, size_t length);
 
+/* Whether a normalised text holds marks or letters that nd_fold_marks changes; and changes them, in place. */
+bool nd_has_marks(const uint8_t *text, size_t length);
+void nd_fold_marks(nd_buffer *text);
+
 /* What tokens are cut from: the text normalised, its identifiers blanked. */
 int nd_prepare(const uint8_t *text, size_t length, nd_buffer *buffer);
+
+/* The same without marks that a language may leave out: what all sketches but simhash-doc are made of. */
+int nd_prepare_folded(const uint8_t *text, size_t length, nd_buffer *buffer);
 
 /* Tokens on their way from the scan to whoever wants them. */
 #define ND_BATCH 256

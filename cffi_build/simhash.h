@@ -71,7 +71,11 @@ void nd_tokens_free(nd_tokens *tokens);
    tokens. ND_NO_MEMORY. */
 int nd_normalise(const uint8_t *text, size_t length, nd_tokens *tokens);
 
-/* The same with every run of characters of the property White_Space made one space, and none at the ends. ND_NO_MEMORY. */
+/* The same without the marks that a language may leave out (vowel signs of Arabic, Hebrew and Syriac, tatweel), and with one
+   form of alef, yeh and kaf, and of the digits of Arabic; ND_EMPTY where that changes nothing, ND_NO_MEMORY. */
+int nd_without_marks(const uint8_t *text, size_t length, nd_tokens *tokens);
+
+/* The same as nd_normalise with every run of characters of the property White_Space made one space, and none at the ends. ND_NO_MEMORY. */
 int nd_fold_text(const uint8_t *text, size_t length, nd_tokens *tokens);
 
 /* The same for `count` texts that lie behind one another, text i up to ends[i]: token i is text i as it is folded. */

@@ -44,6 +44,17 @@ def normalise(text: str) -> str:
     return ucd.normalize("NFC", "".join(mapping(c) for c in text))
 
 
+LEFT_OUT = regex.compile(r"[[\p{Mn}&&[\u0590-\u06ff\u0700-\u074f\u0870-\u08ff]]\u0640]", flags=regex.VERSION1)
+ONE_FORM = str.maketrans({**dict.fromkeys("آأإٱ", "ا"), **dict.fromkeys("ىی", "ي"), **dict.fromkeys("کڪ", "ك")}) | {
+    0x6F0 + digit: 0x660 + digit for digit in range(10)
+}
+
+
+def without_marks(text: str) -> str:
+    """Normalised, without marks that Arabic, Hebrew and Syriac may leave out, and in one form of some letters."""
+    return LEFT_OUT.sub("", normalise(text)).translate(ONE_FORM)
+
+
 def identifier_at(text: str, mark: int) -> tuple[int, int] | None:
     """The span of the identifier that the mark at this position belongs to."""
     left, right = text[max(0, mark - 2000) : mark], text[mark:]

@@ -16,6 +16,8 @@ typedef struct {
     nd_buffer line;   /* characters of tokens */
     nd_list own;      /* shingles of passages alone, or what winnowing leaves of those of minhash too */
     nd_buffer text;   /* normalised */
+    bool marked;      /* the text has marks that all but the simhash leave out, and is gone through twice */
+    bool folded;      /* the second time */
 } pass;
 
 static bool keeps_all(const pass *pass) {
@@ -50,7 +52,8 @@ static bool take_batch(void *state, const uint8_t *text, const nd_batch *batch) 
             count += batch->lettered[i];
         }
     }
-    nd_counter_add(&pass->counter, lettered, count);
+    if (!pass->folded) nd_counter_add(&pass->counter, lettered, count);
+    if (pass->marked && !pass->folded) return true;
     return (!keeps_all(pass) || nd_list_add(&pass->all, hashes, batch->count)) &&
            (!keeps_lettered(pass) || nd_list_add(&pass->lettered, lettered, count)) &&
            (!keeps_letters(pass) || add_letters(&pass->line, text, batch));
@@ -152,10 +155,20 @@ static int sketch_text(pass *pass, const uint8_t *text, size_t length, nd_text_f
                        uint64_t *keys, nd_list *passage_keys) {
     memset(&pass->counter, 0, sizeof pass->counter);
     pass->all.hashes.count = pass->lettered.hashes.count = pass->line.length = pass->text.length = 0;
-    int status = nd_prepare(text, length, &pass->text);
+    int status = nd_normalise_into(text, length, &pass->text, NULL);
     if (status != ND_OK) return status;
+    pass->folded = false;
+    pass->marked = nd_has_marks(pass->text.data, pass->text.length);
+    nd_blank_identifiers(pass->text.data, pass->text.length);
     bool numbers = pass->passages != NULL || keeps_all(pass) || keeps_letters(pass);
     if (!nd_scan_tokens(pass->text.data, pass->text.length, numbers, take_batch, pass)) return ND_NO_MEMORY;
+    if (pass->marked) {
+        pass->folded = true;
+        pass->text.length = 0;
+        status = nd_prepare_folded(text, length, &pass->text);
+        if (status != ND_OK) return status;
+        if (!nd_scan_tokens(pass->text.data, pass->text.length, numbers, take_batch, pass)) return ND_NO_MEMORY;
+    }
     if (pass->counter.count != 0) {
         found->simhash = nd_counter_simhash(&pass->counter);
         found->tokens = pass->counter.count;

@@ -105,6 +105,14 @@ int nd_prepare(const uint8_t *text, size_t length, nd_buffer *buffer) {
     return status;
 }
 
+int nd_prepare_folded(const uint8_t *text, size_t length, nd_buffer *buffer) {
+    int status = nd_normalise_into(text, length, buffer, NULL);
+    if (status != ND_OK) return status;
+    nd_fold_marks(buffer);
+    nd_blank_identifiers(buffer->data, buffer->length);
+    return status;
+}
+
 int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t *tokens) {
     nd_buffer buffer = {NULL, 0, 0};
     int status = nd_prepare(text, length, &buffer);

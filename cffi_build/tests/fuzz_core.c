@@ -76,8 +76,13 @@ static nd_hashes runs_of(const uint8_t *data, size_t size, size_t shingle, int n
         require(nd_shingle_hashes(data, size, shingle, numbers, &runs) == ND_OK, "shingles");
         return runs;
     }
-    nd_tokens tokens;
+    nd_tokens tokens, plain = {NULL, 0, NULL, NULL, 0};
+    if (nd_without_marks(data, size, &plain) == ND_OK) {
+        data = plain.text;
+        size = plain.length;
+    }
     require(nd_tokenise_with_numbers(data, size, &tokens) == ND_OK, "tokens");
+    nd_tokens_free(&plain);
     /* Behind one another, so that they stand side by side. */
     size_t end = 0;
     for (size_t i = 0; i < tokens.count; i++) {

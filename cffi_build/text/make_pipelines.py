@@ -34,7 +34,7 @@ FIRST_NUMBER = 0x4E00
 PLAIN, UNASSIGNED, DROPPED, FOLDED, COMPATIBLE, SURROGATE, LOWERED, MARK = 48, 103, 104, 105, 107, 109, 110, 192
 # Up to here everything that is replaced stands in the table; further up, what NFKC alone replaces does not.
 COMMON = 0x2200
-VERSION = 3
+VERSION = 4
 
 
 class Kinds:

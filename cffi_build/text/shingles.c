@@ -34,10 +34,10 @@ static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) 
     return true;
 }
 
-static int token_hashes(const uint8_t *text, size_t length, bool numbers, nd_hashes *hashes) {
+static int token_hashes(const uint8_t *text, size_t length, bool numbers, bool folded, nd_hashes *hashes) {
     nd_buffer buffer = {NULL, 0, 0};
     nd_list found = {{NULL, 0}, 0};
-    int status = nd_prepare(text, length, &buffer);
+    int status = (folded ? nd_prepare_folded : nd_prepare)(text, length, &buffer);
     if (status == ND_OK && !nd_scan_tokens(buffer.data, buffer.length, numbers, list_batch, &found))
         status = ND_NO_MEMORY;
     free(buffer.data);
@@ -54,7 +54,7 @@ static int token_hashes(const uint8_t *text, size_t length, bool numbers, nd_has
 }
 
 int nd_token_hashes(const uint8_t *text, size_t length, nd_hashes *hashes) {
-    return token_hashes(text, length, false, hashes);
+    return token_hashes(text, length, false, false, hashes);
 }
 
 void nd_shingle(nd_hashes *hashes, size_t size) {
@@ -71,7 +71,7 @@ void nd_shingle(nd_hashes *hashes, size_t size) {
 }
 
 int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, int numbers, nd_hashes *hashes) {
-    int status = token_hashes(text, length, numbers != 0, hashes);
+    int status = token_hashes(text, length, numbers != 0, true, hashes);
     if (status == ND_OK && hashes->count != 0) nd_shingle(hashes, size);
     return status;
 }

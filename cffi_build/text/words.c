@@ -12,7 +12,9 @@ typedef struct {
     size_t piece;                  /* the one that the last start lay in */
     size_t start_byte, start_char; /* so many characters begin before that byte */
     size_t end_byte, end_char;
-    bool plain; /* every byte is a character, and stands where it stood */
+    bool plain;  /* every byte is a character, and stands where it stood */
+    bool marked; /* some words have marks that their hashes leave out */
+    nd_buffer word;
 } list;
 
 static bool reserve(list *list) {
@@ -40,6 +42,18 @@ static inline size_t count_characters(const uint8_t *text, size_t *from, size_t 
     return *before;
 }
 
+/* Leaves marks out of the hash of a word; gives how many bytes the word has then, SIZE_MAX where memory ran out. */
+static size_t hash_folded(list *list, const uint8_t *word, size_t length, uint64_t *hash) {
+    if (!nd_has_marks(word, length)) return length;
+    list->word.length = 0;
+    if (!nd_buffer_reserve(&list->word, length)) return SIZE_MAX;
+    memcpy(list->word.data, word, length);
+    list->word.length = length;
+    nd_fold_marks(&list->word);
+    *hash = nd_lookup8(list->word.data, list->word.length, 0);
+    return list->word.length;
+}
+
 static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) {
     list *list = state;
     nd_words *words = &list->words;
@@ -52,6 +66,7 @@ static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) 
         }
         return true;
     }
+    const uint64_t *hashes = words->hashes + words->count;
     for (size_t i = 0; i < batch->count; i++) {
         const nd_piece *items = list->pieces->items;
         size_t piece = list->piece, count = list->pieces->count;
@@ -61,6 +76,15 @@ static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) 
         while (piece + 1 < count && items[piece + 1].out < batch->ends[i]) piece++;
         size_t end = items[piece].in + (items[piece].size == 0 ? batch->ends[i] - items[piece].out : items[piece].size);
         while (start != 0 && !begins(list->text[start])) start--;
+        if (list->marked) {
+            size_t length = batch->ends[i] - batch->starts[i];
+            /* Words that are left out make room for those behind them. */
+            uint64_t hash = hashes[i];
+            length = hash_folded(list, text + batch->starts[i], length, &hash);
+            if (length == SIZE_MAX) return false;
+            if (length == 0) continue;
+            words->hashes[words->count] = hash;
+        }
         words->starts[words->count] = (uint32_t)count_characters(list->text, &list->start_byte, &list->start_char, start);
         words->ends[words->count++] = (uint32_t)count_characters(list->text, &list->end_byte, &list->end_char, end);
     }
@@ -93,14 +117,16 @@ static bool is_ascii(const uint8_t *text, size_t length) {
 int nd_words_of(const uint8_t *text, size_t length, int numbers, int identifiers, nd_words *words) {
     nd_buffer buffer = {NULL, 0, 0};
     nd_pieces pieces = {NULL, 0, 0};
-    list found = {{NULL, NULL, NULL, 0}, 0, text, &pieces, 0, 0, 0, 0, 0, false};
+    list found = {.text = text, .pieces = &pieces};
     int status = nd_normalise_into(text, length, &buffer, &pieces);
     if (status == ND_OK) {
+        found.marked = nd_has_marks(buffer.data, buffer.length);
         found.plain = pieces.count <= 1 && is_ascii(text, length);
         if (!identifiers) nd_blank_identifiers(buffer.data, buffer.length);
         if (!nd_scan_tokens(buffer.data, buffer.length, numbers != 0, list_batch, &found)) status = ND_NO_MEMORY;
     }
     free(buffer.data);
+    free(found.word.data);
     free(pieces.items);
     if (status == ND_OK && !pack(&found.words)) status = ND_NO_MEMORY;
     if (status != ND_OK || found.words.count == 0) {

@@ -127,7 +127,7 @@ Examples:
 
 Prints one line per document: fingerprint, number of words, name. A document without words has no fingerprint, shown
 as "-". With --scheme, the line has the scheme's sketch and the number of its features instead: minhash in the form for
-interchange (mh2-...), passages too (pa1-...), others in hexadecimal digits.
+interchange (mh3-...), passages too (pa2-...), others in hexadecimal digits.
 Ends with exit code 6 if a document gave no text.
 """,
 )

@@ -63,6 +63,26 @@ def normalise(text: str | bytes) -> bytes:
     return _rewritten(lib.nd_normalise, text)
 
 
+def without_marks(text: str | bytes) -> bytes:
+    """A text as all sketches but simhash-doc take it: without marks that its language may leave out, as UTF-8.
+
+    These are vowel signs of Arabic, Hebrew and Syriac, and tatweel; alef, yeh, kaf and digits of Arabic have one form.
+    The text is in NFKC_Casefold then, and as it was given where it has no such marks. Raises MemoryError.
+    """
+    data = encoded(text)
+    if data.isascii():
+        return data
+    made = ffi.new("nd_tokens *")
+    status = lib.nd_without_marks(ffi.from_buffer(data), len(data), made)
+    if status == lib.ND_EMPTY:
+        return data
+    check(status)
+    try:
+        return taken(made)
+    finally:
+        lib.nd_tokens_free(made)
+
+
 def _hashes(status: int, hashes: Any) -> NDArray[np.uint64]:
     check(status)
     return adopted(hashes.values, hashes.count, np.uint64)
@@ -108,7 +128,7 @@ def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> ND
 
     It is lookup8 (initial value 0) of the tokens' hashes, each written as 8 bytes, the lowest first. A text of fewer
     tokens has one shingle, of all its tokens; one without tokens has none. With `numbers` the tokens are those of
-    `tokenise` with numbers. Raises UsageError for a size below 1, MemoryError.
+    `tokenise` with numbers. The text is taken `without_marks`. Raises UsageError for a size below 1, MemoryError.
     """
     if size < 1:
         raise UsageError(f"a shingle has at least 1 token, not {size}")
@@ -120,7 +140,9 @@ def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> ND
 def words_of(
     text: str | bytes, *, numbers: bool = True, identifiers: bool = True
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
-    """The words of a text, in order: their hashes as of `token_hashes`, and where each begins and ends in the text.
+    """The words of a text, in order: their hashes, and where each begins and ends in the text.
+
+    Hashes are those of `token_hashes` of the words `without_marks`; a word of such marks alone is none.
 
     Three arrays of shape (n,); starts and ends count characters. With `numbers` also the words without a letter,
     with `identifiers` also what stands in URLs and the like. Raises UsageError for 4 GiB of text or more, MemoryError.

@@ -32,6 +32,11 @@ _NO_TITLE = re.compile(
 _MARKED = str.maketrans({"\n": ROW_END, "\t": CELL_END, "\f": PAGE_END})
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]+")
 
+# Colours and other sequences for terminals (ECMA-48): with parameters, strings up to an end, and single letters.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[]PX^_][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-Z\\^-~]"
+)
+
 
 def decode(data: bytes, declared: str = "") -> tuple[str, str]:
     """The text of `data` and the Python codec that read it, found as a browser does (WHATWG Encoding Standard).
@@ -98,8 +103,11 @@ def as_title(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` with control characters (but for white space), noncharacters and lone surrogates as a space."""
-    return _CONTROLS.sub(" ", text)
+    """`text` with control characters (but for white space), noncharacters and lone surrogates as a space.
+
+    Sequences for terminals, such as colours, are gone: they may stand within a word.
+    """
+    return _CONTROLS.sub(" ", _ESCAPES.sub("", text) if "\x1b" in text or "\x9b" in text else text)
 
 
 def cleaned(text: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from indexer.relations.alignment import blocks_between, bridged
+from indexer.relations.alignment import Block, blocks_between, bridged
 from indexer.relations.changes import FEW_WORDS, TextChanges
 from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Lexicon
@@ -13,6 +14,7 @@ from indexer.relations.marks import differing_marks
 from indexer.relations.operators import differing_operators
 from indexer.relations.relation import COPIES, Relation, RelationWord
 from indexer.relations.wording import Wording
+from indexer.text.words import marks_differ
 
 # Of two texts the longer one has so many times the words of the shorter, of which so many stand in it, to contain it.
 _CONTAINS, _PART = 1.5, 0.95
@@ -25,10 +27,16 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, bri
     differs, which is much quicker: the word is the same, but of a form not all facts are told. Time grows with the
     words and the square of those that differ.
     """
+    if (left.without_targets is left) != (right.without_targets is right):
+        # Of a page that has no such links it is not known where its own lead to.
+        left, right = left.without_targets, right.without_targets
     pages = PageOfTerminal.of(left), PageOfTerminal.of(right)
     if (pages[0] is None) != (pages[1] is None):
         return _within_margins(left, right, *pages, lexicon, brief=brief)
     blocks = blocks_between(left, right)
+    other_word = _differently_marked(left, right, blocks)
+    if other_word:
+        return Relation("form", (DifferingFact("word", *other_word),))
     if not blocks:
         if left.digest == right.digest:
             return Relation("identical")
@@ -55,6 +63,21 @@ def _differing_signs(left: Wording, right: Wording) -> tuple[str, str] | None:
     """The signs between equal words in which two texts say something else; None where these say the same."""
     few = min(left.told, right.told) < FEW_WORDS
     return (differing_marks(left.text, right.text) if few else None) or differing_operators(left.text, right.text)
+
+
+def _differently_marked(left: Wording, right: Wording, blocks: Sequence[Block]) -> tuple[str, str] | None:
+    """Two words in the same place that only their marks tell apart, where both texts have such marks; None for none."""
+    if not (left.has_marks and right.has_marks):
+        return None
+    ends = [*blocks, Block(len(left), len(left), len(right), len(right))]
+    place = other = 0
+    for block in ends:
+        for mine, yours in zip(range(place, block.start), range(other, block.other_start), strict=True):
+            said = left.word(mine), right.word(yours)
+            if said[0] != said[1] and marks_differ(*said):
+                return said
+        place, other = block.end, block.other_end
+    return None
 
 
 def _within_margins(

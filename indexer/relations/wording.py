@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.core.text import SIGN_KINDS, SIGN_OF_DIGITS, signed_words_of, text_digest
-from indexer.text.words import Words, without_trade_marks
+from indexer.text.links import without_targets, without_tracking
+from indexer.text.words import Words, has_marks, without_trade_marks
 
 # A comparison or a negation in code, beside the currencies, is no sign of a number but of what stands behind it.
 _OPERATORS = "<>=!≤≥≠≈¬÷+#"
@@ -41,7 +42,8 @@ class Wording:
     """
 
     def __init__(self, text: str) -> None:
-        text = without_trade_marks(text)
+        self._given = text
+        text = without_tracking(without_trade_marks(text))
         hashes, starts, ends, signs = signed_words_of(text, _kinds())
         words = Words(hashes, starts, ends)
         self.text, self.hashes = text, words.hashes
@@ -52,6 +54,17 @@ class Wording:
 
     def __len__(self) -> int:
         return self.hashes.size
+
+    @cached_property
+    def without_targets(self) -> Wording:
+        """The same without where links of Markdown lead to; itself if it has none."""
+        text = without_targets(self.text)
+        return self if text == self.text else Wording(text)
+
+    @cached_property
+    def has_marks(self) -> bool:
+        """True for a text with marks that its language may leave out; its words are equal to those without."""
+        return has_marks(self.text)
 
     @cached_property
     def told(self) -> int:
@@ -75,7 +88,7 @@ class Wording:
     @cached_property
     def digest(self) -> bytes:
         """The digest of the text, equal for texts that are equal except for case and white space."""
-        return text_digest(self.text)
+        return text_digest(self._given)
 
     def word(self, place: int) -> str:
         """The word at a place as it is written."""

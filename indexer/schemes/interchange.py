@@ -15,7 +15,7 @@ from indexer.schemes.minhash import Minhash
 from indexer.schemes.passages import Passages
 
 # By short identifier: what the bytes are made with. Keys may differ, since they are not written.
-FORMS: Mapping[str, Scheme] = MappingProxyType({"mh2": Minhash(), "pa1": Passages()})
+FORMS: Mapping[str, Scheme] = MappingProxyType({"mh3": Minhash(), "pa2": Passages()})
 SHORT_IDS = ("sd1", *FORMS)
 
 

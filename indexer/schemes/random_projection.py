@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.core.sketches import differing_values, equal_parts_of_pairs, random_projection
-from indexer.core.text import token_hashes
+from indexer.core.text import token_hashes, without_marks
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import (
@@ -71,7 +71,7 @@ class RandomProjection(Scheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The bits as bytes, the first bit the highest of the first; one key a block."""
-        return self.sketch_features(token_hashes(text))
+        return self.sketch_features(token_hashes(without_marks(text)))
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The same of features in the place of the tokens, each counted by its weight."""

@@ -70,11 +70,12 @@ class ShortTextScheme(Scheme):
     0 where the hash of the facts differs, and where one text has a word with a capital in place of another one.
 
     Keys are hashes of all words, of up to nine words also of all but one of them, of eight words or more those of
-    four in a row; each together with the facts. So twins that differ in a number share no key. Of a text of single
-    letters, as in Chinese, to 17 all but one and all but two in a row, from 14 on each six in a row. For a name that
-    is left out the key is of another table: a text is found by it that has those words and no more, or another word
-    that is no name; two with other names meet only where these begin, or begin and end, with the same letters. In
-    texts of three or four words that is so for every word.
+    four in a row; of one with links and hashtags also that of the others; each together with the facts. So twins
+    that differ in a number share no key. Of a text of single letters, as in Chinese, to 17 all but one and all but
+    two in a row, from 14 on each six in a row. For a name that is left out the key is of another table: a text is
+    found by it that has those words and no more, or another word that is no name; two with other names meet only
+    where these begin, or begin and end, with the same letters. In texts of three or four words that is so for every
+    word.
     """
 
     family = "short-text"
@@ -215,6 +216,9 @@ def _keys_of(hashes: Hashes, made: ShortText) -> tuple[int, ...]:
         for place in range(1, run):
             several = several * STEP + each[place : count - run + 1 + place]
         found.append(several)
+    if 2 < count - sum(made.aside) < count:
+        # A text that is passed on with a link and hashtags is found by what it says.
+        found.append(np.array([each[~np.array(made.aside)].sum(dtype=np.uint64)]))
     if 2 < count <= most:
         rest, plain, each_tells = total - each, list[int](), count <= _EACH_TELLS
         for place, (word, named, tells) in enumerate(zip(made.words, made.names, made.telling, strict=True)):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from indexer.core.hamming import hamming_distances
 from indexer.core.sketches import fingerprint, simhash, simhash_keys
+from indexer.core.text import without_marks
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
@@ -30,7 +31,7 @@ SIMHASH_DOC_PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
         "weights": "occurrence", "bits": 64,
     }
 )  # fmt: skip
-"""The set of parameters that gives the fingerprints and keys of simhash-doc, bit for bit; they are the defaults."""
+"""The defaults: the fingerprints and keys of simhash-doc, bit for bit, of texts without marks that may be left out."""
 
 
 class SimhashVariant(Scheme):
@@ -87,7 +88,7 @@ class SimhashVariant(Scheme):
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The simhash of a text with the keys of its tables; None where it has no features."""
         if self.bits <= 64 and self.recipe.is_doc and self.weights == "occurrence":
-            made = fingerprint(text)
+            made = fingerprint(without_marks(text))
             return None if made is None else self._sketch(made[0].to_bytes(8, "big"), made[1])
         if self.weights == "occurrence":
             hashes = self.recipe.hashes(text)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from indexer.core.sketches import weighted_minhash
-from indexer.core.text import shingle_hashes, token_hashes
+from indexer.core.text import shingle_hashes, token_hashes, without_marks
 from indexer.schemes.base import Hashes, Parameter, Weights, checked_integer
 from indexer.schemes.minwise.bands import banding
 from indexer.schemes.minwise.packed import Signature
@@ -52,7 +52,7 @@ class WeightedMinhash(MinwiseScheme):
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The samples of the text's terms, and the number of different terms."""
-        hashes = token_hashes(text) if self.shingle == 1 else shingle_hashes(text, self.shingle)
+        hashes = token_hashes(without_marks(text)) if self.shingle == 1 else shingle_hashes(text, self.shingle)
         return self.signature_of(hashes)
 
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:

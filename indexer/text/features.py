@@ -1,4 +1,4 @@
-"""The features of a text: tokens, stop-lists, shingles, weights.
+"""The features of a text: tokens, stop-lists, shingles, weights; without marks that its language may leave out.
 
 The tokens are the core's, as places in the text; what a recipe asks for beside those of simhash-doc (case kept, numbers
 stripped, dictionaries for languages written without spaces, stop-lists) moves, cuts or drops places, so that no rule is
@@ -26,6 +26,7 @@ from indexer.core.text import (
     strip_digits,
     token_hashes,
     tokenise,
+    without_marks,
 )
 from indexer.errors import UsageError
 from indexer.model.tokens import TokenPlaces, Tokens
@@ -89,7 +90,7 @@ class Recipe:
 
     @property
     def is_doc(self) -> bool:
-        """True if the features are the tokens of simhash-doc."""
+        """True if the features are the tokens of simhash-doc, without marks that may be left out."""
         return self.kind == "words" and self.has_doc_tokens
 
     @property
@@ -105,11 +106,13 @@ class Recipe:
 
     def cut(self, text: str | bytes) -> tuple[Tokens, Tokens]:
         """The tokens of a text in order, stop-words left out, as they count and in folded case."""
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        given = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        data = without_marks(given)
         folded = tokenise(data, numbers=self.numbers == "keep")
         if self.tokenizer.startswith("icu"):
             folded = _dictionary_cut(folded)
-        shown = folded if self.lower else _cased(data, folded)
+        # Of a text with marks that are left out the case is folded too.
+        shown = folded if self.lower or data != given else _cased(data, folded)
         if self.numbers == "strip":
             stripped = strip_digits(folded)
             shown, folded = (stripped if self.lower else strip_digits(shown)), stripped
@@ -126,7 +129,7 @@ class Recipe:
     def folded(self, text: str | bytes) -> tuple[Hashes, Hashes]:
         """The hashes of a text's words in order, and those of the same words in folded case: twice shape (n,)."""
         if self._has_plain_tokens:
-            kept, stop = token_hashes(text), self._stop(text)
+            kept, stop = token_hashes(without_marks(text)), self._stop(text)
             kept = kept[~among(kept, stop)] if stop.size else kept
             return kept, kept
         shown, folded = self.cut(text)
@@ -173,8 +176,8 @@ def recipe(
     - `features`: "words", "shingles" of `size` words (3), or "chars": shingles of `size` characters (5).
     - `lower`: whether case is folded. Where not, tokens are cut as always, then taken from toNFKC of the text without
       default-ignorable characters. NFKC is that of the running Python; by the stability policy of Unicode it is the
-      same in all versions for characters that the older one knows. Where it does not know one, and where a U+0345
-      stands before another mark, the whole text's case is folded after all.
+      same in all versions for characters that the older one knows. Where it does not know one, where a U+0345
+      stands before another mark, and where the text has marks that may be left out, its case is folded after all.
     - `stop`: "none", languages such as "en" or "en.de" (ISO 639-1) or "auto", which detects the language of each
       document. The version of the lists (and of the detector) becomes part of the value.
     - `numbers`: "drop" tokens without a letter, as simhash-doc does; "keep" them; or "strip" every numeric character
@@ -221,7 +224,7 @@ def hashes_of_rows(rows: npt.NDArray[np.uint64]) -> Hashes:
 @lru_cache(maxsize=64)
 def rising_hashes(words: frozenset[str]) -> Hashes:
     """The hashes of some words, in ascending order, for `among`."""
-    return np.unique(hashes_of([word.encode() for word in words]))
+    return np.unique(hashes_of([without_marks(word) for word in words]))
 
 
 def among(hashes: Hashes, rising: Hashes) -> npt.NDArray[np.bool_]:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from indexer.core.text import lookup8
+from indexer.core.text import lookup8, without_marks
+from indexer.text.links import LINK, without_tracking
 from indexer.text.vocabulary import GRAMMATICAL, NEGATIONS, NUMERALS, SIZES, UNITS
 from indexer.text.words import without_trade_marks, words_of
 
 _RUNS = re.compile(r"\d+|[^\W\d_]+")
 # What makes another number of a number, or another thing of a letter.
-_SIGNS = re.compile(r"[%‰°#&]|(?<=\w)\+|(?<!\w)[-\N{MINUS SIGN}](?=\d)|[$€£¥₹₽₩₺₴₪฿₫]")
+_SIGNS = re.compile(r"[%‰°&]|(?<!\s)#|#(?![^\W\d])|(?<=\w)\+|(?<!\w)[-\N{MINUS SIGN}](?=\d)|[$€£¥₹₽₩₺₴₪฿₫]")
 _ROMAN = re.compile(r"x{0,3}(ix|iv|v?i{0,3})")
 _HAN_NUMERALS = frozenset("二三四五六七八九十百千万亿两萬億兩")
+# Of Greek vowels, and the dot of a capital I in Turkish.
+_ACCENTS = re.compile("([\u03b1-\u03c9])[\u0300\u0301\u0308\u0342]+|(?<=i)\u0307")
 _CONSONANTS = frozenset("bcdfghjklmnpqrstvwxz")
 _APOSTROPHES = ("'", "\N{RIGHT SINGLE QUOTATION MARK}")
 _LONGEST_UNIT = 3
@@ -45,13 +49,14 @@ class ShortText(NamedTuple):
     """A text's words in order, in folded case, with marks of those that may be names, and of those that tell.
 
     `facts` is a hash of the numbers with their units, in order, and of the signs, sizes, negations and short codes, the
-    telling words: of two texts in which it differs neither is a copy of the other.
+    telling words: of two texts in which it differs neither is a copy of the other. `aside` marks links and hashtags.
     """
 
     words: tuple[str, ...]
     names: tuple[bool, ...]
     telling: tuple[bool, ...]
     facts: int
+    aside: tuple[bool, ...] = ()
 
 
 def short_text(text: str) -> ShortText:
@@ -61,11 +66,11 @@ def short_text(text: str) -> ShortText:
     looks like one, and the words of "main.c" and "open_file". In scripts without capitals only Chinese surnames are,
     with the two letters after one.
     """
-    text = without_trade_marks(text)
+    text = without_tracking(without_trade_marks(text))
     if not text.isprintable():
         text = text.translate(_UNSEEN)
     shown = list(_shown(text))
-    mixed_case = any(each.text.islower() for each in shown)
+    mixed_case = any(each.text.islower() for each in shown if not each.is_link)
     folded = tuple(_folded(each.text) for each in shown)
     names = tuple(
         word.in_file
@@ -73,23 +78,26 @@ def short_text(text: str) -> ShortText:
         or (_is_han(each) and any(_is_surname(folded, at) for at in range(max(place - _GIVEN, 0), place + 1)))
         for place, (word, each) in enumerate(zip(shown, folded, strict=True))
     )
-    numbers, others, telling, before = list[str](), _SIGNS.findall(text), list[bool](), ""
+    numbers, others, telling, before = list[str](), _SIGNS.findall(LINK.sub(" ", text)), list[bool](), ""
     for word, each in zip(shown, folded, strict=True):
         told = len(numbers) + len(others)
-        if word.in_code or _is_number(each) or (_is_digit(before[-1:]) and _is_unit(each)):
+        if word.is_link:
+            pass
+        elif word.in_code or _is_number(each) or (_is_digit(before[-1:]) and _is_unit(each)):
             numbers.append(each)
         elif _tells(word, each, mixed_case=mixed_case):
             others.append(each)
         telling.append(len(numbers) + len(others) > told)
         before = each
     said = "\0".join([*numbers, "", *sorted(others)]).encode("utf-8", "surrogatepass")
-    return ShortText(folded, names, tuple(telling), lookup8(said))
+    return ShortText(folded, names, tuple(telling), lookup8(said), tuple(each.is_aside for each in shown))
 
 
 class _WordShown(NamedTuple):
     """A word as it is written: whether an apostrophe or a hyphen joins others, and whether it is a part of a code.
 
-    `in_file` is true for a part of the name of a file or a host, and for a name with an underscore.
+    `in_file` is true for a part of the name of a file, and for a name with an underscore. A link is one word; links and
+    hashtags stand aside.
     """
 
     text: str
@@ -97,13 +105,24 @@ class _WordShown(NamedTuple):
     leads: bool
     in_code: bool
     in_file: bool
+    is_link: bool = False
+    is_aside: bool = False
 
 
 def _shown(text: str) -> Iterator[_WordShown]:
-    found = words_of(text)
+    found, links = words_of(text), [match.span() for match in LINK.finditer(text)]
+    shown_link = -1
     # A fraction is several words in one place.
     for start, end in dict.fromkeys(zip(found.starts.tolist(), found.ends.tolist(), strict=True)):
+        if (link := bisect_right(links, (start, len(text))) - 1) >= 0 and start < links[link][1]:
+            if link > shown_link:
+                yield _WordShown(
+                    text[slice(*links[link])].strip().lower(), False, False, False, False, is_link=True, is_aside=True
+                )
+            shown_link = link
+            continue
         word = text[start:end]
+        is_tag = text[start - 1 : start] == "#" and not text[start - 2 : start - 1].strip()
         elided = text[start - 1 : start] in _APOSTROPHES or text[end : end + 1] in _APOSTROPHES
         leads = text[end : end + 1] == "-" and text[end + 1 : end + 2].isalpha()
         in_file = "_" in word or any(
@@ -115,13 +134,20 @@ def _shown(text: str) -> Iterator[_WordShown]:
         )
         parts = (_RUNS.findall(word) if any(map(str.isdigit, word)) else ()) or (word,)
         for part in parts:
-            yield _WordShown(part, elided, leads, len(parts) > 1, in_file and not part.isdecimal())
+            is_part = len(parts) > 1
+            yield _WordShown(part, elided, leads, is_part, in_file and not part.isdecimal(), is_aside=is_tag)
 
 
 @lru_cache(maxsize=1 << 16)
 def _folded(word: str) -> str:
+    # Capitals of Greek have no accents, and I is the capital of a Turkish letter too.
+    plain = unicodedata.normalize("NFKC", without_marks(word).decode("utf-8", "replace")).casefold()
+    if not plain.isascii():
+        plain = unicodedata.normalize(
+            "NFC", _ACCENTS.sub(lambda found: found[1] or "", unicodedata.normalize("NFD", plain))
+        ).replace("\N{LATIN SMALL LETTER DOTLESS I}", "i")
     # In a stored form words are parted by spaces and by ^.
-    return unicodedata.normalize("NFKC", word).casefold().replace(" ", "").replace("^", "") or "?"
+    return plain.replace(" ", "").replace("^", "") or "?"
 
 
 def _has_capital(word: str, folded: str, *, mixed_case: bool) -> bool:

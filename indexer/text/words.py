@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 from indexer.core.text import words_of as core_words_of
 
@@ -44,3 +46,30 @@ def words_of(text: str, *, numbers: bool = True, identifiers: bool = True) -> Wo
 def without_trade_marks(text: str) -> str:
     """The same text with a space for each sign of a trade mark, by its compatibility form two letters of a word."""
     return text.replace("\N{TRADE MARK SIGN}", " ")
+
+
+# The letters that a mark is one with; of forms of kaf and yeh none has a mark.
+_MARKS = "[[\\p{Mn}&&[\u0590-\u06ff\u0700-\u074f\u0870-\u08ff]]]"
+_LETTER = regex.compile(rf"(?V1).{_MARKS}*", regex.DOTALL)
+_MARKED = regex.compile("(?V1)[\u0622\u0623\u0625\u0671]|" + _MARKS)
+_WASLA = "\N{ARABIC LETTER ALEF WASLA}"
+
+
+def has_marks(text: str) -> bool:
+    """True for a text with marks that its language may leave out, as vowel signs of Arabic and points of Hebrew."""
+    return not text.isascii() and _MARKED.search(text) is not None
+
+
+def marks_differ(one: str, other: str) -> bool:
+    """True if two words, equal without such marks, have different marks on the same letter: two other words."""
+    mine, yours = _marks_of(one), _marks_of(other)
+    return len(mine) == len(yours) and any(
+        not (left <= right or right <= left) for left, right in zip(mine, yours, strict=True)
+    )
+
+
+def _marks_of(word: str) -> list[frozenset[str]]:
+    """The marks of each letter, that of an alef with hamza or madda among them."""
+    parted = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", word)).replace("\N{ARABIC TATWEEL}", "")
+    letters: list[str] = _LETTER.findall(parted.replace(_WASLA, "\N{ARABIC LETTER ALEF}\N{ARABIC MADDAH ABOVE}"))
+    return [frozenset(letter[1:]) for letter in letters]

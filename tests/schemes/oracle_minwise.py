@@ -29,7 +29,7 @@ def token_hashes(text: str, *, numbers: bool = False) -> list[int]:
 
 
 def shingle_hashes(text: str, size: int, *, numbers: bool = False) -> list[int]:
-    hashes = [one.to_bytes(8, "little") for one in token_hashes(text, numbers=numbers)]
+    hashes = [one.to_bytes(8, "little") for one in token_hashes(oracle.without_marks(text), numbers=numbers)]
     if not hashes:
         return []
     runs = [hashes[start : start + size] for start in range(max(1, len(hashes) - size + 1))]

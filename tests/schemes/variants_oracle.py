@@ -37,7 +37,7 @@ def hash_of(words: Sequence[str]) -> int:
 
 def pieces(text: str) -> list[str]:
     """What rule 2 of simhash-doc leaves: words and numbers."""
-    cut = oracle.blank_identifiers(oracle.normalise(text))
+    cut = oracle.blank_identifiers(oracle.without_marks(text))
     return [piece for word in oracle.words(cut) for piece in oracle.KEPT.findall(word)]
 
 
@@ -45,7 +45,7 @@ def tokens(text: str, numbers: str = "drop") -> list[str]:
     """Numbers dropped, kept, or stripped out of words too."""
     if numbers == "keep":
         return [each for each in pieces(text) if oracle.ALPHABETIC.search(each) or regex.search(r"\p{Nd}", each)]
-    found = oracle.tokens(text)
+    found = oracle.tokens(oracle.without_marks(text))
     if numbers == "strip":
         stripped = [regex.sub(r"\p{N}", "", token) for token in found]
         return [token for token in stripped if oracle.ALPHABETIC.search(token)]
@@ -87,7 +87,7 @@ def simhash_keys(payload: bytes) -> list[int]:
 
 def lexicon(texts: Sequence[str], low: float, high: float) -> set[str]:
     """The terms of two documents and more whose relative inverse document frequency is between the two."""
-    frequency = Counter(token for text in texts for token in set(oracle.tokens(text)))
+    frequency = Counter(token for text in texts for token in set(oracle.tokens(oracle.without_marks(text))))
     most = math.log(len(texts))
     return {
         term for term, count in frequency.items() if count >= 2 and low <= math.log(len(texts) / count) / most <= high
@@ -96,7 +96,7 @@ def lexicon(texts: Sequence[str], low: float, high: float) -> set[str]:
 
 def imatch(text: str, known: set[str], drop: float, sublexicons: int) -> list[bytes]:
     """The digests of the lexicon and of each part of it; zeros where no term is left."""
-    terms = sorted(set(oracle.tokens(text)) & known, key=str.encode)
+    terms = sorted(set(oracle.tokens(oracle.without_marks(text))) & known, key=str.encode)
     found = []
     for j in range(sublexicons + 1):
         kept = [t for t in terms if j == 0 or mixed(oracle.lookup8(t.encode()) + j * STEP) >= int(drop * 2**64)]

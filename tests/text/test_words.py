@@ -9,7 +9,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.core.text import shingle_hashes, token_hashes
+from indexer.core.text import shingle_hashes, token_hashes, without_marks
 from indexer.text.words import words_of
 from tests import oracle
 
@@ -62,7 +62,8 @@ def slow_words(text: str, *, numbers: bool, identifiers: bool) -> list[Place]:
                     )
                     for some in (cuts, [(0, 0), *plain])
                 )
-                found.append(Place(oracle.lookup8(piece[0].encode()), narrow, wide))
+                said = oracle.without_marks(piece[0])
+                found.append(Place(oracle.lookup8(said.encode()) if said else 0, narrow, wide))
         at += len(word)
     return found
 
@@ -71,7 +72,7 @@ def slow_words(text: str, *, numbers: bool, identifiers: bool) -> list[Place]:
 @settings(max_examples=600, deadline=None)
 def test_places_are_those_of_the_oracle(text: str, numbers: bool, identifiers: bool) -> None:
     found = words_of(text, numbers=numbers, identifiers=identifiers)
-    slow = slow_words(text, numbers=numbers, identifiers=identifiers)
+    slow = [place for place in slow_words(text, numbers=numbers, identifiers=identifiers) if place.value]
     assert found.hashes.tolist() == [place.value for place in slow]
     for place, start, end in zip(slow, found.starts.tolist(), found.ends.tolist(), strict=True):
         assert place.wide[0] <= start <= place.narrow[0]
@@ -83,7 +84,9 @@ def test_places_are_those_of_the_oracle(text: str, numbers: bool, identifiers: b
 @given(texts)
 @settings(max_examples=300, deadline=None)
 def test_hashes_are_those_of_the_schemes(text: str) -> None:
-    assert words_of(text, numbers=False, identifiers=False).hashes.tolist() == token_hashes(text).tolist()
+    assert (
+        words_of(text, numbers=False, identifiers=False).hashes.tolist() == token_hashes(without_marks(text)).tolist()
+    )
     as_shingles = shingle_hashes(text, 1, numbers=True).tolist()
     assert [oracle.lookup8(h.to_bytes(8, "little")) for h in words_of(text, identifiers=False).hashes.tolist()] == (
         as_shingles
