@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -29,7 +29,7 @@ from indexer.clustering.memory import arriving, last_clustering, note_of, rememb
 from indexer.clustering.noted import NotedRelations
 from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
 from indexer.clustering.recent import BulkJudge, Recent, SketchIdentity, held_of
-from indexer.clustering.relations import Permitted, StandIns
+from indexer.clustering.relations import MOST_TRIED, Permitted, StandIns
 from indexer.clustering.settling import settle
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.duplicates import DuplicateFilter
@@ -55,10 +55,14 @@ _WAIT_SECONDS, _WAIT_TIMES, _MOST_WAITING = 30.0, 5, 100_000
 
 @dataclass(slots=True)
 class Arrived:
-    """Counts of documents that the rule can compare and that came: `new` ones had nothing near when they came."""
+    """Counts of documents that the rule can compare and that came: `new` ones had nothing near when they came.
+
+    `outdated` ones were stored since what they would repeat was changed by its owner after it was fingerprinted.
+    """
 
     new: int = 0
     near: int = 0
+    outdated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +250,7 @@ class Arrivals(DuplicateFilter[Neighbour]):
         asked = {held_of(one): (place, one) for place, one in enumerate(askings) if one}
         stored = self._stored_near(asked, rows, coming)
         leaving = repeating_others(self.store, {one.ref for near in stored.values() for one in near if self.skip})
+        outdated, unseen = self._outdated(stored.values(), leaving) if self.skip else (set(), set())
         judging, place_of = BulkJudge(self.rule, rows), dict[Ref, int]()
         for place, (record, asking) in enumerate(zip(records, askings, strict=True)):
             later[record.ref] -= 1
@@ -270,9 +275,11 @@ class Arrivals(DuplicateFilter[Neighbour]):
                 judging.flush()
                 equal = [Neighbour(ref, one.similarity) for one in near for ref in kept.beside(one.ref)]
                 likely = dict.fromkeys((*near, *equal, *of_store))
-                near_enough = (one for one in likely if not self._held.are_apart(record.ref, one.ref))
-                staying = sorted((one for one in near_enough if one.ref not in leaving), key=_nearest)
+                near_enough = [one for one in likely if not self._held.are_apart(record.ref, one.ref)]
+                left = leaving | outdated | unseen
+                staying = sorted((one for one in near_enough if one.ref not in left), key=_nearest)
                 out = self._repeated(record, staying, {records[at].ref: records[at] for at in place_of.values()})
+                self.counts.outdated += out is None and any(one.ref in outdated for one in near_enough)
             answers.append(out)
             if out is None:
                 kept.add(record)
@@ -281,6 +288,17 @@ class Arrivals(DuplicateFilter[Neighbour]):
                 del nearby[record.ref]
         judging.flush()
         return answers
+
+    def _outdated(self, found: Iterable[Sequence[Neighbour]], leaving: Collection[Ref]) -> tuple[set[Ref], set[Ref]]:
+        """The near documents whose text their owner has changed, and the more distant ones, which are not looked at."""
+        if self.store.capabilities.embedded:
+            return set(), set()
+        near = [sorted((one for one in some if one.ref not in leaving), key=_nearest) for some in found]
+        looked_at = {one.ref for some in near for one in some[:MOST_TRIED]}
+        outdated = set[Ref]()
+        for refs in chunks(looked_at, READ_AT_ONCE):
+            outdated |= self.store.outdated([one for one in self.store.get(refs, sketches=False) if one])
+        return outdated, {one.ref for some in near for one in some if one.ref not in looked_at}
 
     def _repeated(self, record: Record, near: Sequence[Neighbour], earlier: Mapping[Ref, Record]) -> Neighbour | None:
         """The near document that a document is left out for: the nearest one, or the nearest that says what it says."""

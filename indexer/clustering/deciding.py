@@ -229,7 +229,7 @@ class DecidedPruning(Removal):
             for document in self._decided(seen, wrong.get(place, ""), kept)
         )
         for page in chunks(documents, READ_AT_ONCE):
-            yield self._without_differing(page)
+            yield self._confirmed(page)
 
     def _decided(self, seen: Sequence[DecidedNow], wrong: str, kept: set[Ref]) -> Iterator[RedundantDocument]:
         stays = _StayingDocuments([one for one in seen if one.decided.choice == "keep" and not one.reason])

@@ -122,7 +122,7 @@ class PartPruning(Removal):
         with TemporaryDirectory(prefix="neardup-texts-") as folder, closing(_TextFile(Path(folder, "texts"))) as file:
             self._read_texts(texts, file)
             for page in chunks(_judged(texts, smaller, larger, file), READ_AT_ONCE):
-                yield self._without_differing(self._as_they_are(page))
+                yield self._confirmed(self._as_they_are(page))
 
     def _texts(self, nodes: Nodes, smaller: Positions, larger: Positions) -> list[_DistinctText]:
         """The texts of all documents that may be a part, or hold one, each once as far as digests tell."""

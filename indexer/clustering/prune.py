@@ -132,7 +132,7 @@ class Pruning(Removal):
             )  # fmt: skip
         if self._relations:
             surplus = list(self._related(self._relations, surplus, members))
-        return self._without_differing(surplus)
+        return self._confirmed(surplus)
 
     def _related(
         self, relations: Relations[Record], surplus: Sequence[RedundantDocument], members: Sequence[_Member]

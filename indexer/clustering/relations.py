@@ -34,7 +34,7 @@ NOT_VERIFIED = "which were not verified"
 # Characters of the texts of one cluster that stay.
 _STAYING = 64_000_000
 # A document that would stay is compared with so many others of its cluster, by words that its stand-in lacks.
-_TRIED, _LOOKED_AT = 5, 200
+MOST_TRIED, _LOOKED_AT = 5, 200
 _SETTLED_AT_ONCE = 2000
 
 AnyDocument = TypeVar("AnyDocument")
@@ -134,7 +134,7 @@ class _Staying(Generic[AnyDocument]):
             shared.update(self.by_word.get(word, ())[:_LOOKED_AT])
         numbers = wording.numbers if wording and all_numbers else frozenset[int]()
         likely = (number for number, _ in shared.most_common(_LOOKED_AT) if numbers <= self.numbers[number])
-        yield from itertools.islice((number for number in likely if number not in first), _TRIED)
+        yield from itertools.islice((number for number in likely if number not in first), MOST_TRIED)
 
 
 def _all_words(wording: Wording) -> bytes:
@@ -351,7 +351,7 @@ class StandIns:
         """
         if self._permitted is None and not is_mail(record.source):
             return near[0]
-        some = near[:_TRIED]
+        some = near[:MOST_TRIED]
         stored = zip(some, self._store.get(some, sketches=False), strict=True)
         others = {ref: other for ref, known in stored if (other := earlier.get(ref) or known)}
         others = {ref: other for ref, other in others.items() if not loses_mail(record.source, other.source)}

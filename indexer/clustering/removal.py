@@ -12,15 +12,18 @@ import numpy as np
 from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of
 from indexer.clustering.latest import Deletion
 from indexer.matching.rule import MatchRule
-from indexer.model import Record, Ref
+from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.refs import RefSet, RefTable
 from indexer.relations.relation import Relation
 from indexer.stores.base import Store
+from indexer.stores.texts import OUTDATED
 from indexer.text.counts import counted
 
 # The annotation of a marked document: the id of the document that stands for it.
 MARK = "duplicate_of"
+# The kind of reason of a document that would go by the digest of a text that is no longer there.
+_OUTDATED = "which were changed after they were fingerprinted, or repeat such a document (neardup annotate mends that)"
 # Of the fields in which two documents differ.
 _MOST_NAMED = 10
 _EXAMPLES = 3
@@ -108,14 +111,16 @@ class Removal(ABC):
     """Documents of a store that another one, which stays, can stand for.
 
     `with_documents` deletes documents of their owner's as a whole, of which none is named that differs from the one
-    that stands for it in another field than those `ignored`. Raises UsageError where the store has no such documents,
-    StoreError where it does not show all of their fields.
+    that stands for it in another field than those `ignored`. `outdated` counts the documents that stay, since their
+    text, or that of what they repeat, was changed after it was fingerprinted. Raises UsageError where the store has no
+    such documents, StoreError where it does not show all of their fields.
     """
 
     def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
         if with_documents:
             store.differing(())
         self.store, self.with_documents, self._ignored = store, with_documents, tuple(ignored)
+        self.outdated = 0
 
     @property
     @abstractmethod
@@ -137,7 +142,8 @@ class Removal(ABC):
     def mark(self, *, dry_run: bool = False) -> Changes:
         """Give each surplus document the annotation `duplicate_of`, the id of what it repeats; take old marks away.
 
-        Only what changed is written. The counts are of documents marked (`documents`) and unmarked (`removed`).
+        Only what changed is written, and only to documents that are as they were checked. The counts are of documents
+        marked (`documents`) and unmarked (`removed`).
         """
         store, changes, marked = self.store, Changes(), RefTable()
         surplus = (document for document in self.surplus() if not document.kept)
@@ -153,7 +159,7 @@ class Removal(ABC):
             changes.documents += len(changed)
             if changed and not dry_run:
                 before = store.contended.count
-                store.annotate(changed)
+                store.annotate(changed, versions={document.record.ref: document.version for document in page})
                 changes.documents -= store.contended.count - before
         right = RefSet(marked, np.arange(len(marked)))
         having = (ref for ref, annotations in store.scan_annotations() if MARK in annotations)
@@ -208,8 +214,9 @@ class Removal(ABC):
         store.annotate([(refs[0], {"cluster": alone(refs[0])}) for refs in left.values() if len(refs) == 1])
         store.delete_clusters([name for name, refs in left.items() if len(refs) < 2])
 
-    def _without_differing(self, surplus: list[RedundantDocument]) -> list[RedundantDocument]:
-        """The same documents, of which those of an owner's that differ in another field are kept."""
+    def _confirmed(self, surplus: list[RedundantDocument]) -> list[RedundantDocument]:
+        """The same documents, of which those are kept that their owner has changed, or that differ in another field."""
+        surplus = self._without_outdated(surplus)
         if not self.with_documents:
             return surplus
         named = [place for place, document in enumerate(surplus) if not document.kept]
@@ -221,6 +228,23 @@ class Removal(ABC):
                 says = f"it differs from {document.repeats.id} in {', '.join(differs[:_MOST_NAMED])}{more}"
                 surplus[place] = replace(document, kept=says, kind="with other fields that differ", differs=differs)
         return surplus
+
+    def _without_outdated(self, surplus: list[RedundantDocument]) -> list[RedundantDocument]:
+        named = [document for document in surplus if not document.kept]
+        if self.store.capabilities.embedded or not named:
+            return surplus
+        stand_ins = self.store.get(list({document.repeats for document in named}), sketches=False)
+        known = {record.ref: record for record in (*(document.record for document in named), *stand_ins) if record}
+        outdated = self.store.outdated(list(known.values()))
+
+        def checked(document: RedundantDocument) -> RedundantDocument:
+            changed = next((ref for ref in (document.record.ref, document.repeats) if ref in outdated), None)
+            if document.kept or changed is None:
+                return document
+            self.outdated += 1
+            return replace(document, kept=f"the text of {name_of(changed)} {OUTDATED}", kind=_OUTDATED)
+
+        return list(map(checked, surplus))
 
     def _is_ignored(self, field: str) -> bool:
         return any(field == name or field.startswith(f"{name}.") for name in self._ignored)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,6 +82,8 @@ class FingerprintedRequest:
         fingerprinted: How many documents have the fields of their fingerprints now
         passed: How many actions went through as they came
         skipped: The documents that were left out, because they repeat stored ones
+        outdated: The documents that go through since the stored ones that they would repeat were changed after they
+            were fingerprinted
         unread: The documents that could not be fingerprinted, which are among those that went through
     """
 
@@ -89,6 +91,7 @@ class FingerprintedRequest:
     fingerprinted: int
     passed: int
     skipped: Rows[RepeatedLine]
+    outdated: int
     unread: Rows[UnreadLine]
 
 
@@ -120,13 +123,14 @@ class _BulkAction:
     document: Document | None = None
     record: Record | None = None
     repeats: NearDocument | None = None
+    outdated: bool = False
     error: str = ""
 
     @property
     def id(self) -> str:
         """The id of its document; empty where the engine makes one."""
         given = self.about.get("_id")
-        return "" if given is None else str(given)
+        return "" if given is None else given if isinstance(given, str) else json.dumps(given)
 
 
 class BulkRequests:
@@ -157,7 +161,9 @@ class BulkRequests:
         for (line, document), made in zip(read, sketched, strict=True):
             line.record = self._record(line, document, made)
         if self._skips:
-            self._compare([line for line in wanted if line.record and line.record.has_words and not line.record.short])
+            named = {line.id for line in lines}
+            new = [line for line in wanted if line.record and line.record.has_words and not line.record.short]
+            self._compare(new, named)
         return self._answer(lines)
 
     def _is_wanted(self, line: _BulkAction) -> bool:
@@ -197,16 +203,21 @@ class BulkRequests:
             metadata=with_declared({}, document.declared),
         )
 
-    def _compare(self, lines: Sequence[_BulkAction]) -> None:
-        """Find the stored document that says what each new one says; one with the id of a stored one replaces that."""
+    def _compare(self, lines: Sequence[_BulkAction], named: Collection[str]) -> None:
+        """Find the stored document that says what each new one says; one with the id of a stored one replaces that.
+
+        None stands for another that the request itself deletes, replaces or updates: whose id is `named` by an action.
+        """
         there = self._store.find_each([line.id for line in lines])
         new = [line for line, refs in zip(lines, there, strict=True) if not (line.id and refs)]
         questions = (Question(line.id, line.document.text) for line in new if line.document)
         related = QuestionRelations(self._store)
-        answers = lookup_each(self._store, self._rule, questions, limit=_TRIED, added=related)
+        answers = lookup_each(self._store, self._rule, questions, limit=_TRIED, current=True, added=related)
         for line, answer in zip(new, answers, strict=True):
             if isinstance(answer, Answered):
-                line.repeats = next((each for each in answer.answer.matches if _says_the_same(each)), None)
+                staying = (each for each in answer.answer.matches if each.record.ref.id not in named)
+                line.repeats = next(filter(_says_the_same, staying), None)
+                line.outdated = line.repeats is None and answer.answer.outdated > 0
 
     def _answer(self, lines: Sequence[_BulkAction]) -> FingerprintedRequest:
         given: list[bytes] = []
@@ -228,6 +239,7 @@ class BulkRequests:
             fingerprinted,
             len(lines) - fingerprinted - len(skipped),
             Rows(RepeatedLine, skipped),
+            sum(line.outdated for line in lines),
             Rows(UnreadLine, (UnreadLine(line.number, line.id, line.error) for line in lines if line.error)),
         )
 
@@ -246,12 +258,22 @@ def _lines(body: bytes) -> Iterator[_BulkAction]:
 
 def _action(number: int, line: bytes) -> tuple[str, Mapping[str, Any]]:
     try:
-        [(kind, about)] = json.loads(line.decode("utf-8")).items()
+        # Engines take a number as it is written for an id, and know no member twice.
+        [(kind, about)] = json.loads(
+            line.decode("utf-8"), object_pairs_hook=_members, parse_int=str, parse_float=str
+        ).items()
     except (ValueError, AttributeError, RecursionError):
         kind, about = "", None
     if kind not in _ACTIONS or not isinstance(about, dict):
         raise UsageError(f"line {number}: is no action of a bulk request ({', '.join(_ACTIONS)})")
     return kind, about
+
+
+def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member twice")
+    return members
 
 
 def _says_the_same(match: NearDocument) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from indexer.errors import UsageError
@@ -15,6 +16,8 @@ from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
 from indexer.model import name_of
+from indexer.stores.texts import OUTDATED
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
@@ -136,13 +139,13 @@ class Clusters(OpenStore):
             if delete:
                 held = len(self.store.stripped)
                 deleted = removal.delete()
-                self._tell_unread(removal)
                 stripped = len(self.store.stripped) - held
-                contended = self.tell_contended(before)
-                return Pruned(deleted=deleted - stripped, stripped=stripped, contended=contended)
-            done = removal.mark()
-            self._tell_unread(removal)
-            return Pruned(marked=done.documents, unmarked=done.removed, contended=self.tell_contended(before))
+                done = Pruned(deleted=deleted - stripped, stripped=stripped)
+            else:
+                marked = removal.mark()
+                done = Pruned(marked=marked.documents, unmarked=marked.removed)
+            self._tell_kept(removal)
+            return replace(done, contended=self.tell_contended(before), outdated=removal.outdated)
 
     def surplus(self, asked: RemovalRequest = RemovalRequest(), *, delete: bool = False) -> SurplusStream:
         """The documents that `prune` would mark, one by one as they are compared, or would delete with `delete`.
@@ -209,9 +212,12 @@ class Clusters(OpenStore):
         with self._lock, self.store.turn(wanted=not dry_run and bool(decisions or forget)):
             return decide(self.store, decisions, forget, dry_run=dry_run)
 
-    def _tell_unread(self, removal: Removal) -> None:
+    def _tell_kept(self, removal: Removal) -> None:
         if remark := removal.remark():
             self.tell(remark, level="warning")
+        if removal.outdated:
+            stays = counted(removal.outdated, "document stays", "documents stay")
+            self.tell(f"{stays}: the document itself, or the one that it repeats, {OUTDATED}", level="warning")
 
     def evaluate(  # noqa: PLR0913 - they are options of the command
         self,

@@ -168,8 +168,9 @@ def similar_of(answered: Answered | Unanswered, rule: MatchRule, plan: RulePlan 
     matches = Rows(Match, (match_of(match, signs) for match in answer.matches), _note(answered))
     unread = unread_of(answer.unread)
     return Similar(
-        query_of(question), str(rule), plan, answer.total, answer.lacking, unread, matches, set_aside=answer.set_aside
-    )
+        query_of(question), str(rule), plan, answer.total, answer.lacking, unread, matches, set_aside=answer.set_aside,
+        outdated=answer.outdated,
+    )  # fmt: skip
 
 
 def _note(answered: Answered) -> str:

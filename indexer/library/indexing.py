@@ -24,6 +24,8 @@ from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.model import own_files
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
+from indexer.stores.texts import OUTDATED
+from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
 
 if TYPE_CHECKING:
@@ -232,6 +234,9 @@ def arrivals(
             coming.place()
         raise
     coming.close()
+    if coming.counts.outdated:
+        stored = counted(coming.counts.outdated, "document was stored", "documents were stored")
+        tell(f"{stored}: the one that it repeats {OUTDATED}", level="warning")
 
 
 @contextmanager

@@ -87,6 +87,7 @@ class Nearness(OpenStore):
         at_least: float | None = None,
         include_short: bool = False,
         verify_in_engine: bool = False,
+        current: bool = False,
         explain: bool = False,
         passages: bool = False,
         relation: Relating = False,
@@ -100,7 +101,8 @@ class Nearness(OpenStore):
         or is not stored, has an `error`. With `explain` each has the `plan` of the rule; with `passages` each match
         has the passages in common, of texts that are read again; `relation` is as for `similar`; with `parts`, what is
         near nothing has the document that holds a part of it. `verify_in_engine` is for a rule of simhash-doc alone,
-        and changes no answer. Memory: that of 50 documents. Raises UsageError.
+        and changes no answer. With `current` those matches are left out of an index, and counted, whose text their
+        owner has changed after it was fingerprinted. Memory: that of 50 documents. Raises UsageError.
         """
         ways = {"documents": documents, "paths": paths, "ids": ids, "names": names, "hashes": hashes}
         if len(given := [way for way, value in ways.items() if value is not None]) != 1:
@@ -126,7 +128,7 @@ class Nearness(OpenStore):
             plan = plan_of(rule) if explain else None
             found = lookup_each(
                 self.store, rule, asked, limit=limit, at_least=at_least, include_short=include_short,
-                inside=verify_in_engine,
+                inside=verify_in_engine, current=current,
                 added=added_by(self.store, rule, passages=passages, relation=relation),
             )  # fmt: skip
             answers = ((each, similar_of(each, rule, plan)) for each in found)

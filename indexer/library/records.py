@@ -259,6 +259,7 @@ class Similar:
         part: If nothing is near, a document that holds a part of it, or is a part of it; null for none, or if not asked
         part_rule: The rule of parts by which that was found; null for none
         set_aside: How many keys of the query were set aside, since very many documents hold them
+        outdated: How many near documents were left out, since their texts were changed after they were fingerprinted
         error: Why it could not be asked about; null if it could
     """
 
@@ -272,6 +273,7 @@ class Similar:
     part: Match | None = None
     part_rule: str | None = None
     set_aside: int = 0
+    outdated: int = 0
     error: NeardupError | None = None
 
     @property

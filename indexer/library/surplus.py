@@ -60,6 +60,8 @@ class Pruned(Shown):
         deleted: Documents that were deleted
         stripped: Documents of an owner, which stay and only lost neardup's fields
         contended: Documents that others change constantly, left as they are
+        outdated: Documents that stay, since their text, or that of what they repeat, was changed after it was
+            fingerprinted
     """
 
     surplus: Rows[Surplus] = field(default_factory=lambda: Rows(Surplus), repr=False)
@@ -68,6 +70,7 @@ class Pruned(Shown):
     deleted: int = 0
     stripped: int = 0
     contended: int = 0
+    outdated: int = 0
 
 
 class SurplusStream(Iterator[Surplus]):

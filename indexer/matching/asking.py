@@ -60,7 +60,7 @@ def together(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
     return chunks_by_size(items, TOGETHER, size, _BYTES_TOGETHER)
 
 
-def lookup_each(
+def lookup_each(  # noqa: PLR0913 - they are options of the command
     store: Store,
     rule: MatchRule,
     questions: Iterable[Question | Unanswered],
@@ -69,12 +69,14 @@ def lookup_each(
     include_short: bool = False,
     at_least: float | None = None,
     inside: bool = False,
+    current: bool = False,
     added: Added | None = None,
 ) -> Iterator[Answered | Unanswered]:
     """The answer of `indexer.matching.lookups.lookup` to each question, in order, or the reason why there is none.
 
     The document that a question's `ref` names is left out of its answer. The questions of a group are asked in one
-    request where the store can, each with `inside`; `added` reads texts again, and adds to answers what they say.
+    request where the store can, each with `inside`; `added` reads texts again, and adds to answers what they say. With
+    `current` those documents are left out whose owner has changed the text after it was fingerprinted.
     Memory: that of a group's texts and lookups. Raises UsageError where the rule can't be served, and StoreError.
     """
     require_limit(limit)
@@ -87,24 +89,59 @@ def lookup_each(
         scanning = [each for each in askings if isinstance(each, Asking) and each.scans]
         if scanning:
             scan(store, rule, scanning, limit, include_short=include_short)
-        while askings:
-            # What it has read is let go with it.
-            each = askings.popleft()
-            if isinstance(each, Unanswered):
-                yield each
-                continue
-            if inside and each.probes:
-                one: Iterable[Found] = each.found(include_short=include_short, check=check_of(rule, each.question))
-            else:
-                one = next(found) if each.probes else ()
-            try:
-                answer = each.answer(one, limit)
-                if added is not None:
-                    answer = added.added_to(answer, each.question)
-            except (UsageError, ExtractionError) as error:
-                yield Unanswered(each.question.name, error)
-            else:
-                yield Answered(each.question, answer)
+        answers = _answers(rule, askings, found, limit, include_short=include_short, inside=inside)
+        for each in _current(store, list(answers)) if current else answers:
+            yield each if isinstance(each, Unanswered) or added is None else _with(added, each)
+
+
+def _answers(
+    rule: MatchRule,
+    askings: deque[Asking | Unanswered],
+    found: Iterator[Iterable[Found]],
+    limit: int | None,
+    *,
+    include_short: bool,
+    inside: bool,
+) -> Iterator[Answered | Unanswered]:
+    while askings:
+        # What it has read is let go with it.
+        each = askings.popleft()
+        if isinstance(each, Unanswered):
+            yield each
+            continue
+        if inside and each.probes:
+            one: Iterable[Found] = each.found(include_short=include_short, check=check_of(rule, each.question))
+        else:
+            one = next(found) if each.probes else ()
+        try:
+            yield Answered(each.question, each.answer(one, limit))
+        except (UsageError, ExtractionError) as error:
+            yield Unanswered(each.question.name, error)
+
+
+def _with(added: Added, answered: Answered) -> Answered | Unanswered:
+    try:
+        return answered._replace(answer=added.added_to(answered.answer, answered.question))
+    except (UsageError, ExtractionError) as error:
+        return Unanswered(answered.question.name, error)
+
+
+def _current(store: Store, answers: Sequence[Answered | Unanswered]) -> Iterator[Answered | Unanswered]:
+    """The same answers without the documents whose texts their owner has changed."""
+    answered = [each for each in answers if isinstance(each, Answered) and each.answer.matches]
+    near = (match.record for each in answered for match in each.answer.matches)
+    asked = (each.question.record for each in answered if each.question.record)
+    outdated = store.outdated(list({record.ref: record for record in (*near, *asked)}.values()))
+    for each in answers:
+        if isinstance(each, Answered) and outdated:
+            own = each.question.record
+            is_current = own is None or own.ref not in outdated
+            matches = [one for one in each.answer.matches if is_current and one.record.ref not in outdated]
+            gone = len(each.answer.matches) - len(matches)
+            answer = replace(each.answer, matches=matches, total=each.answer.total - gone, outdated=gone)
+            yield each._replace(answer=answer)
+        else:
+            yield each
 
 
 def added_by(store: Store, rule: MatchRule, *, passages: bool, relation: Relating) -> Added | None:

@@ -92,8 +92,9 @@ class Answer:
 
     `keys` were asked for, `candidates` documents had enough of them, and at least `lacking` documents of the store
     can't be compared, because they have no sketch of what the rule compares. `set_aside` of the keys are so common that
-    they were not asked for, or only of the first documents that hold them (see `Probe`). `unread` names documents that
-    could not be read for verification, with the reason.
+    they were not asked for, or only of the first documents that hold them (see `Probe`). `outdated` documents are near
+    by their sketches and left out, since their texts were changed after they were fingerprinted. `unread` names
+    documents that could not be read for verification, with the reason.
     """
 
     rule: MatchRule
@@ -103,6 +104,7 @@ class Answer:
     candidates: int = 0
     lacking: int = 0
     set_aside: int = 0
+    outdated: int = 0
     unread: dict[Ref, str] = field(default_factory=dict)
 
 
@@ -278,7 +280,9 @@ class Asking:
         ]
         keys = sum(len(probe.keys) for probe in self.probes)
         unread = self.reader.unread if self.reader else {}
-        return Answer(self.rule, matches, self.total, keys, self.candidates, self.lacking, self.set_aside, unread)
+        return Answer(
+            self.rule, matches, self.total, keys, self.candidates, self.lacking, self.set_aside, unread=unread
+        )  # fmt: skip
 
     def take(self, batch: Found, limit: int | None, own: int | None = None) -> None:
         """Judge some documents, and keep the nearest `limit` of all so far; `own` is the place of the one left out."""

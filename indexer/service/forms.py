@@ -160,12 +160,14 @@ class Seen:
         name: The id of the document, or "the text"
         seen: True if a stored document is near it by the rule
         match: The stored document that is nearest to it; null for none
+        outdated: How many near documents don't count, since their texts were changed after they were fingerprinted
         error: Why it could not be asked about; null if it could
     """
 
     name: str
     seen: bool
     match: Match | None = None
+    outdated: int = 0
     error: NeardupError | None = None
 
 

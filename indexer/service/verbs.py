@@ -32,6 +32,8 @@ MOST_DOCUMENTS = 1000
 """So many documents may be in one request."""
 MOST_NEAREST = 1000
 """So many matches may be asked for below the rule's own threshold, which may let in every document of the store."""
+# This many near documents are looked at for one whose text is as it was fingerprinted.
+_TRIED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +59,17 @@ def similar_file(collection: Collection, data: bytes) -> SimilarAnswer:
 
 def seen(collection: Collection, request: SeenRequest) -> SeenAnswer:
     """Answers whether some documents would repeat a stored one, and which."""
-    return SeenAnswer(Rows(Seen, map(_seen, _similar(collection, SimilarRequest(request.documents, request.match, 1)))))
+    asked = SimilarRequest(request.documents, request.match, _TRIED)
+    return SeenAnswer(Rows(Seen, map(_seen, _similar(collection, asked, current=True))))
 
 
 def seen_file(collection: Collection, data: bytes) -> SeenAnswer:
     """An answer whether a file would repeat a stored document, and which."""
-    return SeenAnswer(Rows(Seen, map(_seen, collection.similar_each([data], limit=1))))
+    return SeenAnswer(Rows(Seen, map(_seen, collection.similar_each([data], limit=_TRIED, current=True))))
 
 
 def _seen(found: Similar) -> Seen:
-    return Seen(found.query.name, found.total > 0, next(iter(found.matches), None), found.error)
+    return Seen(found.query.name, bool(found.matches), next(iter(found.matches), None), found.outdated, found.error)
 
 
 def distinct(collection: Collection, request: DistinctRequest) -> DistinctAnswer:
@@ -94,7 +97,7 @@ def fingerprint_lines(collection: Collection, request: LinesRequest, body: bytes
     )  # fmt: skip
 
 
-def _similar(collection: Collection, request: SimilarRequest) -> Iterator[Similar]:
+def _similar(collection: Collection, request: SimilarRequest, *, current: bool = False) -> Iterator[Similar]:
     """The answers in the order of the documents; those with a text are asked about together, and those without."""
     _require_few(request.documents)
     if request.limit is not None and request.limit < 0:
@@ -108,7 +111,7 @@ def _similar(collection: Collection, request: SimilarRequest) -> Iterator[Simila
         return collection.similar_each(
             documents, ids=ids, match=request.match, limit=request.limit, at_least=request.at_least,
             include_short=request.include_short, passages=request.passages, relation=request.relation,
-            explain=request.explain,
+            explain=request.explain, current=current,
         )  # fmt: skip
 
     for number, one in enumerate(request.documents, 1):

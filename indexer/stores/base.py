@@ -6,6 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
@@ -268,6 +269,13 @@ class Store(SketchStore, ABC):
             raise UsageError("only a store in a search engine has fields; leave out --field")
         return [None] * len(records)
 
+    def outdated(self, records: Sequence[Record]) -> AbstractSet[Ref]:  # noqa: ARG002 nobody else has the texts
+        """The documents of these records whose owner changed the text after it was fingerprinted, or removed it.
+
+        So is a document of an owner's whose text can't be read; a record of anything else is never outdated.
+        """
+        return frozenset()
+
     def document_form(self, fields: TextFields | None = None) -> DocumentForm:  # noqa: ARG002 there is none here
         """The form of documents that others send to the store, with their text in `fields` or those it remembers.
 
@@ -289,7 +297,9 @@ class Store(SketchStore, ABC):
         """
 
     @abstractmethod
-    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
+    def annotate(
+        self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]], *, versions: Mapping[Ref, Hashable] | None = None
+    ) -> int:
         """Merge fields into the stored annotations of documents; how many of those named were there and were changed.
 
         What is known of a document's cluster is the annotation `cluster`: `{"id", "is_canonical", "similarity" (0 to 1,
@@ -300,7 +310,7 @@ class Store(SketchStore, ABC):
         at each put().
 
         Values are JSON types (UsageError otherwise), None removes a field, a field is replaced as a whole. Kept in
-        batches like put().
+        batches like put(). With `versions`, as versioned() gave them, a document that is another now is left as it is.
         """
 
     @abstractmethod

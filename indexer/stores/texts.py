@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 from indexer.model import Record, Ref
 
+OUTDATED = "was changed after it was fingerprinted; run neardup annotate, or neardup follow"
+"""The words about a text that its owner has changed, and the commands that mend it."""
+
 
 @dataclass(frozen=True, slots=True)
 class TextFields:

@@ -22,8 +22,8 @@ class Watched(SqliteStore):
 
     kept: list[int]
 
-    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
-        count = super().annotate(annotations)
+    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]], **options: Any) -> int:
+        count = super().annotate(annotations, **options)
         with closing(sqlite3.connect(self.path)) as other:
             _, pages, done = other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         self.kept.append(pages - done)

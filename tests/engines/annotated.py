@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import urllib.parse
+import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+import indexer
 from indexer import open_store
+from indexer.library.bulk_requests import FingerprintedRequest
 from indexer.schemes import simhash
 from tests import warm
 from tests.cli.written import changed, prose
@@ -107,6 +110,24 @@ def found_by_keys(url: str, texts: Mapping[str, str]) -> dict[str, set[str]]:
             assert fingerprint
             found[name] = {ref.id for ref in documents_with_keys(store, simhash.keys(fingerprint))}
     return found
+
+
+def lines_of(*lines: object) -> bytes:
+    return b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def made(url: str, *lines: object, **options: Any) -> FingerprintedRequest:
+    with indexer.open(url, read_only=True) as collection:
+        return collection.fingerprint_lines(lines_of(*lines), **options)
+
+
+def send(server: Server, index: str, lines: str) -> None:
+    request = urllib.request.Request(
+        f"{server.url}/{index}/_bulk?refresh=true", lines.encode(), {"Content-Type": "application/x-ndjson"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        done = json.load(answer)
+    assert not done["errors"], done
 
 
 def searches(server: Server, index: str) -> list[Any]:

@@ -192,3 +192,12 @@ class WritingContract:
         store.put_clusters([cluster(name, title="Dear Ann"), cluster(untouched, canonical=Ref("c"))])
         Copies(store, [Ref("a")]).delete()
         assert [one.id for one in store.clusters()] == [untouched]
+
+    def test_a_document_that_has_changed_since_is_not_annotated(self, store: Store) -> None:
+        put(store, record("same", 5), record("changed", 5), record("gone", 5))
+        refs = [Ref(name) for name in ("same", "changed", "gone")]
+        versions = {ref: each.version for ref, each in zip(refs, store.versioned(refs), strict=True) if each}
+        store.annotate([(Ref("changed"), {"x": 1})])
+        store.delete([Ref("gone")])
+        assert store.annotate([(ref, {"y": 2}) for ref in refs], versions=versions) == 1
+        assert store.annotations(refs) == [{"y": 2}, {"x": 1}, None]

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple, cast
 
+from indexer.core.text import text_digest
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import item_at, multi_get
 from indexer.engine.client.names import path_of, reading_path
+from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import Mappings, read_mappings
 from indexer.engine.index.source_fields import BOM, require_readable, source_paths, text_at
 from indexer.engine.index.texts import OWN, is_denied
 from indexer.engine.store.context import Context
 from indexer.engine.store.document_form import IndexForm
 from indexer.engine.store.lookup import StorePart
-from indexer.errors import StoreError, UsageError
+from indexer.errors import NeardupError, StoreError, UsageError
+from indexer.extract.base import Content, Options
+from indexer.ingest.digests import source_digest
 from indexer.model import Record, Ref
+from indexer.model.chunking import chunks_by_size
 from indexer.stores.texts import DocumentForm, StoredText, TextFields, document_of
+
+# Documents whose texts are read at once, and the bytes of these.
+_PAGE, _PAGE_BYTES = 250, 8 << 20
 
 
 class TextPart(StorePart):
@@ -28,6 +37,13 @@ class TextPart(StorePart):
         """See Store.texts."""
         self.context.require_open()
         return _FieldTexts(self.client, self.context, fields).read(records)
+
+    def outdated(self, records: Sequence[Record]) -> AbstractSet[Ref]:
+        """See Store.outdated."""
+        self.context.require_open()
+        texts = _PresentTexts(self.client, self.context, None)
+        pages = chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES)
+        return {ref for page in pages for ref in texts.outdated(page)}
 
     def document_form(self, fields: TextFields | None = None) -> DocumentForm:
         """See Store.document_form."""
@@ -95,6 +111,71 @@ class _FieldTexts:
     def _mappings_of(self, index: str) -> Mappings:
         known = self._context.mappings
         return known if index in known else read_mappings(self._client, path_of(index)[1:])
+
+
+class _TextPlace(NamedTuple):
+    """A record, the place of its document, and its fields there; no `paths` where it is not known how to read them."""
+
+    record: Record
+    place: Ref
+    fields: TextFields | None
+    paths: tuple[str, ...]
+
+
+class _PresentTexts(_FieldTexts):
+    """Compares the texts of documents, as they are now, with those that their records are of."""
+
+    def outdated(self, records: Sequence[Record]) -> Iterator[Ref]:
+        """See Store.outdated."""
+        places = [self._text_place(record) for record in records]
+        silent = [each for each in places if not each.paths and not self._is_from_elsewhere(each)]
+        with_paths = [each for each in places if each.paths]
+        for each, source in self._sources(with_paths, lambda one: list(one.paths)):
+            exact, data = text_at(source, each.paths)
+            if data is not None:
+                if not self._is_current(each, exact, data):
+                    yield each.record.ref
+            elif each.record.source and document_of(each.record) is None:
+                silent.append(each)
+            else:
+                yield each.record.ref
+        for each, source in self._sources(silent, lambda _: {"excludes": [ROOT]}):
+            # A document with neardup's part alone has no owner.
+            if not source.keys() <= {"@timestamp"}:
+                yield each.record.ref
+
+    def _text_place(self, record: Record) -> _TextPlace:
+        document = document_of(record)
+        place = document or dataclasses.replace(record.ref, index=record.ref.index or self._context.name)
+        fields = self._remembered.other(place.index) if document else self._remembered.own(place.index)
+        paths: tuple[str, ...] = ()
+        if fields:
+            try:
+                paths = self._paths_in(place, fields)
+            except NeardupError:
+                # The fields are gone, or left out of `_source`.
+                self._paths[place.index, fields] = ()
+        return _TextPlace(record, place, fields, paths)
+
+    def _is_from_elsewhere(self, each: _TextPlace) -> bool:
+        """True for a record of a file in an index of neardup's, which need not be asked for its documents."""
+        return bool(each.record.source) and not each.fields and self._context.mapping_of(each.place.index).seems_made
+
+    def _sources(
+        self, asked: Sequence[_TextPlace], wanted: Callable[[_TextPlace], Any]
+    ) -> Iterator[tuple[_TextPlace, Mapping[str, Any]]]:
+        """Each document with the part of its `_source` that is wanted; of one that is gone, its id alone."""
+        items = [{**item_at(each.place), "_source": wanted(each)} for each in asked]
+        for each, hit in zip(asked, multi_get(self._client, items) if items else (), strict=True):
+            yield each, (hit.get("_source") or {}) if hit.get("found") else {"_id": each.place.id}
+
+    def _is_current(self, each: _TextPlace, exact: bytes, data: bytes) -> bool:
+        info, is_html = self._context.info, bool(each.fields and each.fields.html)
+        options = Options(content=cast(Content, info.content), format="html" if is_html else "text")
+        if source_digest(exact, info, options) == each.record.source_digest:
+            return True
+        # A record that was loaded from a batch has the digest of other bytes with the same text.
+        return not is_html and text_digest(data).hex() == each.record.text_digest
 
 
 class RememberedFields:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from indexer.engine.client.bulk import (
@@ -323,7 +324,9 @@ class WritePart(StorePart):
 
     # Annotations
 
-    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
+    def annotate(
+        self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]], *, versions: Mapping[Ref, Hashable] | None = None
+    ) -> int:
         """See Store.annotate."""
         self.context.require_writable()
         self.context.require_mapped(anew=True)
@@ -331,7 +334,8 @@ class WritePart(StorePart):
         try:
             # The same document may be named in more than one way, but not by another id.
             count = 0
-            for changed, left in in_flight(self._annotate_batch, parts, lambda change: change[0].id):
+            write = partial(self._annotate_batch, versions=versions)
+            for changed, left in in_flight(write, parts, lambda change: change[0].id):
                 count += changed
                 self.context.contended.add(left)
             return count
@@ -339,18 +343,22 @@ class WritePart(StorePart):
             self.lookup.forget()
             self.context.wrote()
 
-    def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[tuple[int, list[Ref]]]:
-        """The number of those changed, and those that others change all the time."""
+    def _annotate_batch(
+        self, batch: list[tuple[Ref, Mapping[str, Any]]], versions: Mapping[Ref, Hashable] | None
+    ) -> list[tuple[int, list[Ref]]]:
+        """The number of those changed, and those that are left, since others change them."""
         changes: dict[Ref, dict[str, Any]] = {}
         named: dict[Ref, int] = {}
         for ref, added in batch:
             changes[ref] = {**changes.get(ref, {}), **added}
             named[ref] = named.get(ref, 0) + 1
         count = 0
+        left: list[Ref] = []
         for _ in rounds():
             actions, asked = [], []
             for ref, hit in self.lookup.remembered(list(changes)).items():
-                if hit is None:
+                if hit is None or (versions is not None and version_of(hit) != versions.get(ref)):
+                    left += [ref] if hit else []
                     del changes[ref]
                     continue
                 try:
@@ -375,7 +383,7 @@ class WritePart(StorePart):
             self.context.unseen = True
             if not changes:
                 break
-        return [(count, list(changes))]
+        return [(count, [*left, *changes])]
 
     # Deleting
 

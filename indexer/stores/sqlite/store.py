@@ -261,16 +261,23 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 for _, record in self._read(connection, rows, sketches=sketches):
                     yield record
 
-    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
+    def annotate(
+        self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]], *, versions: Mapping[Ref, Hashable] | None = None
+    ) -> int:
         count = 0
         for chunk in chunks(annotations, BATCH_RECORDS):
-            count += self._annotate_batch(chunk)
+            count += self._annotate_batch(chunk, versions)
         return count
 
-    def _annotate_batch(self, batch: Sequence[tuple[Ref, Mapping[str, Any]]]) -> int:
-        names = [pack_ref(ref) for ref, _ in batch]
+    def _annotate_batch(
+        self, batch: Sequence[tuple[Ref, Mapping[str, Any]]], versions: Mapping[Ref, Hashable] | None
+    ) -> int:
         count = 0
         with self._writing() as connection:
+            if versions is not None:
+                unchanged = set(self._unchanged([ref for ref, _ in batch], versions))
+                batch = [change for change in batch if change[0] in unchanged]
+            names = [pack_ref(ref) for ref, _ in batch]
             numbers = {
                 name: document
                 for name, (document, _) in document_numbers(connection, [n for n in names if n is not None]).items()
