@@ -182,6 +182,10 @@ def _read_rare(kind: Format, extractor: str, data: bytes, options: Options, limi
         from indexer.extract.markup.man import extract_man
 
         return extract_man(data)
+    if kind == "subtitles":
+        from indexer.extract.subtitles import extract_subtitles
+
+        return extract_subtitles(data)
     if kind in MICROSOFT:
         from indexer.extract.microsoft import extract_microsoft
 

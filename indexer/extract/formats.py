@@ -7,7 +7,7 @@ from typing import Literal
 
 Format = Literal[
     "html", "pdf", "xml", "text", "man", "epub", "docx", "odt", "odp", "ods",
-    "rtf", "doc", "ppt", "pptx", "xls", "xlsx", "msg", "image", "mail",
+    "rtf", "doc", "ppt", "pptx", "xls", "xlsx", "msg", "image", "mail", "subtitles",
 ]  # fmt: skip
 
 MICROSOFT: frozenset[Format] = frozenset(("rtf", "doc", "ppt", "pptx", "xls", "xlsx", "msg"))
@@ -19,6 +19,7 @@ SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".html", ".htm", ".xhtml", ".xht", ".shtml"), "html"),
     ".pdf": "pdf",
     **dict.fromkeys((".xml", ".jats", ".nxml", ".tei", ".dbk", ".docbook", ".rss", ".atom", ".rdf"), "xml"),
+    **dict.fromkeys((".srt", ".vtt"), "subtitles"),
     **dict.fromkeys((".txt", ".text", ".md", ".rst", ".tex", ".csv", ".log", ".asc"), "text"),
 }
 """The formats that the end of a name may tell where the content does not."""

@@ -132,6 +132,11 @@ def sniff(data: bytes, name: str = "") -> Format:
 
         if is_man(data):
             return "man"
+    if b"-->" in head or head.startswith(b"WEBVTT"):
+        from indexer.extract.subtitles import is_subtitles
+
+        if is_subtitles(head):
+            return "subtitles"
     # XML begins with a tag.
     return "text" if named in (None, "xml") else named
 

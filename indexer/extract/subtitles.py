@@ -1,0 +1,65 @@
+"""Subtitles, SRT and WebVTT: what is said, without numbers and times; a line that stays for the next cue once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+
+from indexer.extract.base import EXTRACTOR_VERSION
+from indexer.extract.text import cleaned, decode, extract_text, first_line
+from indexer.model import Document
+
+_TIME = r"(?:\d{1,4}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
+_TIMES = re.compile(rf"\s*{_TIME}[ \t]*-->[ \t]*{_TIME}(?:[ \t].*)?", re.ASCII)
+_HEAD = re.compile(
+    rf"\ufeff?(?:WEBVTT(?:[ \t].*)?(?:\r?\n|\r)|\s*(?:\d{{1,9}}[ \t]*(?:\r?\n|\r))?\s*{_TIME}[ \t]*-->)", re.ASCII
+)
+_NO_CUES = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
+# Tags of both formats, also with the time of a word, and places on the screen, as {\an8}.
+_TAGS = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^{}\n]{0,100}\}")
+
+
+def is_subtitles(head: bytes) -> bool:
+    """True for the first bytes of subtitles, in UTF-8 or ASCII."""
+    return _HEAD.match(head.decode("utf-8", "replace")) is not None
+
+
+def extract_subtitles(data: bytes) -> Document:
+    """The document of subtitles; one without any times is a text."""
+    text, codec = decode(data)
+    cues = list(_cues(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
+    if not cues:
+        return extract_text(data)
+    said, before = list[str](), list[str]()
+    for cue in cues:
+        lines = [line for line in map(_plain, cue) if line]
+        said += [line for line in lines if line not in before]
+        # An empty cue is a pause, and what rolls does not roll over it.
+        before = lines
+    whole = "\n".join(said)
+    return Document(whole, first_line(whole), extractor=f"subtitles rules {EXTRACTOR_VERSION} ({codec})")
+
+
+def _cues(lines: list[str]) -> Iterator[list[str]]:
+    """The lines of each cue, without its number or its name."""
+    starts = [place for place, line in enumerate(lines) if _TIMES.fullmatch(line)]
+    for place, end in zip(starts, [*starts, len(lines)][1:], strict=True):
+        cue = lines[place + 1 : end]
+        if end < len(lines) and cue and cue[-1].strip() and (len(cue) == 1 or not cue[-2].strip()):
+            # What stands alone before the times names the next cue.
+            cue.pop()
+        yield list(_without_notes(cue))
+
+
+def _without_notes(cue: list[str]) -> Iterator[str]:
+    in_note, is_blank = False, False
+    for line in cue:
+        in_note = (in_note and bool(line.strip())) or (is_blank and _NO_CUES.match(line) is not None)
+        is_blank = not line.strip()
+        if not in_note:
+            yield line
+
+
+def _plain(line: str) -> str:
+    return cleaned(unescape(_TAGS.sub("", line)))
