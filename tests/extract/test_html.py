@@ -359,3 +359,54 @@ def test_no_bytes_are_too_odd(data: bytes) -> None:
 def test_attributes_that_hide_are_found_however_they_are_written(attribute: str, extractor: Extractor) -> None:
     page = f"<body><p>Read me.</p><div{attribute}>Away.</div></body>"
     assert html.extract_html(page.encode(), "landmarks", extractor).text.split() == ["Read", "me."]
+
+
+ASKED = "We and our 12 partners store crumbs on your device. <button>Accept all</button>"
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+@pytest.mark.parametrize(
+    "banner",
+    [
+        f"<div class='wide cookie-consent'>{ASKED}</div>",
+        f"<div id=cookie_banner>{ASKED}</div>",
+        f"<section class=CookieNotice>{ASKED}</section>",
+        f"<div class=gdpr-banner><p>{ASKED}</p></div>",
+        f"<div id=onetrust-banner-sdk><div>{ASKED}</div></div>",
+        f"<div id=CybotCookiebotDialog>{ASKED}</div>",
+        "<div class=cc-window role=region>We store crumbs. <a href=/more>More</a></div>",
+        "<div class=consent-popup>We store crumbs. <input type=submit value=Yes></div>",
+        "<div class=amp-sidebar><a href=/>Home</a> <a href=/n>News</a></div>",
+        "<amp-sidebar id=s><ul><li><a href=/>Home</a></ul></amp-sidebar>",
+    ],
+)
+def test_banners_on_cookies_and_sidebars_of_amp_are_left_out(banner: str, extractor: Extractor) -> None:
+    page = f"<p>one</p>{banner}<p>two"
+    assert read(page, extractor).text.split() == ["one", "two"]
+    assert len(read(page, extractor, "full").text.split()) > 2
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+@pytest.mark.parametrize(
+    "kept",
+    [
+        # No button and no link; as many words as a text; of the page itself; and other names.
+        "<div class=cookie-consent>kept crumbs</div>",
+        f"<div class=cookie-consent>kept{' crumbs' * 100}<button>Yes</button></div>",
+        f"<article class=cookie-banner>kept {ASKED}</article>",
+        f"<main id=cookie-consent>kept {ASKED}</main>",
+        f"<div class=cookie-consent><h1>kept</h1>{ASKED}</div>",
+        f"<div class='tag-cookie-banner category-cookie-consent'>kept {ASKED}</div>",
+        f"<div class=cookie-recipe>kept {ASKED}</div>",
+        f"<div class=cookie-policy>kept {ASKED}</div>",
+        f"<div class=content-layer>kept {ASKED}</div>",
+    ],
+)
+def test_what_is_no_banner_stays(kept: str, extractor: Extractor) -> None:
+    assert "kept" in read(f"<p>one</p>{kept}<p>two", extractor).text
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_a_page_whose_body_is_called_so_stays(extractor: Extractor) -> None:
+    page = f"<html class=cookie-consent><body class='cookie-consent gdpr-banner'><p>kept</p><p>{ASKED}</p>"
+    assert "kept" in read(page, extractor).text

@@ -12,7 +12,8 @@ SAID = "\n".join(LINES)
 
 
 def time(seconds: float, mark: str) -> str:
-    return f"{int(seconds) // 3600:02}:{int(seconds) // 60 % 60:02}:{int(seconds) % 60:02}{mark}{int(seconds * 1000) % 1000:03}"
+    whole = int(seconds)
+    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{mark}{int(seconds * 1000) % 1000:03}"
 
 
 def srt(lines: list[str], begin: float = 0.0) -> str:

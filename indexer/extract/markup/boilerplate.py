@@ -26,12 +26,12 @@ _NEVER_SHOWN = words(
     "head title script style noscript template svg object iframe audio video canvas rt rp datalist annotation "
     "annotation-xml"
 )
-_FURNITURE = words("nav header footer aside form dialog search button select textarea")
+_FURNITURE = words("nav header footer aside form dialog search button select textarea amp-sidebar amp-consent")
 ELEMENTS = _NEVER_SHOWN + _FURNITURE
 _ALWAYS_OUT = frozenset(_NEVER_SHOWN)
 # The page itself: scripts hide it until they show it, and its classes name what the page has, such as "sidebar".
 _PAGE = frozenset(("html", "body"))
-_OUT = frozenset(("nav", "aside", "dialog", "search", "button", "select", "textarea"))
+_OUT = frozenset(words("nav aside dialog search button select textarea amp-sidebar amp-consent"))
 _LANDMARKS = _OUT | {"header", "footer"}
 _OUT_ROLES = frozenset(
     words(
@@ -69,12 +69,23 @@ _BANNERS = (
 )
 _FOOTERS = r"(?:site|page|main|doc|global|copyright)?footer(?:text|container|wrapper|bar|links)?|copyright|legalcopy"
 _NAMES = ((re.compile(_MENUS), 0), (re.compile(_BANNERS), _PROSE), (re.compile(_FOOTERS), 1000))
+# What asks for consent to cookies: by what it is, and as the products call it that make it. Of fewer words, and with a
+# button or a link, so that it is no text about cookies.
+_CONSENT = re.compile(
+    r"(?:eu|moovegdpr|cmplz|iubenda|cky)?(?:cookies?|gdpr|ccpa|consent|cs)(?:law|info|policy|consent|compliance|cookies?)*"
+    r"(?:consent|banner|bar|notice|notification|popup|modal|dialog|message|overlay|prompt|layer|manager|hint)"
+    r"|onetrust(?:banner|consent)sdk|cybotcookiebotdialog|cc(?:window|banner)|qccmp2(?:container|ui)|didomi(?:host|popup|notice)"
+    r"|fcconsentroot|osanocmwindow|ampsidebar"
+)
+_CONSENT_WORDS = 100
+_PRESSED = "a[href],button,[role=button],input[type=button],input[type=submit]"
+_NO_BANNERS = frozenset(("html", "body", "main", "article"))
 # Elements that authors make boxes of. A section is none: its id is often made from its heading, which may be "Menu".
 _BOXES = frozenset(words("div ul ol dl li table tbody tr td th p address center header footer hr"))
 # How the names begin, so that most classes and ids are passed over.
 BEGINNINGS = words(
-    "ban bd- bdt boo bot bre cop cru doc dro fan fix foo glo gto lef leg loc mai mas men nav pag rig sid sit ski sph "
-    "spi sub tab tit toc too top"
+    "amp ban bd- bdt boo bot bre cc- ccp cky cml con coo cop cru cyb did doc dro eu- fan fc- fix foo gdp glo gto iub "
+    "lef leg loc mai mas men moo nav one osa pag qc- rig sid sit ski sph spi sub tab tit toc too top"
 )
 # Looking for one more name takes as long as looking at every element that has any.
 _MANY_NAMES = 40
@@ -135,18 +146,19 @@ def selector(page: Scan, content: Content) -> str:
 def remove(elements: Iterable[Element], page: Scan, content: Content) -> None:
     """Remove those that are no part of the text from the elements that `selector` found, in the page's order."""
     stay = []
+    text = ",".join([name for name in _TEXT if name in page.elements] + [*_TEXT_ROLES] * page.roles)
     for element in elements:
         # What stood in something left out is gone already.
         if not element.gone:
-            if left_out(element, content):
+            # A banner is known by its buttons, which are left out themselves.
+            if left_out(element, content) or (content == "landmarks" and asks_for_consent(element, text)):
                 element.remove()
             else:
                 stay.append(element)
     if content == "landmarks":
         # From the innermost outwards, so that a box is judged by what is left in it.
-        text = [name for name in _TEXT if name in page.elements] + [*_TEXT_ROLES] * page.roles
         for element in reversed(stay):
-            if not element.gone and named_boilerplate(element, ",".join(text)):
+            if not element.gone and named_boilerplate(element, text):
                 element.remove()
 
 
@@ -192,9 +204,23 @@ def _named(page: Scan) -> list[str]:
         sign + name
         for sign, values in ((".", page.classes), ("#", page.ids))
         for name in sorted(value.decode("latin-1") for value in set(values.split()))
-        if _most_beside_links(name) is not None
+        if _most_beside_links(name) is not None or _CONSENT.fullmatch(_bare(name))
     ]
     return found if len(found) <= _MANY_NAMES else ["[class],[id]"]
+
+
+def asks_for_consent(element: Element, text_of_page: str) -> bool:
+    """True for a banner on cookies, and for a sidebar of AMP that is no element of that name."""
+    if element.tag in _NO_BANNERS:
+        return False
+    attributes = element.attributes
+    names = f"{_plain(attributes.get('class'))} {_plain(attributes.get('id'))}"
+    if not any(_CONSENT.fullmatch(_bare(name)) for name in names.split()):
+        return False
+    text = element.text
+    if len(text) > _LONGEST or len(text.split()) >= _CONSENT_WORDS or not any(True for _ in element.inside(_PRESSED)):
+        return False
+    return not text_of_page or not any(True for _ in element.inside(text_of_page))
 
 
 def named_boilerplate(element: Element, text_of_page: str) -> bool:
@@ -226,8 +252,13 @@ def _most_beside_links(name: str) -> int | None:
     """The most characters that boilerplate of a name holds beside its links; None if the name is no such."""
     if not _NAME.fullmatch(name):
         return None
-    bare = name.lower().replace("-", "").replace("_", "").rstrip("0123456789")
+    bare = _bare(name)
     return next((limit for pattern, limit in _NAMES if pattern.fullmatch(bare)), None)
+
+
+@lru_cache(maxsize=1 << 14)
+def _bare(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").rstrip("0123456789")
 
 
 def _length(text: str) -> int:
