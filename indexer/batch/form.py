@@ -20,7 +20,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import StoreInfo
 
-FORMAT = 8
+FORMAT = 9
 # The cluster that a document of an older batch was in, and whether it was kept there; null for a new document.
 OLDER_CLUSTER, OLDER_KEEP = "older_cluster", "older_keep"
 # What a payload or a digest is like no compression makes smaller.
@@ -135,6 +135,7 @@ def sketch_schema(form: Form) -> Any:
         ("failed", arrow.string()),
         ("source_digest", arrow.binary(16)),
         ("text_digest", arrow.binary(16)),
+        ("read_digest", arrow.binary(16)),
         (column_name(SIMHASH_DOC), arrow.int64()),
     ]
     for scheme in form.made:

@@ -197,6 +197,7 @@ def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[Bat
             size=columns["bytes"][place],
             source_digest=(columns["source_digest"][place] or b"").hex(),
             text_digest=(columns["text_digest"][place] or b"").hex(),
+            read_digest=(columns["read_digest"][place] or b"").hex(),
             metadata=metadata[place],
             container="" if inside else container,
         )

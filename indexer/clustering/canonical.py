@@ -13,6 +13,7 @@ from urllib.parse import urldefrag, urljoin
 
 from indexer.errors import UsageError
 from indexer.model import CANONICAL_URL, Record
+from indexer.model.mails import is_mail
 from indexer.model.refs import ref_order
 from indexer.model.times import sort_key
 
@@ -28,9 +29,6 @@ COPY_WORDS = (
     r"|\.(?:zip|tar|tgz|tbz2|txz|tzst|eml|emlx|msg|mbox)(?:\.(?:gz|zst|bz2|xz))?/"
 )
 _COPY_WORDS = re.compile(COPY_WORDS, re.IGNORECASE)
-# The files that are one mail each, also in mailboxes and mails, and those of a maildir; after a slash, as above.
-MAILS = r"\.(?:eml|emlx|msg)(?:\.(?:gz|zst|bz2|xz))?$|/(?:cur|new)/[0-9]{6,}\.[^/]+$"
-_MAILS = re.compile(MAILS, re.IGNORECASE)
 # The first letters of `sort_key`, in their order.
 _KINDS = "ntx"
 
@@ -97,11 +95,6 @@ def copy_words(source: str) -> int:
     An archive or a mail that it lies in is one more, as in `all.zip/report.pdf`.
     """
     return len(_COPY_WORDS.findall(f"/{source}"))
-
-
-def is_mail(source: str) -> bool:
-    """True for the path of a mail: `letter.eml`, a mail in a mailbox, a file of a maildir."""
-    return _MAILS.search(f"/{source}") is not None
 
 
 def loses_mail(source: str, instead: str) -> bool:

@@ -13,12 +13,13 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from indexer.clustering.canonical import is_mail, loses_mail
+from indexer.clustering.canonical import loses_mail
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lexicons import StoredLexicon, read_lexicon
 from indexer.matching.relating import RelatedTexts, relation_of, stored_texts
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
+from indexer.model.mails import is_mail
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import COPIES, Relation
 from indexer.relations.wording import Wording

@@ -45,7 +45,7 @@ _SYSTEM = (
 )
 
 # A document's text goes beside the answer.
-_SENT = [field.name for field in fields(Document) if field.name != "text"]
+_SENT = [field.name for field in fields(Document) if field.name not in ("text", "left_out")]
 
 WorkerTask = Callable[..., Any]
 
@@ -121,6 +121,8 @@ def _answer(
                     raise fault from None
                 raise ExtractionError("task-failed", f"{type(error).__name__}: {error}") from None
         answer = {name: wire.plain(getattr(document, name)) for name in _SENT}
+        if keep_text:
+            answer["left_out"] = wire.plain(document.left_out)
         return {"document": answer, "result": result}, document.text.encode() if keep_text else b""
     except MachineError as error:
         return {"machine": cleaned(str(error))[:_MAX_DETAIL]}, b""

@@ -21,6 +21,7 @@ from indexer.ingest.sketching import DigestedSketches, fingerprint_of, sketch_do
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import CANONICAL_URL, SIMHASH_DOC, Document, Fingerprint, Record, Ref
 from indexer.model.times import now
+from indexer.text.digests import with_title
 
 if TYPE_CHECKING:
     from indexer.ingest.short_texts import ShortTexts
@@ -241,7 +242,7 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
 
     `title`, and `size` in bytes, are the document's own where they are not given, and `indexed_at` is now.
     """
-    (sketches, same), document = extracted.made, extracted.document
+    (sketches, same, read), document = extracted.made, extracted.document
     fingerprint = fingerprint_of(sketches)
     return Record(
         ref=ref,
@@ -254,6 +255,7 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
         size=document.size if size is None else size,
         source_digest=source_digest,
         text_digest=same,
+        read_digest=with_title(read, title),
         indexed_at=indexed_at or now(),
         metadata={} if metadata is None else metadata,
         container=container,

@@ -10,12 +10,13 @@ from indexer.model import SIMHASH_DOC, Document, Fingerprint, Sketch
 from indexer.model.joined import Joined, Texts, joined_texts
 from indexer.schemes.base import Scheme, SketchedTexts, sketch_text, sketch_texts
 from indexer.schemes.simhash import SimhashDoc
+from indexer.text.digests import read_digest
 
 if TYPE_CHECKING:
     from indexer.text.features import Recipe
 
-DigestedSketches = tuple[dict[str, Sketch], str]
-"""The sketches of a text by their families, that of simhash-doc among them, and its digest in hexadecimal digits."""
+DigestedSketches = tuple[dict[str, Sketch], str, str]
+"""The sketches of a text by their families, also by simhash-doc, its digest, and that of all that was read."""
 
 _SIMHASH = SimhashDoc()
 
@@ -48,8 +49,9 @@ def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[DigestedSket
         (
             {family: one or Sketch.without_features(name) for (family, name), one in zip(ids, row, strict=True)},
             digests[place * width : (place + 1) * width],
+            read_digest(text.decode("utf-8", "replace")),
         )
-        for place, row in enumerate(rows)
+        for place, (row, text) in enumerate(zip(rows, texts.listed(), strict=True))
     ]
 
 
@@ -61,7 +63,13 @@ def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSk
         scheme.family: (there and sketch) or Sketch.without_features(scheme.id)
         for scheme, sketch in zip((_SIMHASH, *schemes), made, strict=True)
     }
-    return sketches, text_digest(document.text).hex()
+    return sketches, text_digest(document.text).hex(), read_digest_of(document)
+
+
+def read_digest_of(document: Document) -> str:
+    """The digest of all that was read of a document; the title of a plain text is one of its lines."""
+    title = "" if document.format == "text" else document.title
+    return read_digest(document.text, title, document.left_out)
 
 
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:

@@ -15,11 +15,13 @@ from indexer.errors import ExtractionError, NotFoundError, UsageError, shown
 from indexer.extract.base import REASONS, Limits, Options
 from indexer.ingest.readers import BadEntry, ColumnNames, ReaderOptions, reader_of_file
 from indexer.ingest.regular_files import UnreadableError, read_file
+from indexer.ingest.sketching import read_digest_of
 from indexer.ingest.sources import STDIN, Input, Selection, Sources
 from indexer.model import CANONICAL_URL, Record, Ref, name_of, own_files, parse_fingerprint, with_declared
 from indexer.model.own_files import AnyPath
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
+from indexer.text.digests import with_title
 
 if TYPE_CHECKING:
     from indexer.extract.kept import KeptWorkers
@@ -225,6 +227,7 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
         named, document.text, title=title or document.title, format=document.format, pages=document.pages,
         source="" if path == STDIN else printable_path(os.path.abspath(path)),
         metadata=with_declared({**metadata, CANONICAL_URL: url} if url else metadata, document.declared),
+        read=with_title(read_digest_of(document), title),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from indexer.errors import NeardupError, UsageError
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.ingest.digests import source_digest
 from indexer.ingest.outcomes import record_of
-from indexer.ingest.sketching import DigestedSketches, sketched_texts
+from indexer.ingest.sketching import DigestedSketches, read_digest_of, sketched_texts
 from indexer.library.rows import Rows
 from indexer.matching.asking import Answered, ReadingSettings, lookup_each, read_documents
 from indexer.matching.kept import schemes_of
@@ -159,7 +159,8 @@ class BulkRequests:
         read = [(line, line.document) for line in wanted if line.document]
         sketched = sketched_texts(schemes_of(self._store), [document.text for _, document in read])
         for (line, document), made in zip(read, sketched, strict=True):
-            line.record = self._record(line, document, made)
+            sketches, digest, _ = made
+            line.record = self._record(line, document, (sketches, digest, read_digest_of(document)))
         if self._skips:
             named = {line.id for line in lines}
             new = [line for line in wanted if line.record and line.record.has_words and not line.record.short]

@@ -55,6 +55,7 @@ def stored_members(record: Record) -> dict[str, Any]:
         "bytes": record.size,
         "source_digest": record.source_digest,
         "text_digest": record.text_digest,
+        "read_digest": record.read_digest,
         "indexed_at": record.indexed_at,
         "first_indexed_at": record.arrived_at,
         "metadata": record.metadata,

@@ -40,6 +40,7 @@ class Stored:
         bytes: Its size
         source_digest: A digest of what the fingerprint was made from
         text_digest: A digest of the text, equal for texts that differ only in case and white space
+        read_digest: The same of all that was read, also of the title, page margins, form values and navigation
         indexed_at: When its record was made; ISO 8601 in UTC
         first_indexed_at: When the document first came; ISO 8601 in UTC
         metadata: The other fields of its row or line
@@ -62,6 +63,7 @@ class Stored:
     bytes: int
     source_digest: str
     text_digest: str
+    read_digest: str
     indexed_at: str
     first_indexed_at: str
     metadata: Mapping[str, Any]

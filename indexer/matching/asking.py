@@ -13,6 +13,7 @@ from indexer.extract.base import REASONS, Extracted, Failed, Item, Limits, Optio
 from indexer.extract.document import read_document
 from indexer.ingest.naming import possible_ids
 from indexer.ingest.outcomes import ExtractionWorkers, texts
+from indexer.ingest.sketching import read_digest_of
 from indexer.ingest.sources import Input, Rejected
 from indexer.matching.excerpts import Excerpts
 from indexer.matching.lookups import Answer, Asking, check_of, plans, require_limit, scan
@@ -24,6 +25,7 @@ from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.paths import printable_path
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found
+from indexer.text.digests import with_title
 
 if TYPE_CHECKING:
     from indexer.extract.kept import KeptWorkers
@@ -234,6 +236,7 @@ def questions_of(
                     yield Question(
                         _name(given), document.text, title=title, format=document.format, ref=ref, pages=document.pages,
                         source=given.source, metadata=with_declared(given.metadata, document.declared),
+                        read=with_title(read_digest_of(document), given.title),
                     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.measures import exact
 from indexer.matching.measures.reading import aligned_similarity, least_words, preferred
-from indexer.matching.question import Question
+from indexer.matching.question import Question, are_identical
 from indexer.matching.rule import Finder, MatchRule, TextVerification
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Scheme
@@ -57,8 +57,7 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     any_found = any(_by(finder, one, other) >= finder.similarity - SLACK for finder in rule.finders)
     shares, estimated = _shares(one, other, store)
     near = any_found and value >= measure.similarity - SLACK
-    digests = one.text_digest, other.text_digest
-    identical = digests[0] == digests[1] if all(digests) else None
+    identical = are_identical(one.digests, other.digests)
     return Compared(rule, near, max(value, 0.0), bits, shares, estimated, identical)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, reader_of
-from indexer.matching.question import Question
+from indexer.matching.question import Question, are_identical
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import CLOSE_DISTANCE, LOOSE_DISTANCE, Record, Ref, Sketch
 from indexer.model.ragged import Ragged
@@ -263,7 +263,7 @@ class Asking:
         best = sorted(self._best, key=_nearest)
         missing = [entry.ref for entry in best if entry.record is None]
         read = dict(zip(missing, self.store.get(missing, sketches=self.scans), strict=True)) if missing else {}
-        same = self.question.text_digest if best else ""
+        same = self.question.digests if best else ("", "")
         matches = [
             NearDocument(
                 record,
@@ -271,7 +271,7 @@ class Asking:
                 self.bits(record),
                 self.rule,
                 entry.near and (not self.scans or self._finds(record)),
-                bool(same) and record.text_digest == same,
+                bool(are_identical(same, (record.text_digest, record.read_digest))),
                 entry.shares,
                 entry.longest,
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from indexer.core.text import text_digest as core_text_digest
+from indexer.core.text import text_digest
 from indexer.errors import UsageError
 from indexer.ingest.naming import possible_ids
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
@@ -27,7 +27,7 @@ class Question:
 
     `record` is set where it is stored, `text` where its text is at hand, `fingerprint` where there is neither. `ref` is
     the identity that is left out of answers; `pages` are the characters at which the pages of a PDF begin in the text.
-    `source` and `metadata`, of what is not stored, are as in a record.
+    `source` and `metadata`, of what is not stored, are as in a record; `read` is its `read_digest`, empty for a text.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Question:
     pages: tuple[int, ...] = ()
     source: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    read: str = ""
     _made: dict[str, Sketch | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def sketch(self, scheme: Scheme) -> Sketch | None:
@@ -88,11 +89,11 @@ class Question:
         return signs_of(self.record or own)
 
     @property
-    def text_digest(self) -> str:
-        """The digest of the text in hexadecimal digits, empty where it is not known."""
+    def digests(self) -> tuple[str, str]:
+        """The digests of the text and of all that was read, in hexadecimal digits; empty where they are not known."""
         if self.text is not None:
-            return core_text_digest(self.text).hex()
-        return self.record.text_digest if self.record is not None else ""
+            return text_digest(self.text).hex(), self.read
+        return (self.record.text_digest, self.record.read_digest) if self.record is not None else ("", "")
 
     @property
     def simhash(self) -> Fingerprint | None:
@@ -127,3 +128,11 @@ def stored_as_each(store: Store, asked: Sequence[tuple[str, Sequence[str]]]) -> 
         named = list(islice(records, len(ids)))
         found.append(next((record.ref for record in named if record and record.source == source), None))
     return found
+
+
+def are_identical(one: tuple[str, str], other: tuple[str, str]) -> bool | None:
+    """True if two documents are known to be identical by their `digests`; None where a text is unknown."""
+    if not (one[0] and other[0]):
+        return None
+    # Nothing but its text was read of a text that somebody gives.
+    return one[0] == other[0] and (one[1] == other[1] or not (one[1] and other[1]))

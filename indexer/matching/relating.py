@@ -154,7 +154,7 @@ def stored_texts(
         (texts or StoredTexts(store)).read,
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
-        digest=lambda record: record.text_digest,
+        digest=lambda record: record.text_digest and record.text_digest + record.read_digest,
         lexicon=lexicon or StoredLexicon(store),
         learns=learns,
         brief=brief,

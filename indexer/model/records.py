@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from indexer.errors import UsageError
+from indexer.model.mails import HEAD, is_mail
 from indexer.model.times import in_order
 
 SIMHASH_DOC = "simhash-doc"
@@ -73,7 +74,8 @@ class Document:
     `format` is one of `indexer.extract.formats.Format` or a plug-in's; `extractor` names the extractor and its version;
     `content` is the content mode that decided what counts as text ("landmarks", "full" or "main"); `size`
     is the number of input bytes; `notes` are remarks of the extractor that a user should see; `pages`, of a PDF, are
-    the characters of the text at which its pages begin; `declared` is what the document says of its version, see
+    the characters of the text at which its pages begin; `left_out` are parts that were read and are not in the text,
+    each with its kind, such as "footer"; `declared` is what the document says of its version, see
     `indexer.extract.declared`.
     """
 
@@ -86,6 +88,7 @@ class Document:
     notes: tuple[str, ...] = ()
     pages: tuple[int, ...] = ()
     declared: Mapping[str, Any] = field(default_factory=dict)
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +201,8 @@ class Record:
     tokens for a meaningful simhash; `source` is the path or URL; `source_digest` reveals a stale fingerprint: it is a
     digest of the bytes (or fields) that the fingerprint was made from, the scheme and the extractor's version;
     `text_digest` is equal for texts that are identical except for case and white space
-    (`indexer.core.text.text_digest` in hexadecimal digits, empty if unknown); `indexed_at` is when this record was
+    (`indexer.core.text.text_digest` in hexadecimal digits, empty if unknown), and `read_digest` for documents of which
+    all that was read is (`indexer.text.digests.read_digest`); `indexed_at` is when this record was
     made, ISO 8601 in UTC, and `first_indexed_at` when the document first came, empty where that is the same; `metadata`
     is the user's own, JSON types only; `container` is the file with many documents that it was read from, where
     `source` does not say so, as a URL of its own.
@@ -218,6 +222,7 @@ class Record:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     container: str = ""
     first_indexed_at: str = ""
+    read_digest: str = ""
 
     @property
     def fingerprint(self) -> Fingerprint | None:
@@ -254,8 +259,26 @@ class Record:
         return self if first == self.first_indexed_at else replace(self, first_indexed_at=first)
 
     def is_identical(self, other: Record) -> bool:
-        """True if both texts are known to be equal except for case and white space."""
-        return bool(self.text_digest) and self.text_digest == other.text_digest
+        """True if all that was read of both is known to be equal except for case and white space."""
+        known = bool(self.text_digest) and self.text_digest == other.text_digest
+        return known and self.read_digest == other.read_digest and self.may_be_same_mail(other)
+
+    def may_be_same_mail(self, other: Record) -> bool:
+        """False for two mails that neither have one Message-ID nor agree in sender, recipients, date and subject."""
+        heads = self.mail_head, other.mail_head
+        if heads == ({}, {}):
+            return True
+        one, same = heads
+        if one.get("message_id") and one.get("message_id") == same.get("message_id"):
+            return True
+        return self.title == other.title and all(one.get(name) == same.get(name) for name in HEAD[1:])
+
+    @property
+    def mail_head(self) -> Mapping[str, str]:
+        """The Message-ID, sender, recipients and date of a mail; empty for other documents."""
+        if not is_mail(self.source):
+            return {}
+        return {name: str(self.metadata[name]) for name in HEAD if name in self.metadata}
 
 
 def first_arrival(indexed_at: str, *known: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.clustering.canonical import CanonicalRule, copy_words, is_mail, parse_canonical, read_canonical
+from indexer.clustering.canonical import CanonicalRule, copy_words, parse_canonical, read_canonical
 from indexer.clustering.grouping import Groups, group
 from indexer.clustering.stored import stored_clusters
 from indexer.core.components import Components
@@ -21,6 +21,7 @@ from indexer.library.opening import open_store
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import nodes_of
 from indexer.model import SIMHASH_DOC, Record, Ref, own_cluster_id
+from indexer.model.mails import is_mail
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefSet, RefTable
 from indexer.stores import PutStatus, Store

@@ -9,6 +9,7 @@ from indexer.ingest.sketching import fingerprint_of, sketch_document
 from indexer.matching.question import Question
 from indexer.model import Document, Sketch
 from indexer.schemes import registry, simhash
+from indexer.text.digests import read_digest
 
 TEXT = "A page of 20 words, with 3 numbers among them, is read once and gives 2 things: a simhash and a sketch."
 
@@ -23,17 +24,17 @@ def document(text: str) -> Document:
 )
 def test_in_one_pass_and_alone_the_same_is_made(specifications: tuple[str, ...]) -> None:
     schemes = [registry.scheme(each) for each in specifications]
-    sketches, digest = sketch_document(schemes, document(TEXT))
+    sketches, digest, read = sketch_document(schemes, document(TEXT))
     assert fingerprint_of(sketches) == simhash.fingerprint(TEXT)
-    assert digest == text_digest(TEXT).hex()
+    assert (digest, read) == (text_digest(TEXT).hex(), read_digest(TEXT))
     assert sketches == {each.family: each.sketch(TEXT) for each in (simhash.SimhashDoc(), *schemes)}
 
 
 @pytest.mark.parametrize("text", ["", " ... !", "1", "12 345 6,789.10 2024-01-02 " * 50])
 def test_what_has_no_words_matches_nothing(text: str) -> None:
     schemes = [registry.scheme(each) for each in ("minhash", "simhash:numbers=keep", "passages")]
-    sketches, digest = sketch_document(schemes, document(text))
-    assert (fingerprint_of(sketches), digest) == (None, text_digest(text).hex())
+    sketches, digest, read = sketch_document(schemes, document(text))
+    assert (fingerprint_of(sketches), digest, read) == (None, text_digest(text).hex(), read_digest(text))
     assert sketches == {each.family: Sketch.without_features(each.id) for each in (simhash.SimhashDoc(), *schemes)}
     asked = Question("asked", text=text)
     assert [asked.sketch(each) for each in schemes] == [None] * 3
@@ -42,6 +43,6 @@ def test_what_has_no_words_matches_nothing(text: str) -> None:
 def test_a_text_without_features_of_one_scheme_has_those_of_another() -> None:
     schemes = [registry.scheme(each) for each in ("minhash", "spotsigs")]
     text = "tea 1 bread 2 salt 3 yeast 4 water 5"
-    sketches, _ = sketch_document(schemes, document(text))
+    sketches, _, _ = sketch_document(schemes, document(text))
     assert sketches["minhash"].payload
     assert sketches["spotsigs"] == Sketch.without_features(schemes[1].id)

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, column_of, compute, joined_of, numbers_of, present_in, scalar
 from indexer.clustering.assign import Gathered, GroupMember
-from indexer.clustering.canonical import COPY_WORDS, MAILS, CanonicalRule
+from indexer.clustering.canonical import COPY_WORDS, CanonicalRule
 from indexer.clustering.succession import PlacedVersion, Succession, by_version
 from indexer.core.sketches import cluster_ids
 from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
+from indexer.model.mails import MAILS
 from indexer.model.origins import origin_of
 from indexer.model.times import now, time_keys
 from indexer.schemes.base import Positions
@@ -50,7 +51,7 @@ def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) ->
 
 
 def are_mails(sources: Any) -> Any:
-    """A boolean for each path or URL, true for that of a mail, as `indexer.clustering.canonical.is_mail` says."""
+    """A boolean for each path or URL, true for that of a mail, as `indexer.model.mails.is_mail` says."""
     return compute.match_substring_regex(_after_slash(sources), MAILS, ignore_case=True)
 
 

@@ -5,6 +5,7 @@ Functions of arrays and batches, without state. Documents are numbers here: thei
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -24,7 +25,7 @@ from indexer.batch.arrow import (
     present_in,
     scalar,
 )
-from indexer.batch.clusters.describing import ids_of, origins_of, ranks_by_version, ranks_in, versions_in
+from indexer.batch.clusters.describing import are_mails, ids_of, origins_of, ranks_by_version, ranks_in, versions_in
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, column_name
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import choose
@@ -33,7 +34,7 @@ from indexer.clustering.grouping import Bucket, Component, Groups, group
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
 from indexer.matching.rule import MatchRule
-from indexer.model import SIMHASH_DOC
+from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefTable
 from indexer.schemes.base import Positions, Sketches
@@ -46,7 +47,7 @@ _TOGETHER = 1 << 16
 
 def columns_of(rule: MatchRule, *, against: bool = False) -> list[str]:
     """The columns of sketches that clusters by a rule are made from."""
-    names = ["id", "source", "title", "tokens", "short", "time", "metadata", "text_digest"]
+    names = ["id", "source", "title", "tokens", "short", "time", "metadata", "text_digest", "read_digest"]
     names += [OLDER_CLUSTER, OLDER_KEEP] * against
     wanted = keyed(rule)
     for family in rule.schemes:
@@ -186,7 +187,7 @@ def clusters_of(
     repeats, to_kept, kept, stand_in = _chosen(nodes, comparison, grouped, members, ranks, there, threads)
     chosen = np.flatnonzero(stand_in >= 0)
     identical = np.zeros(members.size, dtype=np.bool_)
-    identical[chosen] = _same_texts(table["text_digest"], members[chosen], stand_in[chosen])
+    identical[chosen] = _same_texts(table, members[chosen], stand_in[chosen])
     # Whichever documents are in a table, the first of a component names it.
     _, component = np.unique(grouped.whole[nodes.node_of[members]], return_inverse=True)
     heads = np.full(component.max(initial=-1) + 1, np.iinfo(np.int64).max)
@@ -279,10 +280,21 @@ def _chosen(
     return repeats, to_kept, [ref.id for ref in nodes.refs.take(kept)], stand_in
 
 
-def _same_texts(digests: Any, one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
-    """The mask of those pairs of rows whose texts are known to be equal, except for case and white space."""
-    left, right = (compute.cast(digests.take(column_of(rows)), arrow.binary()) for rows in (one, other))
-    return flags_of(compute.coalesce(compute.equal(left, right), scalar(False)).combine_chunks())
+def _same_texts(table: Any, one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
+    """The mask of those pairs of rows that are identical, as Record.is_identical says."""
+    same = np.ones(one.size, dtype=np.bool_)
+    for name in ("text_digest", "read_digest"):
+        left, right = (compute.cast(table[name].take(column_of(rows)), arrow.binary()) for rows in (one, other))
+        same &= flags_of(compute.coalesce(compute.equal(left, right), scalar(False)).combine_chunks())
+    mails = are_mails(table["source"].combine_chunks())
+    for place in np.flatnonzero(same & flags_of(mails.take(column_of(one)))).tolist():
+        same[place] = _mail(table, int(one[place])).may_be_same_mail(_mail(table, int(other[place])))
+    return same
+
+
+def _mail(table: Any, row: int) -> Record:
+    source, title, metadata = (table[name][row].as_py() for name in ("source", "title", "metadata"))
+    return Record(Ref(""), source=source, title=title, metadata=json.loads(metadata) if metadata else {})
 
 
 def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:

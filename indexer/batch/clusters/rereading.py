@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import arrow, column_of, column_of_strings, numbers_of, parquet
+from indexer.batch.arrow import arrow, both_digests, column_of, column_of_strings, numbers_of, parquet
 from indexer.batch.clusters.describing import are_mails
 from indexer.batch.clusters.judging import NEAR, near_schema, packed_text
 from indexer.batch.form import column_name
@@ -46,7 +46,9 @@ def near_in_file(
     The rows come by place; the texts of those in `read` are read again.
     """
     places = numbers_of(described["place"])
-    known = parquet.read_table(path, columns=["id", "source", "text_digest", *map(column_name, rule.schemes)])
+    known = parquet.read_table(
+        path, columns=["id", "source", "text_digest", "read_digest", *map(column_name, rule.schemes)]
+    )
     known = known.take(column_of(places)).combine_chunks()
     for some in chunks(np.flatnonzero(~read).tolist(), _ROWS):
         yield _rows(described, known, some, [None] * len(some), rule)
@@ -65,7 +67,7 @@ def _rows(described: Any, known: Any, at: Sequence[int], texts: Sequence[Text], 
     columns = {name: said[name] for name in DESCRIBED}
     columns["id"] = sketches["id"].combine_chunks()
     columns["mail"] = are_mails(sketches["source"].combine_chunks())
-    columns["digest"] = sketches["text_digest"].combine_chunks().cast(arrow.binary())
+    columns["digest"] = both_digests(sketches["text_digest"], sketches["read_digest"])
     packed = [packed_text(text) if isinstance(text, str) else None for text in texts]
     columns["text"] = arrow.array(packed, arrow.binary())
     columns["unread"] = column_of_strings([_why(text) if isinstance(text, ExtractionError) else None for text in texts])

@@ -43,6 +43,7 @@ from indexer.ingest.sources import Input
 from indexer.model import DECLARED, Record, Ref, with_declared
 from indexer.model.joined import Joined
 from indexer.schemes.simhash import values_of
+from indexer.text.digests import read_digest, with_title
 
 # Bytes that hold all that first_line() looks at.
 _TITLE_FROM = 4 * 2000
@@ -142,6 +143,7 @@ def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], maki
         arrow.nulls(count, arrow.string()),
         column_of_digests(_source_digests(documents, texts, form)),
         column_of_digests(text_digests(texts)),
+        column_of_digests(_read_digests(documents, texts)),
         column_of(values, counts == 0),
         *sketches,
     ]
@@ -154,6 +156,15 @@ def _blank(texts: Joined, tokens: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_
     for place in np.flatnonzero(tokens == 0).tolist():
         blank[place] = is_blank(bytes(texts.data[int(starts[place]) : int(ends[place])]))
     return blank
+
+
+def _read_digests(documents: Any, texts: Joined) -> npt.NDArray[np.uint8]:
+    titles = documents["title"].to_pylist()
+    found = [
+        with_title(read_digest(text.decode("utf-8", "replace")), title or "")
+        for text, title in zip(texts.listed(), titles, strict=True)
+    ]
+    return np.frombuffer(bytes.fromhex("".join(found)), dtype=np.uint8).reshape(-1, DIGEST_BYTES)
 
 
 def _titles(documents: Any, texts: Joined) -> Any:
@@ -253,6 +264,7 @@ def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
         arrow.array([None if row.failed is None else _text(row.failed) for row in rows], arrow.string()),
         arrow.array([bytes.fromhex(record.source_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
         arrow.array([bytes.fromhex(record.text_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
+        arrow.array([bytes.fromhex(record.read_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
         arrow.array([each and each.bits for each in prints], arrow.int64()),
     ]
     for scheme in form.made:

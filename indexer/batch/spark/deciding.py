@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, column_of, column_of_bytes, column_of_strings, compute, flags_of, numbers_of
+from indexer.batch.arrow import (
+    arrow,
+    both_digests,
+    column_of,
+    column_of_bytes,
+    column_of_strings,
+    compute,
+    flags_of,
+    numbers_of,
+)
 from indexer.batch.clusters.describing import are_mails
 from indexer.batch.clusters.judging import (
     VERDICTS,
@@ -78,7 +87,7 @@ def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: M
 
 
 def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
-    """Rows of NEAR, of those up to `stays`, source, text_digest, is_read, text, and the sketches of the rule."""
+    """Rows of NEAR, of those up to `stays`, source, both digests, is_read, text, and the sketches of the rule."""
     for batch in batches:
         texts: list[bytes | None] = []
         unread: list[str | None] = []
@@ -90,7 +99,7 @@ def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
         columns = {name: batch[name] for name in schema.names if name in batch.schema.names}
         columns |= {
             "mail": are_mails(batch["source"]),
-            "digest": batch["text_digest"],
+            "digest": both_digests(batch["text_digest"], batch["read_digest"]),
             "text": arrow.array(texts, arrow.binary()),
         }
         columns["unread"] = column_of_strings(unread)

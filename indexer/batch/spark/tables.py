@@ -215,7 +215,13 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
     """The documents of clusters that are judged, in NEAR with the sketches of the rule."""
     column = functions.col
     sketched = every.select(
-        "owner", "id", "source", "text_digest", *map(column_name, run.rule.schemes), *[OLDER_CLUSTER] * run.against
+        "owner",
+        "id",
+        "source",
+        "text_digest",
+        "read_digest",
+        *map(column_name, run.rule.schemes),
+        *[OLDER_CLUSTER] * run.against,
     )
     near = clustered.where("is_read is not null").join(sketched, ["owner", "id"])
     if texts is not None:
@@ -228,7 +234,8 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
         column("owner"), column("id"), column("component"), column("rank"),
         column("stand_in"),
         functions.coalesce("duplicate_similarity", functions.lit(0.0)).alias("similarity"),
-        stays.alias("stays"), column("source"), column("text_digest"), column("is_read"), column("text"),
+        stays.alias("stays"),
+        *map(column, ("source", "text_digest", "read_digest", "is_read", "text")),
         *map(column, map(column_name, run.rule.schemes)),
     ]  # fmt: skip
     schema = near_schema(run.rule)

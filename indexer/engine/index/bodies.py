@@ -27,7 +27,7 @@ from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
-MAPPING_VERSION = 7
+MAPPING_VERSION = 8
 # The most bytes that sketches may bring the part below `neardup` to, in a document of an owner's.
 OWNERS_ROOM = 2048
 SHORT = f"{ROOT}.short"
@@ -78,9 +78,10 @@ _TEXTS = {
     "first_indexed_at": "first_indexed_at",
     "source_digest": "source_digest",
     "text_digest": "text_digest",
+    "read_digest": "read_digest",
     "container": "container",
 }
-_DIGESTS = ("source_digest", "text_digest")
+_DIGESTS = ("source_digest", "text_digest", "read_digest")
 _HEXADECIMAL, _PACKED_DIGEST = re.compile("[0-9a-f]{32}"), re.compile("[A-Za-z0-9_-]{21}[AQgw]")
 # The field's name stands in the text and what is asked for in the parameters, so that it is compiled once.
 _NEAR = "doc['{field}'].size() > 0 && Long.bitCount(doc['{field}'].value ^ params.value) <= params.distance"

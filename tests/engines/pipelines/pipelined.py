@@ -22,6 +22,7 @@ from indexer.model import Document, Fingerprint
 from indexer.schemes import registry, simhash
 from indexer.schemes.base import Scheme
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
+from indexer.text.digests import read_digest
 from tests.engines.fleet import missing
 from tests.engines.servers import Server
 
@@ -85,7 +86,7 @@ def keys_of(fingerprint: Fingerprint) -> dict[str, str]:
 
 def sketched(scheme: Scheme, text: str) -> dict[str, Any]:
     """The fields that the sketch of a text has to have."""
-    sketches, _ = sketch_document([scheme], Document(printable(text)))
+    sketches, _, _ = sketch_document([scheme], Document(printable(text)))
     return sketch_fields(sketches[scheme.family], KeyFields.of(scheme.info))
 
 
@@ -104,6 +105,7 @@ def agree(server: Server, texts: Iterable[str], scheme: Scheme = MINHASH) -> Cou
         counts["equal"] += 1
         assert record["minhash"] == sketched(scheme, text), ascii(text)
         assert record["text_digest"] == packed_digest(text_digest(printable(text)).hex()), ascii(text)
+        assert record["read_digest"] == packed_digest(read_digest(printable(text))), ascii(text)
         fingerprint = simhash.fingerprint(text)
         if fingerprint is None:
             assert record["tokens"] == 0, ascii(text)

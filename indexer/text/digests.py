@@ -1,0 +1,48 @@
+"""The digest of all that was read of a document, also of what its text leaves out; for what is called identical."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from indexer.core.markup import collapsed
+
+_BYTES = 16
+# Default_Ignorable_Code_Point.
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+)
+
+
+def folded_exactly(text: str) -> str:
+    """A text without differences of case, white space, canonical equivalence and ignorable characters; nothing else.
+
+    So superscripts and compatibility characters stay what they are, as in "10⁶" and "Maßen".
+    """
+    if not text.isascii():
+        text = _IGNORABLE.sub("", unicodedata.normalize("NFC", text))
+    return collapsed(text.lower().replace("\u03c2", "\u03c3"))
+
+
+def read_digest(text: str, title: str = "", left_out: Iterable[tuple[str, str]] = ()) -> str:
+    """The digest of a text, of its title and of what was left out of it, in hexadecimal digits.
+
+    A title with which the text begins adds nothing.
+    """
+    body = folded_exactly(text)
+    parts = [f"{kind}\1{folded_exactly(part)}" for kind, part in left_out]
+    if title and not body.startswith(named := folded_exactly(title)):
+        parts.append(f"title\1{named}")
+    return _digest("\0".join([body, *sorted(parts)]))
+
+
+def with_title(digest: str, title: str) -> str:
+    """A `read_digest` with another title, such as a row of a table has."""
+    return _digest(f"{digest}\0{folded_exactly(title)}") if title else digest
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_BYTES].hex()
