@@ -81,8 +81,9 @@ class Relocation:
             for record, said in zip(page, noted, strict=True):
                 if os.path.isabs(record.source):
                     place = container_of(record.source) or record.source
-                    files.extend(_numbers(path_of_printable(place)))
-                    if not _was_moved(record, said or {}):
+                    number = [*_numbers(path_of_printable(place))]
+                    files.extend(number)
+                    if number and not _was_moved(record, said or {}):
                         homes[os.path.dirname(place)] = None
         own = [path_of_printable(home) for home in homes]
         for home in own:

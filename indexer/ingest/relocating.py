@@ -61,16 +61,21 @@ def checked_bytes(path: str) -> tuple[bytes, os.stat_result]:
     try:
         if os.path.realpath(path) != path:
             raise FileActError("a symbolic link leads to it, and none is followed")
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
+        with open(path, "rb", opener=_opened_itself) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise FileActError("it is no regular file")
             if _is_open_elsewhere(file):
                 raise FileActError("another program has it open")
             return file.read(), status
-    except OSError as error:
-        raise FileActError(f"it can't be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        # A program may have said of its document that it came from a path that no file can have.
+        why = error.strerror if isinstance(error, OSError) else error
+        raise FileActError(f"it can't be read: {why}") from None
+
+
+def _opened_itself(path: str, _flags: int) -> int:
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
 
 
 def _is_open_elsewhere(file: IO[bytes]) -> bool:
@@ -102,6 +107,9 @@ def has_bytes(path: str, sha256: str) -> bool:
 def do_act(act: FileAct) -> None:
     """Move a file, or put a link in its place. FileActError says why it could not be done; the file then stands."""
     try:
+        # Read once more, right before it goes.
+        if not has_bytes(act.path, act.sha256):
+            raise FileActError("it has changed at this moment")
         if act.act == "move":
             _move(act.path, act.target, act)
         else:
@@ -204,9 +212,8 @@ def _link(act: FileAct) -> None:
             os.link(act.target, spare, follow_symlinks=False)
         else:
             os.symlink(os.path.relpath(act.target, os.path.dirname(act.path)), spare)
-        # Read once more, right before it goes.
-        if not (has_bytes(act.path, act.sha256) and has_bytes(act.target, act.sha256)):
-            raise FileActError("it, or the file that is kept, has changed at this moment")
+        if not has_bytes(act.target, act.sha256):
+            raise FileActError("the file that is kept has changed at this moment")
         if os.path.samefile(act.path, act.target):
             raise FileActError("it is one file with the one that is kept")
         os.replace(spare, act.path)

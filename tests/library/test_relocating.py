@@ -18,6 +18,8 @@ import pytest
 from indexer.clustering.decision_file import decisions_text
 from indexer.errors import UsageError
 from indexer.ingest import relocating
+from indexer.ingest.act_lists import ActList
+from indexer.ingest.relocating import FileAct
 from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.options import RemovalRequest
@@ -209,6 +211,55 @@ def test_a_folder_inside_of_what_is_indexed_is_refused(collection: Collection, d
     for inside in ("docs", "docs/dup", "docs/sub", ".", docs.parent, "way/dup"):
         with pytest.raises(UsageError, match="is inside of what is indexed"):
             collection.relocate(move_to=inside, dry_run=True)
+
+
+@pytest.mark.parametrize("way", [{"move_to": "away"}, {"link": "hard"}, {"link": "symbolic"}])
+@pytest.mark.parametrize("change", ["saved", "gone", "a link", "a folder that is a link", "kept"])
+def test_what_changes_between_the_look_and_the_act_stays(
+    collection: Collection, docs: Path, way: dict[str, Any], change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(docs.parent, {"other/b.txt": prose(1), "other/c.txt": prose(1) + "\n\n"})
+    began = ActList.begin
+    there: list[dict[str, Any]] = []
+
+    def begin(acts: ActList, act: FileAct) -> None:
+        began(acts, act)
+        path = Path(act.path)
+        if change == "saved":
+            path.with_suffix(".new").write_text(prose(9))
+            path.with_suffix(".new").replace(path)
+        elif change == "gone":
+            path.unlink()
+        elif change == "a link":
+            path.unlink()
+            path.symlink_to(docs.parent / "other" / path.name)
+        elif change == "kept":
+            (docs / "a.txt").write_text(prose(9))
+        elif path.parent == docs / "sub":
+            path.parent.rename(docs / "before")
+            path.parent.symlink_to(docs.parent / "other")
+        there.append(tree(docs.parent))
+
+    monkeypatch.setattr(ActList, "begin", begin)
+    done = collection.relocate(**way, list_file="acts.jsonl")
+    if change == "a folder that is a link":
+        assert [one.left for one in done.files if one.id == "docs/sub/b.txt"] == ["it has changed at this moment"]
+        assert {"other/b.txt", "docs/before/b.txt"} <= set(tree(docs.parent))
+    elif change != "kept" or "link" in way:
+        assert (done.done, done.failed) == (0, len(there))
+        assert tree(docs.parent) == there[-1]
+
+
+def test_a_document_of_a_place_that_no_file_has_stays_alone(collection: Collection) -> None:
+    places = {"nul": "/x/a\0b", "surrogate": "/x/\ud800", "long": f"/x/{'k' * 5000}", "folder": "/usr/lib",
+              "device": "/dev/null", "page": "/12"}  # fmt: skip
+    for name, place in places.items():
+        collection.add(name, prose(1), source=place)
+    collection.cluster()
+    for way in ({"move_to": "away"}, {"link": "hard"}):
+        why = left(collection, **way)
+        assert all(why[name].startswith("it ") for name in places), why
+        assert why["docs/sub/b.txt"] == ""
 
 
 def test_nothing_is_overwritten(collection: Collection, docs: Path) -> None:
