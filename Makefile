@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PLAIN := $(VENV)/.plain
 SOURCES := pyproject.toml $(wildcard $(foreach kind,c h py,cffi_build/*.$(kind) cffi_build/*/*.$(kind)) cffi_build/CMakeLists.txt mappings/*)
 
-.PHONY: demo quick test test-all zig lint format docs bench pictures wheel release-check clean
+.PHONY: demo quick test test-all zig relations lint format docs bench pictures wheel release-check clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "neardup needs Python 3.11 or later: make PYTHON=python3.11")'
@@ -41,6 +41,9 @@ test-all: zig test
 # A C compiler for systems that are not here, as an ordinary package.
 zig: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group zig
+
+relations: $(STAMP)
+	$(BIN)/python -m tests.relations.measure
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -154,7 +154,6 @@ copy_options = Group(
     ),
     *permitted_options(
         "Of what is near also delete",
-        "do not stand in document ID",
         goes_with=["similarity", "match"],
         not_with=["verify=sketch"],
     ),

@@ -64,7 +64,7 @@ removal_options = Group(
         help="Go by the clusters' rule alone, without texts, also where it is a simhash. Some of the documents may be "
         "unrelated to the ones kept.",
     ),
-    *permitted_options("Also", "stand in no kept one", not_with=["identical", "unverified"]),
+    *permitted_options("Also", not_with=["identical", "unverified"]),
     click.option(
         "--with-documents",
         cls=Related,
@@ -185,11 +185,12 @@ Examples:
 Run "neardup cluster" first. It chooses what to keep in the order of --canonical: no two documents that stay are near,
 and each that could be removed repeats one that stays, maybe of another cluster. A document is selected only if it is,
 compared again now, as near to that one as the rule of the clustering demands, and if that one says what it says: their
-texts are read again and aligned. Identical, reflowed, misread and edited ones are selected; forms, in which facts
-differ, stay, and so does what could not be read. --dry-run says why. The files themselves stay. In a search engine, a
-document with fields other than neardup's belongs to its owner: --delete leaves it in place and removes neardup's
-fields. --with-documents deletes it, if it is as it was when compared, its text is identical, and all its other fields
-are equal to those of the document that it repeats; look at --dry-run first, which names those that differ.
+texts are read again and aligned. It goes if all its sentences stand there, unchanged and in order, and no others;
+layout and misread letters don't count. What could not be read stays. --dry-run says why. The files themselves stay. In
+a search engine, a document with fields other than neardup's belongs to its owner: --delete leaves it in place and
+removes neardup's fields. --with-documents deletes it, if it is as it was when compared, its text is identical, and all
+its other fields are equal to those of the document that it repeats; look at --dry-run first, which names those that
+differ.
 
 --parts deletes what stands whole in a longer document: all its text, but for case and white space, between white space
 there. What it stands in stays, and so does what can't be read.

@@ -156,9 +156,8 @@ def report(
     else:
         written = made.save(place, format)
         redundant = f"{made.redundant:,} of {counted(made.documents, 'document')} ({made.figures.redundant_share:.1%})"
-        edited = f", {made.figures.edited:,} of them edited" if made.figures.edited else ""
-        beside = f"; forms and parts: {made.figures.differing:,}" if made.figures.differing else ""
-        say(f"wrote {place}, {size(written)}; redundant: {redundant}{edited}{beside}")
+        beside = f"; near, and not the same: {made.figures.differing:,}" if made.figures.differing else ""
+        say(f"wrote {place}, {size(written)}; redundant: {redundant}{beside}")
     if unclustered := made.figures.unclustered:
         say(f"{counted(unclustered, 'document')} came since the last clustering; run neardup cluster")
 

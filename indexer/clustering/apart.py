@@ -18,7 +18,7 @@ from indexer.core.components import Components
 from indexer.errors import UsageError, shown
 from indexer.matching.relating import RelatedTexts
 from indexer.model import Record, Ref
-from indexer.relations.relation import Relation
+from indexer.relations.relation import COPIES, Relation
 from indexer.schemes.base import SLACK, Positions
 
 FORM = "form"
@@ -42,7 +42,7 @@ class _SameFacts(Permitted):
 
         Of two fillings of one form the rest may hide the facts.
         """
-        return self.loses(relation, "") is None
+        return relation.word in (*COPIES, "edited")
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,9 +26,6 @@ from indexer.relations.wording import Wording
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 
-LOST = 0.02
-"""Of an edited document that goes, at most this share of words may stand in no kept one."""
-
 NOT_VERIFIED = "which were not verified"
 """The kind of reason of what could not be read."""
 
@@ -58,8 +55,8 @@ class Permitted:
     def reason_to_keep(self, relation: Relation, repeats: str) -> Reason | None:
         """The reason to keep a document in spite of what it repeats; None where that can stand for it."""
         reason = self.loses(relation, repeats)
-        if reason is None and relation.word == "noise" and relation.cleaner == "left":
-            return Reason("with fewer misread words than what is repeated", f"{relation}, beside {repeats}")
+        if reason is None and relation.word in COPIES and relation.cleaner == "left":
+            return Reason("which are cleaner than what is repeated", f"{relation}, beside {repeats}")
         return reason
 
     def lets_go(self, relation: Relation) -> bool:
@@ -69,16 +66,15 @@ class Permitted:
     def loses(self, relation: Relation, repeats: str) -> Reason | None:
         """The reason why a document says what another one does not; None where it says the same."""
         says = f"{relation}, beside {repeats}"
+        if relation.word in COPIES:
+            return None
         if relation.word == "form":
             return None if self.forms else Reason("in which facts differ (forms)", says)
-        if relation.word not in COPIES:
-            return Reason("much longer or shorter than what is repeated", says)
-        if relation.lost > LOST and not self.edited:
-            said = f"{relation.lost:.0%} of its words stand in no kept one; {says}"
-            return Reason(f"of which more than {LOST:.0%} of the words stand in no kept one", said)
-        if relation.lost_facts and not self.edited:
-            return Reason("of which facts stand in no kept one", f"{', '.join(relation.lost_facts[:3])}; {says}")
-        return None
+        if relation.word == "reworded":
+            return Reason("in which sentences are reworded", says)
+        if not relation.says_less:
+            return Reason("of which sentences stand in no kept one", says)
+        return None if self.edited else Reason("which say less than what is repeated", says)
 
 
 class Verdict(NamedTuple, Generic[AnyDocument]):
@@ -98,7 +94,6 @@ class _Staying(Generic[AnyDocument]):
     texts: list[str] = field(default_factory=list)
     characters: int = 0
     by_digest: dict[str, int] = field(default_factory=dict)
-    numbers: list[frozenset[int]] = field(default_factory=list)
     by_words: dict[bytes, int] = field(default_factory=dict)
     by_word: dict[int, list[int]] = field(default_factory=dict)
     stand_ins: set[Hashable] = field(default_factory=set)
@@ -114,18 +109,14 @@ class _Staying(Generic[AnyDocument]):
         self.documents.append(document)
         self.texts.append(wording.text)
         self.characters += len(wording.text)
-        self.numbers.append(wording.numbers)
         self.by_words.setdefault(_all_words(wording), number)
         if digest:
             self.by_digest.setdefault(digest, number)
         for word in own or (0,):
             self.by_word.setdefault(word, []).append(number)
 
-    def like(self, wording: Wording | None, digest: str, own: Sequence[int], *, all_numbers: bool) -> Iterator[int]:
-        """The numbers of those that a document may be a copy of, the likeliest first.
-
-        With `all_numbers` only those that have all of its numbers, or its digest or words.
-        """
+    def like(self, wording: Wording | None, digest: str, own: Sequence[int]) -> Iterator[int]:
+        """The numbers of those that a document may be a copy of, the likeliest first."""
         same = [self.by_digest.get(digest)]
         if wording:
             same.append(self.by_words.get(_all_words(wording)))
@@ -133,13 +124,12 @@ class _Staying(Generic[AnyDocument]):
         shared: Counter[int] = Counter()
         for word in own or (0,):
             shared.update(self.by_word.get(word, ())[:_LOOKED_AT])
-        numbers = wording.numbers if wording and all_numbers else frozenset[int]()
-        likely = (number for number, _ in shared.most_common(_LOOKED_AT) if numbers <= self.numbers[number])
+        likely = (number for number, _ in shared.most_common(_LOOKED_AT))
         yield from itertools.islice((number for number in likely if number not in first), MOST_TRIED)
 
 
 def _all_words(wording: Wording) -> bytes:
-    return hashlib.blake2b(wording.hashes.tobytes(), digest_size=16).digest()
+    return hashlib.blake2b(wording.values.tobytes(), digest_size=16).digest()
 
 
 class Relations(Generic[AnyDocument]):
@@ -211,14 +201,14 @@ class Relations(Generic[AnyDocument]):
                 yield document, self._instead(cluster, document, stand_in, instead, near)
 
     def _cleaner(self, pairs: Sequence[tuple[AnyDocument, AnyDocument]]) -> Verdict[AnyDocument] | None:
-        """The verdict on the stand-in of documents where it is one of them with more misread words, else None."""
+        """The verdict on the stand-in of documents where it may go for one that may not go for it, else None."""
         found: Verdict[AnyDocument] | None = None
         stand_in = pairs[0][1]
         for document, _ in pairs:
             if self.texts.identical(document, stand_in):
                 continue
             relation = self._between(document, found.repeats if found else stand_in)
-            if isinstance(relation, Relation) and relation.word == "noise" and relation.cleaner == "left":
+            if isinstance(relation, Relation) and relation.may_hold and not self.permitted.lets_go(relation):
                 reverse = self._between(stand_in, document)
                 if isinstance(reverse, Relation) and self._lets_go(stand_in, document, reverse):
                     found = Verdict(document, reverse, None)
@@ -237,7 +227,7 @@ class Relations(Generic[AnyDocument]):
             relation = self._between(document, stand_in)
             assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
             says = f"{relation}, beside {self.texts.name(stand_in)}, which goes in its favour"
-            return Verdict(stand_in, relation, Reason("in favour of which more misread ones go", says))
+            return Verdict(stand_in, relation, Reason("in favour of which others go", says))
         if self.texts.key(instead) != self.texts.key(stand_in):
             is_near = near(document, instead)
             if is_near and self.texts.identical(document, stand_in) and not self._is_lost(document, instead):
@@ -313,10 +303,8 @@ class Relations(Generic[AnyDocument]):
             return
         self._take_in()
         wording = self.texts.wording(document)
-        # A number that only it has keeps a document, unless told.
-        strict = not (self.permitted.forms or self.permitted.edited)
         own, digest = self._own(document, stand_in), self.texts.digest(document)
-        for number in staying.like(wording, digest, own, all_numbers=strict):
+        for number in staying.like(wording, digest, own):
             other = staying.documents[number]
             if self.texts.identical(document, other):
                 yield other, Relation("identical")

@@ -127,7 +127,8 @@ class BatchClustered(ByTexts):
         compared: Documents that were compared
         kept: Documents that are kept
         removed: Documents that repeat a kept one and are not kept
-        relations: Of these, documents by their relation to the kept one: identical, reflowed, noise, edited, or form;
+        relations: Of these, documents by their relation to the kept one: identical, reflowed, noise, or with options
+            another;
             empty if texts were not compared
         lost: How many words of these stand in no kept document
         stays: Documents that are near a kept one and are kept all the same, by reason
@@ -295,7 +296,8 @@ class BatchDeduped(Outcome, ByTexts):
         failed: Documents that could not be read, counted by reason
         kept: Documents that are kept
         removed: Documents that repeat one that is kept
-        relations: Of these, documents by their relation to the kept one: identical, reflowed, noise, edited, or form;
+        relations: Of these, documents by their relation to the kept one: identical, reflowed, noise, or with options
+            another;
             empty if texts were not compared
         lost: How many words of these stand in no kept document
         stays: Documents that are near a kept one and are kept all the same, by reason

@@ -48,7 +48,7 @@ class RepeatedLine:
         id: Its id; empty where the engine makes one
         repeats: The id of the stored document
         similarity: How similar the two are, from 0 to 1
-        relation: How the text stands to the stored one: identical, reflowed, noise or edited
+        relation: How the text stands to the stored one: identical, reflowed or noise
     """
 
     line: int

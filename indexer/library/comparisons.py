@@ -28,8 +28,8 @@ class Comparison:
         longest: The number of words of the longest passage in both; null if a text can't be read
         passages_total: In how many passages the two texts agree; null likewise
         passages: The longest 100 of these, in the order of the first, which is called the query there
-        relation: How the first text stands to the second, if they are near: "identical", "reflowed", "noise", "edited",
-            "form", "contains" or "part"; empty if they are not, or can't be read
+        relation: How the first text stands to the second, if they are near: "identical", "reflowed", "noise", "form",
+            "reworded", "edited", "contains" or "part"; empty if they are not, or can't be read
         evidence: What differs, in one line
         facts: Of a form, the facts that differ
         order: How the first stands in time to the second, if they are near: "newer", "older" or "unknown"
@@ -67,8 +67,8 @@ class TextDifference(Difference):
     """The changes that turn one document's text into another's.
 
     Attributes:
-        relation: How the first text stands to the second: "identical", "reflowed", "noise", "edited", "form",
-            "contains" or "part"; empty for texts of very many words
+        relation: How the first text stands to the second: "identical", "reflowed", "noise", "form", "reworded",
+            "edited", "contains" or "part"; empty for texts of very many words
         evidence: What differs, in one line
         facts: Of a form, the facts that differ
         order: How the first stands in time to the second: "newer", "older" or "unknown"

@@ -66,7 +66,7 @@ class Erasing(OpenStore):
         """Delete documents and what has the same text, with `match` also what is near by that rule; or list them.
 
         What is near goes if it says the same by its text, which is read again, with `forms` also where facts differ,
-        with `edited` also where much of it stands in none of the documents; with verify="sketch" all that is near goes.
+        with `edited` also where it says less than a document that is named; with verify="sketch" all that is near goes.
         As `neardup delete --copies-of`. `confirm` is called with what will be deleted, and raises to stop it; `unknown`
         is as for `delete`. Raises UsageError for a text without a digest where there is no rule.
         """

@@ -32,8 +32,7 @@ class JudgedShare:
     """The precision from a threshold on, as judgments of a sample say.
 
     Attributes:
-        of: "all" for all documents that repeat another one, "copies" for those of them that are identical, reflowed,
-            noise or edited
+        of: "all" for all documents that repeat another one, "copies" for those of them that say the same
         threshold: The least similarity (0 to 1) to what they repeat
         documents: How many documents these are
         judged: How many of them were judged
@@ -129,7 +128,7 @@ def _sentences(done: JudgedRule, rule: MatchRule, fits: JudgedShare | None) -> I
     if done.judged < done.needed:
         yield f"too few to say how many of these are right: judge {counted(done.needed, 'document')} of the sample"
         return
-    for name, which in (("all", "all"), ("copies", "those that are identical, reflowed, misread or edited")):
+    for name, which in (("all", "all"), ("copies", "those that say the same")):
         whole = [each for each in done.shares if each.of == name and each.documents][-1:]
         yield from (f"of {which}, {counted(each.documents, 'document')}, {_interval(each)}" for each in whole)
     if fits is None:

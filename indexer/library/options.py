@@ -247,14 +247,14 @@ class Arriving:
 class RemovalRequest:
     """The choice of documents that are removed: those that repeat a kept one, as their texts say, unless one asks more.
 
-    Texts are read again and aligned; those stay in which facts differ, unless `forms`, and those of which more than
-    2% of the words, or a number, name, negation or replaced word, stand in no kept one, unless `edited`. With
-    `identical` only documents go that have the same text as the one that they repeat. With verify="sketch" the stored
-    sketches have to agree instead, with `unverified` nothing has to. `with_documents` deletes an owner's documents as
-    a whole: identical ones, unless `verify` is given, without another field that differs, except for those in
-    `ignore_field`. `parts` names instead what stands whole in a longer document that stays, whether or not there are
-    clusters. `decisions` is a file of decisions: what it drops is selected in place of all that, and nothing else; with
-    `last_copies` also where it keeps no copy.
+    Texts are read again and aligned; those stay in which facts differ, unless `forms`, and those that say less than a
+    kept one, unless `edited`. What says something that no kept one says always stays. With `identical` only documents
+    go that have the same text as the one that they repeat. With verify="sketch" the stored sketches have to agree
+    instead, with `unverified` nothing has to. `with_documents` deletes an owner's documents as a whole: identical ones,
+    unless `verify` is given, without another field that differs, except for those in `ignore_field`. `parts` names
+    instead what stands whole in a longer document that stays, whether or not there are clusters. `decisions` is a file
+    of decisions: what it drops is selected in place of all that, and nothing else; with `last_copies` also where it
+    keeps no copy.
     """
 
     identical: bool = False

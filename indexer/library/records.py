@@ -80,8 +80,8 @@ class Membership:
         size_class: The class of the cluster's size, empty for a document that is alone
         repeats: For a document that could be removed, the kept one that it repeats; else null
         repeats_similarity: The similarity (0 to 1) to that one; else null
-        relation: How its text stands to that one: "identical", "reflowed", "noise", "edited", "form", "contains" or
-            "part", "unverified" if a text could not be read; null if it is not known
+        relation: How its text stands to that one: "identical", "reflowed", "noise", "form", "reworded", "edited",
+            "contains" or "part", "unverified" if a text could not be read; null if it is not known
     """
 
     id: str
@@ -161,8 +161,8 @@ class Match(Stored):
         longest: Where the texts were aligned, the number of words of the longest passage in both; else null
         passages_total: With --passages, in how many passages the two texts agree; else null, or if it can't be read
         passages: With --passages, the longest 100 of these, in the order of the query; else empty
-        relation: How the query's text stands to that of a near document: "identical", "reflowed", "noise", "edited",
-            "form", "contains" or "part"; empty where the texts were not compared
+        relation: How the query's text stands to that of a near document: "identical", "reflowed", "noise", "form",
+            "reworded", "edited", "contains" or "part"; empty where the texts were not compared
         evidence: What differs, in one line, or why the texts were not compared
         facts: Of a form, the facts that differ
         order: How the query stands in time to a near document: "newer", "older" or "unknown"
@@ -327,8 +327,8 @@ class Pair:
         right: The name of the other
         similarity: The similarity (0 to 1) by the measure of the rule
         bits: By a rule that counts bits, how many of the simhash differ; else null
-        relation: With --relation, how the left text stands to the right: "identical", "reflowed", "noise", "edited",
-            "form", "contains" or "part"; else empty
+        relation: With --relation, how the left text stands to the right: "identical", "reflowed", "noise", "form",
+            "reworded", "edited", "contains" or "part"; else empty
         evidence: With --relation, what differs, in one line, or why the texts were not compared
         facts: With --relation, of a form, the facts that differ
         order: With --relation, how the left stands in time to the right: "newer", "older" or "unknown"; else empty
@@ -439,7 +439,8 @@ class Clustering(Shown):
         apart: With the relation form kept apart, the documents in clusters of their own since facts differ from those
             near them
         relations: The documents that could be removed, counted by how they stand to what they repeat: "identical",
-            "reflowed", "noise", "edited", "form", "contains", "part", "unverified", or empty where it is not known
+            "reflowed", "noise", "form", "reworded", "edited", "contains", "part", "unverified", or
+            empty where it is not known
         reading_seconds: How long it took to read their texts again and to align them; null where none had to be
         comparisons: The comparisons that were made
         costliest: The keys that cost most comparisons

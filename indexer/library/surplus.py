@@ -26,8 +26,8 @@ class Surplus(Stored):
         identical: True if the texts are equal except for case and white space
         kept: Why it stays; empty for a document that would be marked or deleted
         differs: With --with-documents, the other fields for which it stays
-        relation: How its text stands to that of the kept one: "identical", "reflowed", "noise", "edited", "form",
-            "contains" or "part"; empty if they were not compared
+        relation: How its text stands to that of the kept one: "identical", "reflowed", "noise", "form",
+            "reworded", "edited", "contains" or "part"; empty if they were not compared
         evidence: What differs, in one line
         facts: Of a form, the facts that differ, the document's on the left
         lost: How many of its words stand in no kept document

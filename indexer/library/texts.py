@@ -231,11 +231,11 @@ def dedupe(
 
     Preferred are the texts that come first ("first"), those that come last ("last"), or the longest, of equally long
     ones the first ("longest"). In this order a text is kept if the rule calls it near none of those kept so far; the
-    relation of each other one to the kept text that it is nearest to is told by an alignment. It is a copy if it is
-    identical, reflowed, misread or edited, else it is kept: a form, in which facts differ, unless `forms` is true, and
-    an edited text of which more than 2% of the words, or a number, name, negation or replaced word, stand in no kept
-    one, unless `edited` is true. Of two that differ in misread words the cleaner one stays, whatever `keep` says.
-    Near is what `pairs_of` lists. Equal texts are always copies; None is no text, and no copy of another None.
+    relation of each other one to the kept text that it is nearest to is told by an alignment. It is a copy if both have
+    the same sentences in the same order, else it is kept: a form, in which facts differ, unless `forms` is true, and a
+    text that says less than a kept one unless `edited` is true. Of two that differ in misread words the cleaner one
+    stays, whatever `keep` says. Near is what `pairs_of` lists. Equal texts are always copies; None is no
+    text, and no copy of another None.
 
     With verify="sketch" texts are not aligned: all that is near goes, also forms, and no two kept texts are near.
     Features are compared so too. `match` and `threads` are as for `pairs_of`. Memory: the sketches, about 300 bytes a

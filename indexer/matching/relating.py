@@ -17,6 +17,7 @@ from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.relations.alignment import MOST_WORDS
 from indexer.relations.comparing import relate
+from indexer.relations.frame import line_hashes
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import Relation, order_with
 from indexer.relations.versions.order import Order, compared
@@ -86,7 +87,8 @@ class RelatedTexts(Generic[AnyDocument]):
             return
         for documents in learned:
             known = [self._known[self.key(each)] for each in documents]
-            self.lexicon.add([wording.hashes for wording in known if isinstance(wording, Wording)])
+            wordings = [wording for wording in known if isinstance(wording, Wording)]
+            self.lexicon.add([words for each in wordings for words in (each.hashes, line_hashes(each))])
 
     def _note(self, document: AnyDocument, text: str | ExtractionError) -> None:
         said = _made_ready(text)

@@ -1,68 +1,301 @@
-"""The comparison of two texts that are near each other: how one stands to the other."""
+"""The comparison of two texts that are near each other: how one stands to the other, by their sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
-from indexer.relations.alignment import Block, blocks_between, bridged
-from indexer.relations.changes import FEW_WORDS, TextChanges
-from indexer.relations.facts import DifferingFact
+import numpy as np
+
+from indexer.relations.alignment import Block, blocks_between
+from indexer.relations.facts import DifferingFact, FactFinder, TypedFact, beyond, canonical, differing
+from indexer.relations.frame import frame_bounds
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.manuals import PageOfTerminal
-from indexer.relations.marks import differing_marks
-from indexer.relations.operators import differing_operators
-from indexer.relations.relation import COPIES, Relation, RelationWord
+from indexer.relations.misreading import is_misreading, judge_pairs
+from indexer.relations.relation import Relation, RelationWord
 from indexer.relations.wording import Wording
 from indexer.text.words import marks_differ
 
-# Of two texts the longer one has so many times the words of the shorter, of which so many stand in it, to contain it.
-_CONTAINS, _PART = 1.5, 0.95
+# A text contains another one that it has half as many words more than; of less it is an edition.
+_CONTAINS = 1.5
+# Two sentences with less than so much in common are two sentences, none of them the other one changed.
+_VARIANT = 0.5
+# A stretch of more words is not read letter by letter: layout changes single words, and the time is bounded.
+_LONGEST_LAYOUT = 200
+_LINE_HYPHEN = re.compile("[-\u2010\u00ad][ \t]*\n\\s*|\u00ad")
 
 
 def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, brief: bool = False) -> Relation:
     """The relation of one text to another, by the words that a collection is known to use, where that is given.
 
-    In doubt it is one of those that keep both texts. With `brief` nothing is looked for beyond the first fact that
-    differs, which is much quicker: the word is the same, but of a form not all facts are told. Time grows with the
-    words and the square of those that differ.
+    The rule is that of `docs/how-to/pruning.md`: whether all sentences of the left stand on the right, unchanged and in
+    order. With `brief` nothing is looked for beyond the first fact that differs, which is much quicker: the word is the
+    same, but of a form not all facts are told. Time grows with the words and the square of those that differ.
     """
+    same = left.digest == right.digest
     if (left.without_targets is left) != (right.without_targets is right):
         # Of a page that has no such links it is not known where its own lead to.
         left, right = left.without_targets, right.without_targets
-    pages = PageOfTerminal.of(left), PageOfTerminal.of(right)
-    if (pages[0] is None) != (pages[1] is None):
-        return _within_margins(left, right, *pages, lexicon, brief=brief)
     blocks = blocks_between(left, right)
-    other_word = _differently_marked(left, right, blocks)
-    if other_word:
-        return Relation("form", (DifferingFact("word", *other_word),))
+    if other_word := _differently_marked(left, right, blocks):
+        return Relation("reworded", replaced=(other_word,))
     if not blocks:
-        if left.digest == right.digest:
-            return Relation("identical")
-        signs = _differing_signs(left, right)
-        return Relation("form", (DifferingFact("sign", *signs),)) if signs else Relation("reflowed")
-    changes = TextChanges(left, right, bridged(left, right, blocks), lexicon)
-    changes.judge(brief=brief)
-    if not changes.facts and (signs := _differing_signs(left, right)):
-        changes.facts.append(DifferingFact("sign", *signs))
-    return Relation(
-        _word(changes, len(left), len(right)),
-        tuple(dict.fromkeys(changes.facts)),
-        tuple(changes.misread),
-        changes.added,
-        changes.removed,
-        changes.removed / max(1, len(left)),
-        tuple(changes.lost_facts),
-        tuple(changes.only_left),
-        changes.cleaner,
-    )
+        return Relation("identical" if same else "reflowed")
+    return _SentenceComparison(left, right, blocks, lexicon).relation(brief=brief)
 
 
-def _differing_signs(left: Wording, right: Wording) -> tuple[str, str] | None:
-    """The signs between equal words in which two texts say something else; None where these say the same."""
-    few = min(left.told, right.told) < FEW_WORDS
-    return (differing_marks(left.text, right.text) if few else None) or differing_operators(left.text, right.text)
+class _ChangedSentences(NamedTuple):
+    """Whole sentences of both texts in which a change stands."""
+
+    block: Block
+    inner: Sequence[Block]
+
+
+class _SentenceComparison:
+    """The differences between two texts, block by block, and then sentence by sentence."""
+
+    def __init__(self, left: Wording, right: Wording, blocks: Sequence[Block], lexicon: Lexicon | None) -> None:
+        self._left, self._right, self._blocks, self._lexicon = left, right, blocks, lexicon
+        self._only: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        self._variants: list[_ChangedSentences] = []
+        self._facts: list[DifferingFact] = []
+
+    def relation(self, *, brief: bool) -> Relation:
+        """The relation of the left to the right."""
+        misread, unclear, cleaner = self._read()
+        for stretch in self._stretches(unclear):
+            known = len(self._variants)
+            self._compare_sentences(stretch)
+            if brief and (facts := tuple(self._replaced_facts(self._variants[known:]))):
+                return Relation("form", facts)
+        return self._told(misread, cleaner)
+
+    def _told(self, misread: tuple[tuple[str, str], ...], cleaner: str) -> Relation:
+        left, right = self._left, self._right
+        facts = tuple(dict.fromkeys(self._differing_facts()))
+        gone, new = self._only
+        frame = frame_bounds(left, self._lexicon), frame_bounds(right, self._lexicon)
+        text_gone = [run for run in gone if not _is_in(run, frame[0])]
+        text_new = [run for run in new if not _is_in(run, frame[1])]
+        removed, added = (sum(end - start for start, end in runs) for runs in (gone, new))
+        replaced = [
+            (left.written(b.start, b.end), right.written(b.other_start, b.other_end)) for b, _ in self._variants
+        ]
+        word: RelationWord
+        if self._variants:
+            word = "form" if facts else "reworded"
+        elif text_gone or text_new:
+            ours, theirs = len(left), len(right)
+            word = "contains" if ours >= _CONTAINS * theirs else "part" if theirs >= _CONTAINS * ours else "edited"
+        else:
+            word = "noise" if misread else "reflowed"
+            if removed != added and not cleaner:
+                cleaner = "right" if removed > added else "left"
+        return Relation(
+            word, facts, misread, added, removed,
+            only_left=tuple(left.written(*run) for run in text_gone),
+            only_right=tuple(right.written(*run) for run in text_new),
+            replaced=tuple(replaced),
+            moved=self._moved(text_gone, text_new),
+            cleaner="left" if cleaner == "left" else "right" if cleaner else "",
+        )  # fmt: skip
+
+    # Words: what is only laid out otherwise, and what is misread.
+
+    def _read(self) -> tuple[tuple[tuple[str, str], ...], list[Block], str]:
+        """The misread words, the blocks in which something else differs, and the side with fewer misread words."""
+        pairs: list[tuple[int, int]] = []
+        owners: list[int] = []
+        unclear: dict[int, Block] = {}
+        for number, block in enumerate(self._blocks):
+            if self._is_layout(block):
+                continue
+            if some := self._word_pairs(block):
+                pairs += some
+                owners += [number] * len(some)
+            else:
+                unclear[number] = block
+        said = [(self._left.word(one), self._right.word(other)) for one, other in pairs]
+        alike = [is_misreading(*pair) for pair in said]
+        judged = judge_pairs(alike, [(self._known(self._left, a), self._known(self._right, b)) for a, b in pairs])
+        other_owners = {owners[number] for number in judged.others}
+        unclear |= {number: self._blocks[number] for number in other_owners}
+        misread = tuple(dict.fromkeys(said[number] for number in sorted(judged.misread)))
+        return misread, [unclear[number] for number in sorted(unclear)], judged.cleaner
+
+    def _is_layout(self, block: Block) -> bool:
+        """True if both sides are the same but for hyphens at line ends, and marks of thousands."""
+        if block.end - block.start + block.other_end - block.other_start > _LONGEST_LAYOUT:
+            return False
+        one, other = self._left.span(block.start, block.end), self._right.span(block.other_start, block.other_end)
+        if _plain(one) == _plain(other):
+            return bool(one) and bool(other)
+        if not any(map(str.isdigit, self._around(block))):
+            return False
+        (ours, theirs) = self._widened(block)
+        one, other = canonical(self._left.span(*ours)), canonical(self._right.span(*theirs))
+        return one == other and ours[1] - ours[0] > 0 < theirs[1] - theirs[0]
+
+    def _around(self, block: Block) -> str:
+        """The words of a block with those beside it."""
+        left, right = self._left, self._right
+        ours = left.span(max(0, block.start - 1), min(len(left), block.end + 1))
+        return ours + right.span(block.other_start, block.other_end)
+
+    def _word_pairs(self, block: Block) -> list[tuple[int, int]]:
+        """The words that stand for each other where both sides have as many; none where one is a sign or code."""
+        ours, theirs = range(block.start, block.end), range(block.other_start, block.other_end)
+        if len(ours) != len(theirs):
+            return []
+        pairs = list(zip(ours, theirs, strict=True))
+        plain = all(self._left.is_plain(a) and self._right.is_plain(b) for a, b in pairs)
+        return pairs if plain else []
+
+    def _known(self, wording: Wording, place: int) -> int:
+        """In how many documents of the collection a word stands; it is known too if both texts use it elsewhere."""
+        value = int(wording.values[place])
+        count = self._lexicon.frequency(value) if self._lexicon is not None else 0
+        return max(count, 2) if value in self._equal else count
+
+    @cached_property
+    def _equal(self) -> frozenset[int]:
+        kept = np.ones(len(self._left), dtype=np.bool_)
+        for block in self._blocks:
+            kept[block.start : block.end] = False
+        return frozenset(self._left.values[kept].tolist())
+
+    # Sentences: which stand in one text only, and which are changed.
+
+    def _note_only(self, block: Block) -> None:
+        if block.end > block.start:
+            self._only[0].append((block.start, block.end))
+        if block.other_end > block.other_start:
+            self._only[1].append((block.other_start, block.other_end))
+
+    def _stretches(self, rest: Sequence[Block]) -> Iterator[_ChangedSentences]:
+        """The changes, each with the whole sentences of both texts that it stands in."""
+        starts, ends = self._common_ends
+        current: list[Block] = []
+        bounds: tuple[int, int] = (0, 0)
+        for block in rest:
+            # A bound is a place where a sentence ends in both texts.
+            low = bisect_right(starts, (block.start, block.other_start)) - 1
+            high = bisect_left(ends, (block.end, block.other_end))
+            while low >= 0 and (starts[low][0] > block.start or starts[low][1] > block.other_start):
+                low -= 1
+            while high < len(ends) and (ends[high][0] < block.end or ends[high][1] < block.other_end):
+                high += 1
+            if current and low < bounds[1]:
+                current, bounds = [*current, block], (bounds[0], max(bounds[1], high))
+                continue
+            if current:
+                yield self._stretch(current, bounds)
+            current, bounds = [block], (low, high)
+        if current:
+            yield self._stretch(current, bounds)
+
+    def _stretch(self, inner: Sequence[Block], bounds: tuple[int, int]) -> _ChangedSentences:
+        places = self._common_ends[0]
+        (start, other_start), (end, other_end) = places[bounds[0]], places[bounds[1]]
+        return _ChangedSentences(Block(start, end, other_start, other_end), inner)
+
+    @cached_property
+    def _common_ends(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """The places in equal words where a sentence ends in both texts, in order, with both ends of the texts."""
+        left, right = self._left, self._right
+        found = [(0, 0)]
+        place, shift = 0, 0
+        ours, theirs = left.sorted_ends, right.sentence_ends
+        for block in (*self._blocks, Block(len(left), len(left), len(right), len(right))):
+            first, last = bisect_left(ours, place), bisect_right(ours, block.start)
+            found += [(each, each + shift) for each in ours[first:last] if each + shift in theirs]
+            place, shift = block.end, block.other_end - block.end
+        found.append((len(left), len(right)))
+        found = sorted(dict.fromkeys(found))
+        return found, found
+
+    def _compare_sentences(self, stretch: _ChangedSentences) -> None:
+        """Tell the sentences of a stretch that stand in one text only from those that are changed."""
+        ours = _sentences(self._left, stretch.block.start, stretch.block.end)
+        theirs = _sentences(self._right, stretch.block.other_start, stretch.block.other_end)
+        for mine, yours in _unequal(_keys(self._left, ours), _keys(self._right, theirs)):
+            some = ours[mine[0]][0] if mine[0] < mine[1] else None, theirs[yours[0]][0] if yours[0] < yours[1] else None
+            block = Block(
+                some[0] if some[0] is not None else 0, ours[mine[1] - 1][1] if some[0] is not None else 0,
+                some[1] if some[1] is not None else 0, theirs[yours[1] - 1][1] if some[1] is not None else 0,
+            )  # fmt: skip
+            in_place = mine[1] - mine[0] == yours[1] - yours[0]
+            if some[0] is None or some[1] is None or not (in_place or self._are_variants(block)):
+                self._note_only(block)
+            else:
+                self._variants.append(
+                    _ChangedSentences(block, [each for each in stretch.inner if _overlap(each, block)])
+                )
+
+    def _are_variants(self, block: Block) -> bool:
+        """True if so much stands in two stretches of as many sentences or not that one is the other one changed."""
+        ours, theirs = (
+            self._left.values[block.start : block.end],
+            self._right.values[block.other_start : block.other_end],
+        )
+        shared = np.intersect1d(ours, theirs).size
+        return bool(shared >= _VARIANT * min(np.unique(ours).size, np.unique(theirs).size)) and shared > 0
+
+    def _moved(self, gone: Sequence[tuple[int, int]], new: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+        """The sentences that stand elsewhere."""
+        there = {key for run in new for key in _keys(self._right, _sentences(self._right, *run))}
+        here = [sentence for run in gone for sentence in _sentences(self._left, *run)]
+        keys = _keys(self._left, here)
+        return tuple(self._left.written(*each) for each, key in zip(here, keys, strict=True) if key in there)
+
+    # FactFinder.
+
+    @cached_property
+    def _finders(self) -> tuple[FactFinder, FactFinder]:
+        return FactFinder(self._left), FactFinder(self._right)
+
+    def _widened(self, block: Block) -> tuple[tuple[int, int], tuple[int, int]]:
+        one, other = self._finders
+        return one.widened(block.start, block.end), other.widened(block.other_start, block.other_end)
+
+    def _facts_of(self, block: Block) -> tuple[list[TypedFact], list[TypedFact]]:
+        """The facts of both sides of a block, with as many equal words around both as a number of one of them has."""
+        one, other = self._finders
+        ours, theirs = self._widened(block)
+        before = max(block.start - ours[0], block.other_start - theirs[0])
+        behind = max(ours[1] - block.end, theirs[1] - block.other_end)
+        first, last = max(0, block.start - before), min(len(self._left), block.end + behind)
+        other_first, other_last = max(0, block.other_start - before), min(len(self._right), block.other_end + behind)
+        return one.between(first, last), other.between(other_first, other_last)
+
+    def _replaced_facts(self, variants: Iterable[_ChangedSentences]) -> Iterator[DifferingFact]:
+        """The facts that stand for each other in changed sentences."""
+        for stretch in variants:
+            for block in stretch.inner or [stretch.block]:
+                one, other = self._facts_of(block)
+                if one and other:
+                    yield from differing(one, other)
+
+    def _differing_facts(self) -> Iterator[DifferingFact]:
+        """The facts that differ in changed sentences; what only moved within these is in both."""
+        yield from self._replaced_facts(self._variants)
+        sides: tuple[list[TypedFact], list[TypedFact]] = ([], [])
+        for stretch in self._variants:
+            for block in stretch.inner or [stretch.block]:
+                one, other = self._facts_of(block)
+                if not one or not other:
+                    # A name that only stands there more may as well begin the sentence.
+                    sides[0].extend(fact for fact in one if fact.kind != "name")
+                    sides[1].extend(fact for fact in other if fact.kind != "name")
+        if any(sides):
+            # What stands on one side may have moved there from a sentence that is gone from its place.
+            only = [[fact for run in runs for fact in finder.between(*run)]
+                    for runs, finder in zip(self._only, self._finders, strict=True)]  # fmt: skip
+            yield from differing(list(beyond(sides[0], only[1])), list(beyond(sides[1], only[0])))
 
 
 def _differently_marked(left: Wording, right: Wording, blocks: Sequence[Block]) -> tuple[str, str] | None:
@@ -80,39 +313,44 @@ def _differently_marked(left: Wording, right: Wording, blocks: Sequence[Block]) 
     return None
 
 
-def _within_margins(
-    left: Wording,
-    right: Wording,
-    page: PageOfTerminal | None,
-    other: PageOfTerminal | None,
-    lexicon: Lexicon | None,
-    *,
-    brief: bool,
-) -> Relation:
-    """The relation where one of two texts has margins, which the other format never has: they count as words alone."""
-    found = relate(page.body if page else left, other.body if other else right, lexicon, brief=brief)
-    words = sum(len(one.foot) for one in (page, other) if one)
-    word: RelationWord = "edited" if words and found.word in COPIES else found.word
-    if page is None:
-        return replace(found, word=word, added=found.added + words)
-    removed = found.removed + words
-    return replace(
-        found,
-        word=word,
-        removed=removed,
-        lost=removed / max(1, len(left)),
-        lost_facts=(*found.lost_facts, *page.lost_beside(right)),
-        only_left=(*found.only_left, page.foot.text.strip()) if words else found.only_left,
+def _plain(text: str) -> str:
+    """A text as layout leaves it: in folded case, without hyphens at line ends, white space as one space."""
+    return " ".join(unicodedata.normalize("NFKC", _LINE_HYPHEN.sub("", text)).casefold().split())
+
+
+def _overlap(one: Block, other: Block) -> bool:
+    return (one.start < other.end or one.other_start < other.other_end) and (
+        one.end > other.start or one.other_end > other.other_start
     )
 
 
-def _word(changes: TextChanges, ours: int, theirs: int) -> RelationWord:
-    if changes.facts:
-        return "form"
-    if ours >= _CONTAINS * theirs and changes.added <= (1 - _PART) * theirs:
-        return "contains"
-    if theirs >= _CONTAINS * ours and changes.removed <= (1 - _PART) * ours:
-        return "part"
-    if changes.added or changes.removed or changes.reworded:
-        return "edited"
-    return "noise" if changes.misread else "reflowed"
+def _is_in(run: tuple[int, int], bounds: tuple[int, int]) -> bool:
+    """True if some words stand within the frame: before the end of the head, or behind the start of the foot."""
+    return run[1] <= bounds[0] or run[0] >= bounds[1]
+
+
+def _sentences(wording: Wording, start: int, end: int) -> list[tuple[int, int]]:
+    ends = wording.sorted_ends
+    inside = ends[bisect_right(ends, start) : bisect_left(ends, end)]
+    return [each for each in zip([start, *inside], [*inside, end], strict=True) if each[0] < each[1]]
+
+
+def _keys(wording: Wording, sentences: Sequence[tuple[int, int]]) -> list[bytes]:
+    return [wording.values[start:end].tobytes() for start, end in sentences]
+
+
+def _unequal(ours: Sequence[bytes], theirs: Sequence[bytes]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """The runs of sentences that differ, by an alignment that leaves the fewest out."""
+    from rapidfuzz.distance import Indel
+
+    numbers: dict[bytes, int] = {}
+    coded = [[numbers.setdefault(key, len(numbers)) for key in side] for side in (ours, theirs)]
+    start = other_start = end = other_end = 0
+    for step in Indel.opcodes(*coded):
+        if step.tag == "equal":
+            if (start, other_start) != (end, other_end):
+                yield (start, end), (other_start, other_end)
+            start, other_start = step.src_end, step.dest_end
+        end, other_end = step.src_end, step.dest_end
+    if (start, other_start) != (end, other_end):
+        yield (start, end), (other_start, other_end)

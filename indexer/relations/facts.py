@@ -1,23 +1,32 @@
-"""The facts in which two aligned texts differ: what can be seen without a model, in any language."""
+"""The typed facts of a text: numbers with unit and sign, dates, codes, names and negations, each with one value."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from indexer.relations.wording import Wording
-from indexer.text.vocabulary import GRAMMATICAL, NEGATIONS, NUMERALS
+from indexer.text.vocabulary import LanguageWords, vocabulary_of
 
-_DIGITS = re.compile(r"\d+")
-_DATE = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}")
-_TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
-_AMOUNT = re.compile(r"-?\d[\d.,]*[.,]\d\d")
-_CODE = re.compile(r"(?=.*[^\W\d_]).*\d.*|.*_.*")
+_SPACES = ("", " ", "\u00a0", "\u2009", "\u202f")
+_SEPARATORS = ".,:/-'\u2019\u066c\u066b"
+_IN_FRONT = "-+\u00b1<>=\u2264\u2265~($\u20ac\u00a3\u00a5#&\u221a"
+_BEHIND_SPACE = "%\u2030\u2031\u00b0\u20ac$\u00a3\u00a5\u20bd"
+_BEHIND = "%\u2030\u2031\u00b0'\"\u20ac$\u00a3\u00a5\u20bd+-)"
+# Symbols of units, as kg, have so many letters at most; a longer one is a word.
 _LONGEST_UNIT = 3
-_STOPS = ("", ",", ";", ".")
-# What divides the names of a module and of what is in it.
-_PATH = "::"
+# A number of more words and signs than this is a table.
+_LONGEST_NUMBER = 12
+_GROUPS = re.compile(r"(?<![\d.,])(\d{1,3})((?:[,\u066c'\u2019 \u00a0\u2009\u202f]\d{3})+)(?![\d])")
+_KINDS = (
+    ("date", re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}")),
+    ("time", re.compile(r"\d{1,2}:\d{2}(:\d{2})?")),
+    ("amount", re.compile(r".*[$\u20ac\u00a3\u00a5\u20bd\u20b9\u20a9\u20ba\u0e3f].*|-?\d[\d.,]*[.,]\d\d\b.*")),
+    ("number", re.compile(r"[^\w]*\d.*")),
+)
 
 
 class DifferingFact(NamedTuple):
@@ -31,139 +40,123 @@ class DifferingFact(NamedTuple):
         return f"{self.kind} {self.left or 'nothing'} / {self.right or 'nothing'}"
 
 
-def digits(text: str) -> list[str]:
-    """The numbers in a text, as their digits."""
-    return _DIGITS.findall(text)
+class TypedFact(NamedTuple):
+    """A fact of a text: its kind, its one value, and how it is written."""
+
+    kind: str
+    value: str
+    written: str
 
 
-def has_digit(word: str) -> bool:
-    """True for a word with a digit."""
-    return not word.isalpha() and any(map(str.isdigit, word))
+class FactFinder:
+    """Finds the facts of a text, by the vocabulary of its language."""
 
+    def __init__(self, wording: Wording) -> None:
+        self._wording = wording
+        self._vocabulary: LanguageWords = vocabulary_of(wording.text)
 
-def numbers(wording: Wording, places: Sequence[int]) -> list[int]:
-    """Those of some places of words that have a digit, or are numbers in words."""
-    return [place for place in places if _is_number(wording.word(place))]
+    def between(self, first: int, last: int) -> list[TypedFact]:
+        """The facts in some words, with the whole of a number that these are a part of."""
+        first, last = self.widened(first, last)
+        found: list[TypedFact] = []
+        while first < last:
+            end = first + 1
+            while end < len(self._wording) and end - first < _LONGEST_NUMBER and self._belongs(end):
+                end += 1
+            if fact := self._fact(first, end):
+                found.append(fact)
+            elif end > first + 1:
+                found += filter(None, (self._fact(place, place + 1) for place in range(first, end)))
+            first = end
+        return found
 
-
-def _is_number(word: str) -> bool:
-    # Most words are letters alone, of which nothing has to be looked for.
-    if word.isalpha():
-        return word.casefold() in NUMERALS
-    return any(map(str.isdigit, word)) or word.strip("_").casefold() in NUMERALS
-
-
-def negations(wording: Wording, places: Sequence[int]) -> list[int]:
-    """Those of some places of words that negate: a word of negation, or "n't"."""
-    return [place for place in places if is_negation(wording, place)]
-
-
-def is_negation(wording: Wording, place: int) -> bool:
-    """True for a word of negation, and for the t of "don't"."""
-    word = wording.folded(place).strip("_")
-    if word == "t":
-        return wording.before(place) in ("'", "\N{RIGHT SINGLE QUOTATION MARK}")
-    return word in NEGATIONS or "!" in (signs := wording.signs(place)) or "¬" in signs
-
-
-def is_entry(word: str) -> bool:
-    """True for a word with a digit or that is written as a name in code."""
-    return has_digit(word) or is_identifier(word)
-
-
-def names(wording: Wording, places: Sequence[int]) -> list[int]:
-    """Those of some places of words that are names.
-
-    These have a capital where no sentence and no line begins, or are one in code, also a part of one behind a "::", or
-    a letter alone, as in "x, y".
-    """
-    return [place for place in places if _is_name(wording, place)]
-
-
-def is_identifier(word: str) -> bool:
-    """True for a word that is written as a name in code, with an underscore or a capital inside of it."""
-    return "_" in word.strip("_") or (not word.isupper() and any(map(str.isupper, word[1:])))
-
-
-def _is_name(wording: Wording, place: int) -> bool:
-    word, before = wording.word(place), wording.before(place)
-    if is_identifier(word) or before == _PATH:
-        return True
-    word = word.strip("_") or word
-    if len(word) == 1 and word.islower() and wording.behind(place) in _STOPS and before[-1:].isspace():
-        return True
-    if not word[0].isupper() or wording.initial(place):
-        return False
-    return len(word) > 1 or word != "I"
-
-
-def without_common(
-    left: Wording, ours: Sequence[int], right: Wording, theirs: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """The places of what the other side does not say as often, by value."""
-    if not ours or not theirs:
-        return [*ours], [*theirs]
-    if len(ours) == len(theirs) == 1:
-        return ([], []) if left.values[ours[0]] == right.values[theirs[0]] else ([*ours], [*theirs])
-    mine, yours = left.values[ours].tolist(), right.values[theirs].tolist()
-    return _beyond(ours, mine, yours), _beyond(theirs, yours, mine)
-
-
-def _beyond(places: Sequence[int], values: Sequence[int], others: Sequence[int]) -> list[int]:
-    left, found = dict[int, int](), []
-    for value in others:
-        left[value] = left.get(value, 0) + 1
-    for place, value in zip(places, values, strict=True):
-        if count := left.get(value, 0):
-            left[value] = count - 1
-        else:
-            found.append(place)
-    return found
-
-
-def number_difference(left: Wording, ours: Sequence[int], right: Wording, theirs: Sequence[int]) -> list[DifferingFact]:
-    """The differences of numbers at some places, whole: 1,234.50 is one, and has its currency or unit with it."""
-    one, other = _whole(left, ours), _whole(right, theirs)
-    count = max(len(one), len(other))
-    one += [""] * (count - len(one))
-    other += [""] * (count - len(other))
-    return [DifferingFact(_kind(mine, yours), mine, yours) for mine, yours in zip(one, other, strict=True)]
-
-
-def _whole(wording: Wording, places: Sequence[int]) -> list[str]:
-    found: list[str] = []
-    end = -1
-    for place in places:
-        if place < end:
-            continue
-        first, end = place, place + 1
-        while first and wording.joins(first):
-            first -= 1
-        while end < len(wording) and wording.joins(end):
+    def widened(self, first: int, last: int) -> tuple[int, int]:
+        """The bounds of some words moved apart to those of whole numbers, with sign and unit."""
+        start, end = first, last
+        while start and first - start < _LONGEST_NUMBER and self._belongs(start):
+            start -= 1
+        while end < len(self._wording) and end and end - last < _LONGEST_NUMBER and self._belongs(end):
             end += 1
-        said = wording.written(first, end)
-        if end < len(wording) and _is_unit(unit := wording.word(end)) and (gap := wording.before(end)) in ("", " "):
-            said += gap + unit
-        found.append(said)
-    return found
+        return start, end
+
+    def _belongs(self, place: int) -> bool:
+        """True if a word or sign and the one before it are parts of one number."""
+        wording = self._wording
+        if not place or place >= len(wording) or (gap := wording.before(place)) not in _SPACES:
+            return False
+        one, other = wording.word(place - 1), wording.word(place)
+        if one[-1].isdigit():
+            if not gap and (other in _BEHIND or other[0] in _SEPARATORS or other[0].isdigit()):
+                return True
+            return (
+                other in _BEHIND_SPACE or self._is_unit(other) or (len(other) == 3 and other.isdecimal() and bool(gap))
+            )
+        return other[0].isdigit() and not gap and (one in _IN_FRONT or one in _SEPARATORS)
+
+    def _is_unit(self, word: str) -> bool:
+        return word.isalpha() and len(word) <= _LONGEST_UNIT and word.casefold() not in self._vocabulary.grammar
+
+    def _fact(self, first: int, last: int) -> TypedFact | None:
+        wording = self._wording
+        said = wording.written(first, last)
+        for kind, is_one in _FINDERS:
+            if (last == first + 1 or kind == "number") and (named := is_one(self, first, said)):
+                return TypedFact(named, canonical(said), said)
+        return None
+
+    def _number(self, _place: int, said: str) -> str:
+        if not any(map(str.isdigit, said)):
+            return "number" if said.casefold() in self._vocabulary.numerals else ""
+        return next((kind for kind, pattern in _KINDS if pattern.match(said)), "code")
+
+    def _code(self, _place: int, said: str) -> str:
+        is_code = "_" in said.strip("_") or (not said.isupper() and any(map(str.isupper, said[1:])))
+        return "code" if is_code else ""
+
+    def _negation(self, place: int, said: str) -> str:
+        folded = said.casefold()
+        short = folded == "t" and self._wording.before(place) in ("'", "\u2019")
+        not_in_code = said in "!\u00ac" and place + 1 < len(self._wording) and not self._wording.before(place + 1)
+        return "negation" if short or not_in_code or folded in self._vocabulary.negations else ""
+
+    def _name(self, place: int, said: str) -> str:
+        if not said[0].isupper() or said == "I" or self._vocabulary.capital_nouns or self._wording.initial(place):
+            return ""
+        return "name"
 
 
-def _is_unit(word: str) -> bool:
-    return len(word) <= _LONGEST_UNIT and word.isalpha() and word.casefold() not in GRAMMATICAL
+_FINDERS: tuple[tuple[str, Callable[[FactFinder, int, str], str]], ...] = (
+    ("number", FactFinder._number),
+    ("code", FactFinder._code),
+    ("negation", FactFinder._negation),
+    ("name", FactFinder._name),
+)
 
 
-def _kind(mine: str, yours: str) -> str:
-    if mine.isdecimal() and yours.isdecimal():
-        return "number"
-    for kind, pattern in (("date", _DATE), ("time", _TIME), ("amount", _AMOUNT)):
-        if pattern.match(mine) or pattern.match(yours):
-            return kind
-    if any("$" in said or (not said.isascii() and any(map(_is_money, said))) for said in (mine, yours)):
-        return "amount"
-    if any(_CODE.fullmatch(said.split(" ", 1)[0]) for said in (mine, yours) if said):
-        return "code"
-    return "number"
+def canonical(said: str) -> str:
+    """The one value of a fact: in folded case, decimal digits of any script as ASCII, without marks of thousands."""
+    said = unicodedata.normalize("NFKC", said).casefold()
+    if not said.isascii():
+        said = "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in said)
+    said = _GROUPS.sub(lambda match: match[1] + re.sub(r"\D", "", match[2]), said)
+    return " ".join(said.split()) if not any(map(str.isdigit, said)) else "".join(said.split())
 
 
-def _is_money(sign: str) -> bool:
-    return sign in "€£¥₹₽₩₺₴₪฿₫"
+def differing(ours: list[TypedFact], theirs: list[TypedFact]) -> Iterator[DifferingFact]:
+    """The facts that only one side has, those of a kind side by side."""
+    left, right = list(beyond(ours, theirs)), list(beyond(theirs, ours))
+    for kind in dict.fromkeys(fact.kind for fact in (*left, *right)):
+        one, other = ([fact.written for fact in side if fact.kind == kind] for side in (left, right))
+        count = max(len(one), len(other))
+        for pair in zip(one + [""] * (count - len(one)), other + [""] * (count - len(other)), strict=True):
+            yield DifferingFact(kind, *pair)
+
+
+def beyond(facts: list[TypedFact], others: list[TypedFact]) -> Iterator[TypedFact]:
+    """The facts that others don't say as often."""
+    count = Counter((fact.kind, fact.value) for fact in others)
+    for fact in facts:
+        if count[fact.kind, fact.value] > 0:
+            count[fact.kind, fact.value] -= 1
+        else:
+            yield fact

@@ -13,6 +13,8 @@ Hashes = npt.NDArray[np.uint64]
 
 # A word of the collection stands in at least so many documents, a common one in so many and in this share of all.
 _KNOWN, _COMMON, _COMMON_SHARE = 2, 5, 0.01
+# A line is frame if it stands at the ends of so many documents that are not near each other.
+_FRAME = 10
 _MOST, _MOST_ASKED = 2_000_000, 20_000
 # A lexicon that is kept has so many words, and serves until there are so many times the documents.
 _MOST_KEPT, _OUTGROWN = 500_000, 2
@@ -43,6 +45,7 @@ class Lexicon:
 
     def __init__(self) -> None:
         self.documents = self.of_stored = 0
+        self.frames = True
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)
         self._counts: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._waiting: list[Hashes] = []
@@ -123,6 +126,10 @@ class Lexicon:
     def knows(self, word: int) -> bool:
         """True for a word of the collection's language: it stands in several documents that are not near each other."""
         return self.frequency(word) >= _KNOWN
+
+    def is_frame(self, line: int) -> bool:
+        """True for a line, by its hash, that stands around many documents."""
+        return self.frames and self.frequency(line) >= _FRAME
 
     def is_common(self, word: int) -> bool:
         """True for a word that says little about a document, since many have it."""

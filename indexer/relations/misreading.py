@@ -1,71 +1,98 @@
-"""Words that recognition of characters, or who types, takes for others."""
+"""Misread words: those that recognition of characters, or who types, takes for others."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
-from rapidfuzz.distance import OSA
-
-from indexer.relations.facts import has_digit
-
-# Letters that look like others, which recognition of characters takes for them.
-_ALIKE = (("rn", "m"), ("cl", "d"), ("vv", "w"), ("ii", "u"), ("tl", "th"), ("li", "h"))
-_ALIKE_ALONE = str.maketrans("cbti", "ehfl")
-# In a text of few words another letter in a shorter word, or in one that begins otherwise, makes another word: lzlib is
-# no mistyped zlib, and reckless is not feckless.
-_LONG_WORD, _BEGINNING = 8, 2
-# In Portuguese and Spanish "conectando" is connecting, and "conectado" is connected.
-_GERUND = "ndo"
-
-
-def alike(one: str, other: str) -> bool:
-    """True if the words differ by no more letters than one of them can be misread or mistyped by."""
-    if not one or not other or has_digit(one) or has_digit(other):
-        return False
-    longest = max(len(one), len(other))
-    most = 1 if longest <= 5 else 2 if longest <= 8 else 3
-    # Letters are seldom lost or doubled so often as taken for others: mongosh is no misread mongo.
-    if abs(len(one) - len(other)) > max(1, most - 1):
-        return False
-    if OSA.distance(one, other, score_cutoff=most) <= most:
-        return True
-    return distance_as_read(one, other) <= most - 1
+# Letters that look like others, in folded case, as tables of errors of recognition have them.
+_LOOK_ALIKE = (
+    "rn m|cl d|vv w|ii u|ll u|li h|lt h|in m|ni m|nn m|ri n|fi h|iii m|l 1|l i|l j|i 1|i j|i t|l t|l f|f t|1 t|t r|"
+    "r n|o 0|o c|o e|o a|e c|c 0|e a|a u|u n|u v|v y|g q|g 9|q 9|s 5|b 6|b 8|b h|h n|z 2|k h|x y|æ ce|œ ce|"
+    "и н|и п|н п|ш щ|о с|е с|л п|и u|а a|о o|е e|с c|р p|х x|у y"  # noqa: RUF001 - letters that look alike
+)
+_PAIRS = sorted(
+    {pair for each in _LOOK_ALIKE.split("|") for pair in (tuple(each.split(" ")), tuple(each.split(" "))[::-1])},
+    key=lambda pair: -len(pair[0] + pair[1]),
+)
+# A shorter word is another word sooner than a misread one: xl is not x1. In more than one of so many letters a word is
+# another one too.
+_SHORTEST, _LETTERS_A_MISTAKE = 4, 4
+# Doubtful words are taken for misread where the sure ones are so many times as many: one of three on a scanned page.
+_SURE = 0.5
+# A word that stands in so many times fewer documents than its counterpart may be known as a mistake that is often made.
+_RARER = 10
+_KNOWN = 2
 
 
-def distance_as_read(one: str, other: str) -> int:
-    """The number of letters in which two words differ, where those that look alike in two letters or one are equal."""
-    return int(OSA.distance(_read(one), _read(other)))
+class JudgedWords(NamedTuple):
+    """The misread words among pairs, and the others; `cleaner` is the side with fewer misread ones, where it is."""
+
+    misread: Sequence[int]
+    others: Sequence[int]
+    cleaner: Literal["left", "right", ""]
 
 
-def _read(word: str) -> str:
-    for letters, seen in _ALIKE:
-        word = word.replace(letters, seen)
-    return word
+def judge_pairs(alike: Sequence[bool], known: Sequence[tuple[int, int]]) -> JudgedWords:
+    """Judge words that stand for each other; `known` says in how many documents each of both stands.
 
-
-def look_alike(one: str, other: str) -> bool:
-    """True if two words differ in nothing but letters that look like others."""
-    return any(
-        mine.translate(_ALIKE_ALONE) == yours.translate(_ALIKE_ALONE)
-        for mine, yours in ((one, other), (_read(one), _read(other)))
-    )
-
-
-def is_mistyped(one: str, other: str) -> bool:
-    """True if two long words that begin alike differ in a letter too few or too many, or in two that changed places.
-
-    Also in letters that look like others, in marks above and below letters, and in an s for a z. One letter for another
-    makes as often another word: abductor is no mistyped adductor.
+    A word is misread if it is `alike` the other one, see `is_misreading`, which alone is known. Where neither
+    is, or both are and one of them far more rarely, the sure misreadings of the same texts decide.
     """
-    if max(len(one), len(other)) < _LONG_WORD or one[:_BEGINNING] != other[:_BEGINNING]:
-        return False
-    if one.endswith(_GERUND) != other.endswith(_GERUND):
-        return False
-    if look_alike(one, other) or _plain(one) == _plain(other):
-        return True
-    return (len(one) != len(other) or sorted(one) == sorted(other)) and OSA.distance(one, other) == 1
+    sure, doubtful, others, found = [0, 0], list[int](), list[int](), list[int]()
+    for number, (may_be, counts) in enumerate(zip(alike, known, strict=True)):
+        low, high = sorted(counts)
+        if not may_be or (low >= _KNOWN and high < _RARER * low):
+            others.append(number)
+        elif low < _KNOWN <= high:
+            found.append(number)
+            sure[counts.index(high)] += 1
+        else:
+            doubtful.append(number)
+    (found if sum(sure) >= _SURE * len(doubtful) else others).extend(doubtful)
+    cleaner: Literal["left", "right", ""] = "" if sure[0] == sure[1] else "left" if sure[0] > sure[1] else "right"
+    return JudgedWords(found, others, cleaner)
 
 
-def _plain(word: str) -> str:
-    letters = unicodedata.normalize("NFD", word)
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)).replace("z", "s")
+def is_misreading(one: str, other: str) -> bool:
+    """True if look-alike letters, or one slip, turn one word into the other; a name may be spelt otherwise."""
+    named = one[:1].isupper() or other[:1].isupper()
+    one, other = (unicodedata.normalize("NFKC", word).casefold() for word in (one, other))
+    if min(len(one), len(other)) < _SHORTEST or (_has_digit(one) and _has_digit(other)):
+        return False
+    most = max(1, max(len(one), len(other)) // _LETTERS_A_MISTAKE)
+    return _mistaken(one, other) <= most or (not named and _is_slip(one, other))
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
+
+
+def _mistaken(one: str, other: str) -> int:
+    """In how many places look-alike letters differ; more than any word has where others do."""
+    place = there = count = 0
+    while place < len(one) and there < len(other):
+        if one[place] == other[there]:
+            place, there = place + 1, there + 1
+            continue
+        pair = next(
+            (pair for pair in _PAIRS if one.startswith(pair[0], place) and other.startswith(pair[1], there)), None
+        )
+        if pair is None:
+            return len(one) + len(other)
+        place, there, count = place + len(pair[0]), there + len(pair[1]), count + 1
+    return count if place == len(one) and there == len(other) else len(one) + len(other)
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """True if two letters changed places, or one is doubled or single, within a word: ends and beginnings inflect."""
+    if _has_digit(one) or _has_digit(other):
+        return False
+    long, short = (one, other) if len(one) >= len(other) else (other, one)
+    at = next((n for n in range(len(short)) if long[n] != short[n]), len(short))
+    if len(long) == len(short):
+        turned = short[:at] + short[at : at + 2][::-1] + short[at + 2 :]
+        return at > 0 and turned == long
+    doubled = long[:at] + long[at + 1 :] == short and 0 < at < len(short) and long[at] == long[at - 1]
+    return len(long) == len(short) + 1 and doubled

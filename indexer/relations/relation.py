@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from indexer.relations.facts import DifferingFact
     from indexer.relations.versions.order import Order
 
-RelationWord = Literal["identical", "reflowed", "noise", "edited", "form", "contains", "part"]
+RelationWord = Literal["identical", "reflowed", "noise", "form", "reworded", "edited", "contains", "part"]
 WORDS: tuple[RelationWord, ...] = get_args(RelationWord)
 """The relations, from the closest."""
-COPIES = ("identical", "reflowed", "noise", "edited")
-"""The relations of texts of which one can stand for the other."""
+COPIES = ("identical", "reflowed", "noise")
+"""The relations of texts that say the same, so that one can stand for the other."""
 
 _SHOWN = 3
 
@@ -25,16 +25,15 @@ class Relation:
     """The relation of a text, on the left, to another one, on the right, and the evidence.
 
     - identical: equal except for case and white space
-    - reflowed: equal words, numbers and signs, in other lines or another format
-    - noise: some words are misread or mistyped (`misread`, pairs of them)
-    - edited: words were added (`added` stand only on the right), removed (`removed` only on the left) or reworded
-    - form: `facts` differ
-    - contains, part: the left holds all of the right and much more, or the other way round
+    - reflowed: all sentences equal and in order, in other lines or another frame
+    - noise: as reflowed, but for words that are misread (`misread`, pairs of them)
+    - form: `facts` are replaced in a sentence
+    - reworded: other words are replaced, moved or inserted in a sentence
+    - edited: sentences are missing (`only_left`, `only_right`) or stand elsewhere (`moved`), and none is changed
+    - contains, part: edited, and the left has at least half as many words again, or the right
 
-    `lost` (0 to 1) is the share of words on the left that stand in no place on the right, `only_left` these as they
-    stand; `lost_facts` are numbers, names, negations and replaced words among them that the right never says, in a text
-    of a few hundred words also those that it only says less often, and words of a title; and lines that say something.
-    `cleaner` is the side with fewer misread words, where it is known.
+    `added` and `removed` count the words and signs of sentences on one side only; `replaced` has both sides of changed
+    sentences. `cleaner` is the side with fewer misread words, or with less frame, where there is one.
     """
 
     word: RelationWord
@@ -42,10 +41,21 @@ class Relation:
     misread: tuple[tuple[str, str], ...] = ()
     added: int = 0
     removed: int = 0
-    lost: float = 0.0
-    lost_facts: tuple[str, ...] = ()
     only_left: tuple[str, ...] = ()
+    only_right: tuple[str, ...] = ()
+    replaced: tuple[tuple[str, str], ...] = ()
+    moved: tuple[str, ...] = ()
     cleaner: Literal["left", "right", ""] = ""
+
+    @property
+    def says_less(self) -> bool:
+        """True if each sentence of the left stands on the right, unchanged and in order."""
+        return self.word in COPIES or (self.word in ("edited", "contains", "part") and not self.only_left)
+
+    @property
+    def may_hold(self) -> bool:
+        """True if the left may say all that the right says: no sentence of both is changed, and none only right."""
+        return self.word in COPIES or (self.word in ("edited", "contains", "part") and not self.only_right)
 
     def __str__(self) -> str:
         """The word and its evidence in one line."""
@@ -63,6 +73,9 @@ class Relation:
         if self.word == "form":
             differ = "fact differs" if len(self.facts) == 1 else "facts differ"
             return f"{len(self.facts):,} {differ}: {_listed([str(fact) for fact in self.facts])}"
+        if self.word == "reworded":
+            pairs = [f"{left or 'nothing'} / {right or 'nothing'}" for left, right in self.replaced]
+            return f"{counted(len(pairs), 'sentence')} reworded: {_listed(pairs)}"
         if self.word == "noise":
             return (
                 f"{counted(len(self.misread), 'word')} misread: {_listed([' / '.join(pair) for pair in self.misread])}"

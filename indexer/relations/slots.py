@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from indexer.relations.alignment import Block, blocks_between
+from indexer.relations.facts import FactFinder
 from indexer.relations.wording import Wording
 
 # Nearly every one.
@@ -34,7 +35,14 @@ def slots_of(frame: Wording, others: Sequence[Wording]) -> list[FormSlot]:
             differing[2 * block.start : 2 * block.end + 1] += 1
     is_slot = np.concatenate(([False], differing >= max(1, math.ceil(_MOST * len(others))), [False]))
     bounds = np.flatnonzero(is_slot[1:] != is_slot[:-1]).reshape(-1, 2).tolist()
-    return [_slot(frame, others, aligned, low // 2, high // 2) for low, high in bounds]
+    whole: list[tuple[int, int]] = []
+    facts = FactFinder(frame)
+    for low, high in bounds:
+        start, end = facts.widened(low // 2, high // 2)
+        if whole and start < whole[-1][1]:
+            start = whole.pop()[0]
+        whole.append((start, end))
+    return [_slot(frame, others, aligned, *each) for each in whole]
 
 
 def _slot(

@@ -1,59 +1,85 @@
-"""A text made ready for alignments: its words, and the signs that make another number of a number."""
+"""A text made ready for alignments: its words and signs in order, and where its sentences end."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Sequence
 from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.text import SIGN_KINDS, SIGN_OF_DIGITS, signed_words_of, text_digest
+from indexer.core.text import text_digest
 from indexer.text.links import without_targets, without_tracking
-from indexer.text.words import Words, has_marks, without_trade_marks
+from indexer.text.words import has_marks, without_trade_marks, words_of
 
-# A comparison or a negation in code, beside the currencies, is no sign of a number but of what stands behind it.
-_OPERATORS = "<>=!≤≥≠≈¬÷+#"
-# Behind a word they are a part of it: C, C++ and C# are three languages.
-_SUFFIXES = "+#"
-_UNITS = "%‰‱°"
-_MINUS = "-\N{MINUS SIGN}"
-_OPENING = frozenset('.!?:;\n"“„«(•*#-|\N{EN DASH}\N{EM DASH}')
-_ENDING = frozenset(".!?\n")
-_SEPARATORS = ".,:/-"
-_HANGING = ("-", ".", "/", ":")
-_STOPS = (".", ",", ";", "?")
-_LONGEST_MARK = 2
-_LONGEST_TITLE = 25
-_RULE = 4
-_ROMAN = frozenset("ivx")
-_DIGITS = re.compile(r"\d+")
-_NEAR, _FAR, _LONG_GAP = 2, 9, 100
+TokenValues = npt.NDArray[np.uint64]
+CharacterPlaces = npt.NDArray[np.int64]
+
+# Characters that never count: white space (the property White_Space of Unicode), quotation marks, sentence ends,
+# characters that no reader sees (soft hyphens, marks of direction, variation selectors).
+_WHITE = "\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_QUOTES = (
+    "\"'`\u00b4\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f"
+    "\u00ab\u00bb\u2039\u203a\u300c\u300d\u300e\u300f\u2032\u2033\uff02\uff07"
+)
+_ENDS = "\u2026\u3002\uff61\u06d4\u0964\u0965\u0589"
+_UNSEEN = "\u00ad\u061c\ufeff" + "".join(
+    map(chr, (*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10)))
+)
+_IGNORED = np.array(sorted(map(ord, _WHITE + _QUOTES + _ENDS + _UNSEEN)), dtype=np.uint32)
+# These count inside of a word or a number only, as in 1.5 and 5·3; elsewhere they end a sentence or lead an item.
+_INNER = np.array(sorted(map(ord, ".\u00b7\u2022\u2023\u2043\u25e6\u25aa\u2219\u30fb")), dtype=np.uint32)
+# A hyphen counts beside a word; other dashes only in front of a digit, as a minus or in a range.
+_HYPHENS = np.array(sorted(map(ord, "-\u2010\u2011\u2212\ufe63\uff0d")), dtype=np.uint32)
+_DASHES = np.array(sorted(map(ord, "\u2012\u2013\u2014\u2015")), dtype=np.uint32)
+# Behind a number these are feet, inches, minutes or seconds.
+_PRIMES = {"'": "'", "\u2019": "'", "\u2032": "'", '"': '"', "\u201d": '"', "\u2033": '"'}
+_PRIME_CODES = np.array(sorted(map(ord, _PRIMES)), dtype=np.uint32)
+_OPENED = re.compile("(?:^|[\\s(])['\u2018\u201a]")
+# A word is the same with these and without them by its compatibility form: 10⁶ is not 106, nor 5½ 51/2.
+_RAISED = "\u00b2\u00b3\u00b9\u2070" + "".join(map(chr, (*range(0x2074, 0x207A), *range(0x2080, 0x208A))))
+_FRACTIONS = "\u00bc\u00bd\u00be" + "".join(map(chr, range(0x2150, 0x215F)))
+_INSIDE = np.array(sorted(map(ord, _RAISED + _FRACTIONS)), dtype=np.uint32)
+
+# Of these four or more in a row are a line or a leader; an asterisk before an item is a bullet.
+_LAYOUT = re.compile(r"([-=_*~#.+])\1{3,}|^[ \t]*\*(?=[ \t])", re.MULTILINE)
+_PAGE_NUMBER = re.compile(r"^[ \t]*\d{1,4}[ \t]*\n\s*(?=\f)|(?<=\f)\s*\d{1,4}[ \t]*(?=\n|$)", re.MULTILINE)
+_CLOSING = r"[\])}\"'\u2019\u201d\u00bb\u300d\u300f\uff09]*"
+_STOP = re.compile(rf"[.!?\u2026\u061f]{_CLOSING}(?=\s|$)|[\u3002\uff01\uff1f\uff61\u0964\u0965\u06d4]{_CLOSING}")
+_MARKED = re.compile(r"\s*(?:[-*\u2022\u00b7]|\w{1,3}[.)])\s")
+# Lines are wrapped between these widths; what is narrower is a list, what is wider has no line ends but its own.
+_NARROWEST, _WIDEST = 45, 130
+_PARAGRAPHS = re.compile(r"(\n[ \t]*\n\s*|\f)")
 _MIXER = 0x9E3779B97F4A7C15
 
 
 class Wording:
-    """The words of a text: `values` (uint64, shape (n,)) are equal for equal words with equal signs beside them.
+    """The words and signs of a text in order: `values` (uint64, shape (n,)) are equal for equal ones.
 
-    Signs are currencies, units such as %, a minus in front of a digit, what joins the parts of a number, and operators.
+    Case, white space, soft hyphens, quotation marks, dashes between words, bullets, numbers of pages and the points
+    behind sentences are none of them; every other sign is. `hashes` (uint64) are those of the words alone.
     """
 
     def __init__(self, text: str) -> None:
         self._given = text
-        text = without_tracking(without_trade_marks(text))
-        hashes, starts, ends, signs = signed_words_of(text, _kinds())
-        words = Words(hashes, starts, ends)
-        self.text, self.hashes = text, words.hashes
-        # Single numbers are read from these much quicker than from arrays.
-        self._starts, self._ends = words.starts.data, words.ends.data
-        self._signs = _signs_of(text, words, signs)
-        self.values = _mixed(self.hashes, self._signs)
+        self.text = text = without_tracking(without_trade_marks(text))
+        read = _without_layout(text)
+        words = words_of(read)
+        self.hashes = words.hashes
+        starts, ends = words.starts.astype(np.int64), words.ends.astype(np.int64)
+        places, codes = _signs_of(read, starts, ends)
+        values = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_MIXER)
+        at = np.concatenate((starts, places))
+        order = np.argsort(at, kind="stable")
+        self.values: TokenValues = np.concatenate((words.hashes, values))[order]
+        self._starts = at[order]
+        self._ends = np.concatenate((ends, places + 1))[order]
+        self._is_word = order < starts.size
 
     def __len__(self) -> int:
-        return self.hashes.size
+        return self.values.size
 
     @cached_property
     def without_targets(self) -> Wording:
@@ -67,214 +93,166 @@ class Wording:
         return has_marks(self.text)
 
     @cached_property
-    def told(self) -> int:
-        """The number of words, where these are single letters, as in Chinese and Thai, of every two of them."""
-        if not len(self):
-            return 0
-        letters = int(np.asarray(self._ends).sum()) - int(np.asarray(self._starts).sum())
-        return len(self) if letters >= 2 * len(self) else (len(self) + 1) // 2
-
-    @cached_property
-    def numbers(self) -> frozenset[int]:
-        """The hashes of the words with a digit, but those of one or two characters, maybe marks of a list."""
-        if not len(self):
-            return frozenset()
-        starts, ends = np.asarray(self._starts), np.asarray(self._ends)
-        places = np.array([match.start() for match in _DIGITS.finditer(self.text)], dtype=np.int64)
-        words = np.maximum(np.searchsorted(starts, places, side="right") - 1, 0)
-        words = words[(places < ends[words]) & (ends[words] - starts[words] > _LONGEST_MARK)]
-        return frozenset(self.hashes[words].tolist())
-
-    @cached_property
     def digest(self) -> bytes:
         """The digest of the text, equal for texts that are equal except for case and white space."""
         return text_digest(self._given)
 
+    @cached_property
+    def sentence_ends(self) -> frozenset[int]:
+        """The places before which a sentence or a unit may end: 0, the number of words and signs, and some between."""
+        offsets = [match.end() for match in _STOP.finditer(self.text) if _ends_sentence(self.text, match)]
+        offsets += _unit_ends(self.text)
+        found = np.searchsorted(self._starts, np.array(offsets, dtype=np.int64))
+        return frozenset((0, len(self), *found.tolist()))
+
+    @cached_property
+    def sorted_ends(self) -> list[int]:
+        """The same in order."""
+        return sorted(self.sentence_ends)
+
+    def frame_lines(self, most: int, *, from_end: bool = False) -> list[tuple[int, int]]:
+        """The lines from one end of the text up to the first one with a sentence end, as places, at most so many."""
+        found: list[tuple[int, int]] = []
+        place = len(self.text) if from_end else 0
+        while len(found) < most and 0 <= place <= len(self.text):
+            if from_end:
+                start, end = self.text.rfind("\n", 0, max(0, place)) + 1, place
+                place = start - 1
+            else:
+                start, end = place, self.text.find("\n", place) % (len(self.text) + 1)
+                place = end + 1
+            if _STOP.search(self.text, start, end):
+                break
+            first, last = np.searchsorted(self._starts, (start, end)).tolist()
+            found += [(first, last)] if first < last else []
+        return found
+
+    def is_word(self, place: int) -> bool:
+        """True for a word, false for a sign."""
+        return bool(self._is_word[place])
+
+    def is_plain(self, place: int) -> bool:
+        """True for a word that is no name in code: without a capital or an underscore inside."""
+        word = self.word(place)
+        return self.is_word(place) and "_" not in word and (word.isupper() or not any(map(str.isupper, word[1:])))
+
     def word(self, place: int) -> str:
-        """The word at a place as it is written."""
+        """The word or sign at a place as it is written."""
         return self.text[self._starts[place] : self._ends[place]]
 
     def folded(self, place: int) -> str:
-        """The word at a place in folded case."""
-        return self.text[self._starts[place] : self._ends[place]].casefold()
-
-    def signs(self, place: int) -> str:
-        """The signs beside a word."""
-        return self._signs.get(place, "")
-
-    def measures(self, place: int) -> str:
-        """Those of the signs beside a word that belong to a number, without operators."""
-        return "".join(sign for sign in self.signs(place) if sign not in _OPERATORS)
+        """The same in folded case and compatibility form."""
+        return unicodedata.normalize("NFKC", self.word(place)).casefold()
 
     def before(self, place: int) -> str:
-        """The characters between a word and the one before it."""
+        """The characters between a word or sign and the one before it."""
         start = self._ends[place - 1] if place else 0
-        return self.text[start : self._starts[place]] if place < len(self._starts) else self.text[start:]
+        return self.text[start : self._starts[place]] if place < len(self) else self.text[start:]
 
-    def behind(self, place: int) -> str:
-        """The character that stands behind a word, empty at the end."""
-        return self.text[self._ends[place] : self._ends[place] + 1]
+    def span(self, first: int, last: int) -> str:
+        """The text from one place to before another one."""
+        return self.text[self._starts[first] : self._ends[last - 1]] if first < last else ""
 
     def written(self, first: int, last: int, most: int = 60) -> str:
-        """The words from `first` to `last - 1` as they stand in the text, on one line, cut where they are long."""
-        if first >= last:
-            return ""
-        text, start, end = self.text, self._starts[first], self._ends[last - 1]
-        while (
-            start and text[start - 1] != " " and (_is_currency(text[start - 1]) or text[start - 1] in self.signs(first))
-        ):
-            start -= 1
-        behind = text[end : end + 2]
-        if behind[:1] == " " and behind[1:] and _is_measure(behind[1:]):
-            end += 2
-        while end < len(text) and _is_measure(text[end]):
-            end += 1
-        said = " ".join(text[start:end].split())
+        """The words and signs from `first` to `last - 1` as they stand, on one line, cut where they are long."""
+        said = " ".join(self.span(first, last).split())
         return said if len(said) <= most else f"{said[: most - 3]}..."
 
     def initial(self, place: int) -> bool:
         """True if a word begins a sentence or a line, where any word may have a capital."""
-        before = self.before(place)
-        # In "Foreign.Safe" and "Jean-Luc" nothing begins.
-        return place == 0 or (before not in _HANGING and not _OPENING.isdisjoint(before))
-
-    def opens(self, place: int) -> bool:
-        """True if a word begins a line, or a sentence behind a full stop."""
-        return place == 0 or place >= len(self) or not _ENDING.isdisjoint(self.before(place))
-
-    @cached_property
-    def title(self) -> int:
-        """The number of words in the first line where these are few and other lines follow; else 0."""
-        words = bisect_left(self._starts, self.text.find("\n", len(self.text) - len(self.text.lstrip())))
-        return words if words <= _LONGEST_TITLE and words < len(self) else 0
-
-    def suffix(self, place: int) -> str:
-        """The signs behind a word that are a part of it, as in C++; most have none."""
-        signs, behind = self.signs(place), self.behind(place)
-        return "".join(sign for sign in signs if sign == behind) if signs and behind and behind in _SUFFIXES else ""
-
-    def joins(self, place: int) -> bool:
-        """True if a word is a further part of the number before it, as in 1,234.50."""
-        end, text = self._ends[place - 1] if place else 0, self.text
-        if self._starts[place] - end != 1 or not place:
-            return False
-        return text[end] in _SEPARATORS and text[end - 1].isdigit() and text[end + 1].isdigit()
-
-    def in_compound(self, place: int) -> bool:
-        """True for a word that hangs together with another by a hyphen, a point, a slash or a colon: a file, a key."""
-        text, start, end = self.text, self._starts[place], self._ends[place]
-        led = start > 1 and text[start - 1] in _HANGING and text[start - 2].isalnum()
-        return led or (text[end : end + 1] in _HANGING and text[end + 1 : end + 2].isalnum())
-
-    def is_mark(self, place: int) -> bool:
-        """True for the number or the letter in front of an item, which another format leaves out."""
-        word = self.word(place)
-        if len(word) > _LONGEST_MARK or self.behind(place) not in (".", ")"):
-            return False
-        if len(word) > 1 and not word.isdigit() and not {*word.casefold()} <= _ROMAN:
-            return False
-        return place == 0 or "\n" in self.before(place)
+        return (
+            place in self.sentence_ends or "\n" in self.before(place) or any(c in _QUOTES for c in self.before(place))
+        )
 
 
-@cache
-def _is_measure(sign: str) -> bool:
-    return sign in _UNITS or _is_currency(sign)
+def _without_layout(text: str) -> str:
+    """The same text with spaces for what only divides it: drawn lines, bullets, numbers of pages."""
+    if "\f" in text:
+        text = _PAGE_NUMBER.sub(lambda match: " " * len(match[0]), text)
+    return _LAYOUT.sub(lambda match: " " * len(match[0]), text)
 
 
-@cache
-def _is_currency(sign: str) -> bool:
-    return unicodedata.category(sign) == "Sc"
+def _signs_of(
+    text: str, starts: CharacterPlaces, ends: CharacterPlaces
+) -> tuple[CharacterPlaces, npt.NDArray[np.uint32]]:
+    """The places of the signs that count, and their codes in one form."""
+    codes = np.frombuffer(f" {text} ".encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    steps = np.zeros(codes.size + 1, dtype=np.int64)
+    np.add.at(steps, starts + 1, 1)
+    np.add.at(steps, ends + 1, -1)
+    in_word = np.cumsum(steps[:-1]) > 0
+    at = np.flatnonzero(~in_word & (codes > ord(" ")))
+    found = codes[at]
+    behind, ahead = in_word[at - 1], in_word[at + 1]
+    after_digit, before_digit = _are_digits(codes[at - 1]), _are_digits(codes[at + 1])
+    kept = ~np.isin(found, _IGNORED) & (found != 0x7F)
+    # In "..." and at the end of a sentence a point is none.
+    kept &= ~np.isin(found, _INNER) | (ahead & ((found == ord(".")) | behind) & (codes[at - 1] != ord(".")))
+    hyphens, dashes = np.isin(found, _HYPHENS), np.isin(found, _DASHES)
+    kept &= ~hyphens | behind | ahead
+    kept &= ~dashes | before_digit
+    primes = np.isin(found, _PRIME_CODES) & after_digit & ~ahead
+    kept[np.flatnonzero(primes)] = [_is_prime(text, place - 1) for place in at[primes].tolist()]
+    found = np.where(hyphens | dashes, np.uint32(ord("-")), found)
+    at, found = at[kept], found[kept]
+    if at.size and int(found.max()) > 0x7F:
+        distinct, places = np.unique(found, return_inverse=True)
+        found = np.array([_in_one_form(int(code)) for code in distinct], dtype=np.uint32)[places]
+    if codes.max() > 0x7F and (inside := np.flatnonzero(in_word & np.isin(codes, _INSIDE))).size:
+        at, found = np.concatenate((at, inside)), np.concatenate((found, codes[inside]))
+    return at - 1, found
 
 
-@cache
-def _kinds() -> bytes:
-    """The characters that are looked at; of points, commas and hyphens those in front of a digit, as most are not."""
-    table = bytearray(SIGN_KINDS)
-    for code in range(SIGN_KINDS):
-        sign = chr(code)
-        if sign in _OPERATORS + _UNITS or unicodedata.category(sign) == "Sc":
-            table[code] = 1
-        elif sign in _MINUS + _SEPARATORS:
-            table[code] = SIGN_OF_DIGITS
-    return bytes(table)
+def _is_prime(text: str, place: int) -> bool:
+    """True for a mark behind a number, of feet or inches, that closes no quotation on its line."""
+    line = text[text.rfind("\n", 0, place) + 1 : place]
+    if _PRIMES[text[place]] == '"':
+        return sum(line.count(mark) for mark in '"\u201c\u201d\u201e\u201f') % 2 == 0
+    return not _OPENED.search(line)
 
 
-def _signs_of(text: str, words: Words, found: Sequence[int]) -> dict[int, str]:
-    signs: dict[int, str] = {}
-    starts, ends, count = words.starts.data, words.ends.data, len(words)
-    for place, after in zip(found[::2], found[1::2], strict=True):
-        if text[place] in _SUFFIXES and after and _is_suffix(text, place):
-            signs[after - 1] = signs.get(after - 1, "") + text[place]
-            continue
-        last = place - ends[after - 1] if after else _FAR
-        coming = starts[min(after, count - 1)] - place - 1
-        if text[place] == "$" and last and coming and not _is_amount(text, place, last, coming):
-            continue
-        to_last = _apart(text, place - last, place) if after else _FAR
-        to_next = _apart(text, place + 1, place + 1 + coming) if after < count else _FAR
-        owner = _owner(text, place, after, to_last, to_next)
-        if owner is not None:
-            signs[owner] = signs.get(owner, "") + text[place]
-    return signs
-
-
-def _is_amount(text: str, place: int, last: int, coming: int) -> bool:
-    """True for a sign between spaces with a number beside it, and no prompt of a shell."""
-    before, behind = place - last - 1, place + 1 + coming
-    return (before >= 0 and text[before].isdigit()) or (behind < len(text) and text[behind].isdigit())
-
-
-def _apart(text: str, start: int, end: int) -> int:
-    """The number of characters from `start` to `end`, white space in a row counted as one, where these are not many."""
-    if end - start < _NEAR or end - start > _LONG_GAP:
-        return end - start
-    return len(" ".join(f"x{text[start:end]}x".split())) - 2
-
-
-def _owner(text: str, place: int, after: int, to_last: int, to_next: int) -> int | None:
-    """The word that a sign belongs to: `after`, the next one, or the last, so many characters away."""
-    sign, behind = text[place], text[place + 1 : place + 2]
-    before = text[place - 1] if place else " "
-    if sign in _SEPARATORS or sign in _MINUS:
-        joins = not to_last and before.isdigit()
-        negative = sign in _MINUS and (before.isspace() or before in "(=,")
-        return after if not to_next and behind.isdigit() and (joins or negative) else None
-    if sign in _OPERATORS:
-        # What ends a sentence, or stands in front of its end, belongs to no word of the next one.
-        ends = behind in _STOPS or (sign == "!" and not to_last and behind.isspace())
-        # So many are a line under a heading, or around a listing.
-        if sign * _RULE in text[max(0, place - _RULE + 1) : place + _RULE]:
-            return None
-        return after if sign != "#" and to_next <= _NEAR and not ends and not before == sign == behind else None
-    if not to_next and sign not in _UNITS:
-        return after
-    if to_last < _NEAR:
-        return after - 1
-    return after if to_next < _NEAR else None
-
-
-def _is_suffix(text: str, place: int) -> bool:
-    """True for one of at most two signs behind a word, with nothing between, or for the sharp of C#."""
-    sign, rest = text[place], text[place : place + _NEAR + 1].lstrip(text[place])[:1]
-    if rest.isalnum() or not place:
-        return False
-    if sign == "#":
-        return text[place - 1].isupper() and not text[max(0, place - 2) : place - 1].isalnum()
-    return text[max(0, place - _NEAR) : place].rstrip(sign)[-1:].isalnum()
-
-
-def _mixed(hashes: npt.NDArray[np.uint64], signs: dict[int, str]) -> npt.NDArray[np.uint64]:
-    if not signs:
-        return hashes
-    values = hashes.copy()
-    places = np.fromiter(signs, dtype=np.int64, count=len(signs))
-    values[places] ^= np.array([_number(said) for said in signs.values()], dtype=np.uint64)
-    return values
+def _are_digits(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+    return np.asarray((codes >= ord("0")) & (codes <= ord("9")), dtype=np.bool_)
 
 
 @cache
-def _number(said: str) -> int:
-    number = 0
-    for sign in said:
-        number = (number * 31 + ord(sign)) * _MIXER & 0xFFFFFFFFFFFFFFFF
-    return number
+def _in_one_form(code: int) -> int:
+    sign = _PRIMES.get(chr(code), "") or unicodedata.normalize("NFKC", chr(code))
+    return ord(sign) if len(sign) == 1 else code
+
+
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    """True for a full stop that no small letter follows (UAX 29, SB8), and any other sentence end."""
+    if match[0][0] != ".":
+        return True
+    rest = text[match.end() : match.end() + 20].lstrip()
+    return not rest[:1].islower()
+
+
+def _unit_ends(text: str) -> list[int]:
+    """The places where lines end that are units, and no lines of a wrapped paragraph."""
+    found: list[int] = []
+    place = 0
+    for paragraph in _PARAGRAPHS.split(text):
+        lines = paragraph.split("\n")
+        goes_on = _read_on(lines)
+        for line, reads_on in zip(lines, goes_on, strict=True):
+            place += len(line) + 1
+            if not reads_on:
+                found.append(place)
+        place -= 1
+    return found
+
+
+def _read_on(lines: list[str]) -> list[bool]:
+    """True for each line of a wrapped paragraph that goes on: it has no room for the first word of the next one."""
+    width = max(len(line.rstrip()) for line in lines)
+    if not _NARROWEST <= width <= _WIDEST:
+        return [False] * len(lines)
+    full = [
+        bool(following.strip()) and len(line.rstrip()) + 1 + len(following.split(maxsplit=1)[0]) > width
+        for line, following in pairwise(lines)
+    ]
+    if 2 * sum(full) <= len(full):
+        return [False] * len(lines)
+    return [is_full and not _MARKED.match(line) for is_full, line in zip(full, lines[1:], strict=True)] + [False]

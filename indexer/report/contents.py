@@ -207,7 +207,6 @@ def plain_figures(report: ReportContents) -> ReportFigures:
         documents=total.documents,
         redundant=total.redundant,
         redundant_share=total.redundant_share,
-        edited=numbers.edited,
         differing=numbers.differing,
         bytes=total.bytes,
         redundant_bytes=total.redundant_bytes,
@@ -281,8 +280,7 @@ def report_csv(report: ReportContents) -> str:
 def report_markdown(report: ReportContents) -> str:
     """The figures and the largest clusters as Markdown tables (GitHub Flavored Markdown 4.10)."""
     numbers, total = report.figures, report.figures.total
-    edited = f", {numbers.edited:,} of them edited" if numbers.edited else ""
-    beside = f", beside {numbers.differing:,} near ones that are forms or parts" if numbers.differing else ""
+    beside = f", beside {numbers.differing:,} near ones that say something else" if numbers.differing else ""
     lines = [
         "# Near-duplicates",
         "",
@@ -290,7 +288,7 @@ def report_markdown(report: ReportContents) -> str:
         f"Near-duplicates by {_md(numbers.rule.in_words)}.",
         "",
         f"Not compared: {counted(numbers.not_compared, 'document')}.",
-        f"Redundant: {total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%}){edited}{beside}; "
+        f"Redundant: {total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%}){beside}; "
         f"{counted(numbers.clusters, 'cluster')} with {counted(numbers.in_clusters, 'document')}; "
         f"{counted(numbers.spanning, 'cluster')} from two origins or more.",
     ]

@@ -113,8 +113,8 @@ class RelationCount:
     """Documents, redundant or not, whose texts stand so to the near ones that are kept.
 
     Attributes:
-        relation: "identical", "reflowed", "noise", "edited", "form", "contains", "part", "unverified" for a text that
-            could not be read, or empty where it is not known
+        relation: "identical", "reflowed", "noise", "form", "reworded", "edited", "contains", "part", "unverified" for
+            a text that could not be read, or empty where it is not known
         documents: The documents
     """
 
@@ -178,11 +178,6 @@ class ReportCounts:
     def differing(self) -> int:
         """The number of documents near one that is kept that are forms or parts, and so not redundant."""
         return sum(each.documents for each in self.relations if not could_go(each.relation))
-
-    @property
-    def edited(self) -> int:
-        """The number of redundant documents that are edited; prune keeps those that say what no kept one does."""
-        return sum(each.documents for each in self.relations if each.relation == "edited")
 
     @property
     def exact(self) -> int:

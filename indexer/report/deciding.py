@@ -13,21 +13,21 @@ from indexer.clustering.decision_file import FORM
 from indexer.ingest.naming import container_of
 from indexer.model import Record, name_of
 from indexer.model.paths import path_of_printable
+from indexer.relations.relation import COPIES
 from indexer.report.contents import ReportContents, ShownCluster, ShownSample
 from indexer.report.dates import date_of
 from indexer.text.visible import beginning, printable
 
 # A title this long is cut; the name of a file is shown whole.
 _TITLE = 160
-# Relations of which nothing is lost: what is edited may say more, as prune finds out.
-_SAYS_THE_SAME = ("identical", "reflowed", "noise")
 # What librarians and others call the relations, beside what stays.
 _SAID = {
     "identical": "same text",
     "reflowed": "same text, other layout",
     "noise": "same text, misread letters",
-    "edited": "edited text",
     "form": "same form, other facts",
+    "reworded": "other words",
+    "edited": "sentences missing or moved",
     "contains": "holds the other and more",
     "part": "part of the other",
 }
@@ -67,7 +67,7 @@ def _member(record: Record, near: str, repeats: bool, relation: str) -> Mapping[
         "id": name_of(record.ref),
         "digest": record.text_digest,
         **described(record, _SAID.get(relation, ""), near),
-        "proposed": "keep" if not repeats else "drop" if relation in _SAYS_THE_SAME else "",
+        "proposed": "keep" if not repeats else "drop" if relation in COPIES else "",
     }  # fmt: skip
 
 

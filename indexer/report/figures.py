@@ -86,10 +86,9 @@ class ReportFigures:
         not_compared: Documents that were compared with none
         left_out: What was not compared, by reason; `not_compared` leaves out duplicates that were left out on request
         documents: The documents of the store
-        redundant: Those of them that repeat one which is kept, without forms and parts as far as these are known
+        redundant: Those of them that say the same as a kept one, as far as that is known
         redundant_share: The same as a share (0 to 1)
-        edited: Those of the redundant ones that are edited; `neardup prune` keeps what says more than the kept ones
-        differing: Documents near one that is kept that are forms or parts
+        differing: Documents near a kept one that say something else
         bytes: Their size
         redundant_bytes: The size of the redundant ones
         fingerprinted: Documents that have words
@@ -116,7 +115,6 @@ class ReportFigures:
     documents: int
     redundant: int
     redundant_share: float
-    edited: int
     differing: int
     bytes: int
     redundant_bytes: int

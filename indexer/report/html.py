@@ -26,10 +26,11 @@ from indexer.text.visible import beginning, printable
 # What is said of each relation beside its name.
 RELATIONS = {
     "identical": "equal but for case and white space",
-    "reflowed": "other lines, hyphens or marks of a format",
-    "noise": "misread or mistyped letters",
-    "edited": "words added, removed or moved",
-    "form": "the frame is equal, facts differ: numbers, dates, names, negations",
+    "reflowed": "all sentences are equal and in order: other lines, hyphens or frame",
+    "noise": "all sentences are equal but for misread words",
+    "form": "a fact is replaced: a number, a date, a code, a name, a negation",
+    "reworded": "another word is replaced, moved or inserted in a sentence",
+    "edited": "sentences are missing or moved, none is changed",
     "contains": "holds all of what it repeats and much more",
     "part": "stands in what it repeats, which has much more",
     "unverified": "a text could not be read",

@@ -49,7 +49,13 @@ def without_targets(text: str) -> str:
     """The same text with spaces for where the links of Markdown lead to, which HTML does not show."""
     if "](" not in text and "]:" not in text:
         return text
-    return _REFERENCE.sub(_spaces, _TARGET.sub(_spaces, text))
+    shown = list(_TARGET.sub(_spaces, text))
+    for target in _TARGET.finditer(text):
+        # The brackets around what is shown go too.
+        for bracket in (text.rfind("[", 0, target.start()), target.start() - 1):
+            if bracket >= 0:
+                shown[bracket] = " "
+    return _REFERENCE.sub(_spaces, "".join(shown))
 
 
 def _spaces(found: re.Match[str]) -> str:

@@ -23,7 +23,7 @@ from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.cli import main
 from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.relations import LOST, Permitted
+from indexer.clustering.relations import Permitted
 from indexer.relations.relation import COPIES as SAME
 from indexer.text.words import words_of
 from tests.batch.batched import LONGEST, MINHASH, sketched
@@ -118,13 +118,13 @@ def test_what_is_asked_for_goes_too(tmp_path: Path) -> None:
     assert by_sketch["verify"] == "sketch"
     assert all(row["duplicate_of"] == row["near_to"] and row["relation"] is None for row in rows.values())
     with_forms, rows = clustered(given, out, permitted=Permitted(forms=True))
-    assert with_forms["removed"] == by_sketch["removed"]
+    assert with_forms["removed"] > usual["removed"] + 20
     assert with_forms["relations"]["form"] > 20
-    assert not with_forms["stays"]
+    assert "in which facts differ (forms)" not in with_forms["stays"]
 
 
 @pytest.mark.parametrize("canonical", [EARLIEST, LONGEST], ids=str)
-def test_what_goes_lacks_few_words_in_what_stays(canonical: CanonicalRule, tmp_path: Path) -> None:
+def test_what_goes_lacks_no_words_in_what_stays(canonical: CanonicalRule, tmp_path: Path) -> None:
     draw, texts = random.Random(5), dict[str, str]()
     pages = [" ".join(draw.sample(FORMS[place::10], 3)) for place in range(10)]
     for number, page in enumerate(pages):
@@ -135,17 +135,16 @@ def test_what_goes_lacks_few_words_in_what_stays(canonical: CanonicalRule, tmp_p
         texts[f"p{number}-half"] = " ".join(kept[: round(len(kept) * draw.uniform(0.7, 0.99))])
     said, rows = clustered(written(tmp_path / "in", texts), tmp_path / "out", canonical=canonical)
     gone = {name: row["duplicate_of"] for name, row in rows.items() if not row["keep"]}
-    assert len(gone) > 10
+    assert len(gone) > 5
     assert said["lost"] == sum(rows[name]["lost"] for name in gone)
     for name, other in gone.items():
         assert rows[other]["keep"]
         own, there = (Counter(words_of(texts[each]).hashes.tolist()) for each in (name, other))
         lacking = sum((own - there).values())
         misread_words = 0.05 * sum(own.values()) if rows[name]["relation"] == "noise" else 0
-        assert lacking <= LOST * sum(own.values()) + misread_words
+        assert lacking <= misread_words
     edited, _ = clustered(tmp_path / "in", tmp_path / "out", canonical=canonical, permitted=Permitted(edited=True))
-    # Of the longest of all there is none that has not nearly all words.
-    assert edited["removed"] - said["removed"] > (5 if canonical is EARLIEST else -1)
+    assert edited["removed"] - said["removed"] >= (1 if canonical is EARLIEST else 0)
 
 
 def test_of_a_noise_pair_the_cleaner_text_stays(tmp_path: Path) -> None:
@@ -155,7 +154,8 @@ def test_of_a_noise_pair_the_cleaner_text_stays(tmp_path: Path) -> None:
         clean = [word for word in draw.choices(words, k=200) if word.isalpha()]
         dirty = list(clean)
         for place in [place for place, word in enumerate(clean) if len(word) > 7][::9]:
-            dirty[place] = f"{clean[place][:3]}{'qxj'[number]}{clean[place][4:]}"
+            at = 2 + number
+            dirty[place] = f"{clean[place][:at]}{clean[place][at + 1]}{clean[place][at]}{clean[place][at + 2 :]}"
         # What comes first would stay, and yet goes.
         texts |= {f"a{number}": " ".join(dirty), f"b{number}": " ".join(clean), f"c{number}": " ".join(dirty) + "\n"}
     said, rows = clustered(written(tmp_path / "in", texts), tmp_path / "out")
@@ -164,7 +164,7 @@ def test_of_a_noise_pair_the_cleaner_text_stays(tmp_path: Path) -> None:
     }
     assert said["relations"] == {"noise": 6}
     assert rows["b0"]["near_to"] == "a0"
-    assert "misread" in rows["b0"]["stays_for"]
+    assert "others go" in rows["b0"]["stays_for"]
 
 
 def test_what_could_not_be_read_is_kept_and_said(tmp_path: Path) -> None:
@@ -174,10 +174,10 @@ def test_what_could_not_be_read_is_kept_and_said(tmp_path: Path) -> None:
     (given / "a.jsonl").write_text((given / "a.jsonl").read_text().replace("der", "dei"))
     wanted = ClusteringOptions(rule_of(FORM, None), EARLIEST, threads=1, stale="keep")
     said, rows = cluster(str(out), str(out), wanted), clusters_in(out)
-    # What is identical needs no text.
+    # What is identical needs no text, and some texts can still be read.
     gone = {name for name, row in rows.items() if not row["keep"]}
     assert gone < {name for name, row in before.items() if not row["keep"]}
-    assert {rows[name]["relation"] for name in gone} == {"identical"}
+    assert {rows[name]["relation"] for name in gone} <= {"identical", "reflowed"}
     [(why, count), *_] = sorted(said["stays"].items(), key=lambda one: one[0] != "which were not verified")
     assert why == "which were not verified"
     unread = [row for row in rows.values() if row["stays_for"] == why]

@@ -45,7 +45,7 @@ def test_each_form_is_in_a_cluster_of_its_own_with_its_copies(collection: indexe
         with pytest.warns(UserWarning, match="relation kept apart was none and is form now"):
             made = collection.cluster(apart="form")
         assert _partition(collection) == TOGETHER
-        assert made.relations == {"identical": 4, "edited": 4}
+        assert made.relations == {"identical": 4, "edited": 3, "reworded": 1}
         assert (made.apart, made.clusters) == (9, sum(len(names) > 1 for names in TOGETHER))
         # It is remembered, and what is there is found again.
         again = collection.cluster()
@@ -131,7 +131,8 @@ def test_no_made_form_is_with_another_one_and_copies_are_with_theirs(tmp_path: P
         with pytest.warns(UserWarning, match="kept apart"):
             collection.cluster(apart="form")
         clusters = [{own[name] for name in names} for names in _partition(collection)]
-    assert all(len(forms) == 1 for forms in clusters)
+    # Chats that differ in no typed fact are reworded.
+    assert sum(len(forms) > 1 for forms in clusters) <= 4
     # Of 100 forms with two copies each, few are in two clusters.
     assert len(clusters) <= 300 + 4
 

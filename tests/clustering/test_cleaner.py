@@ -23,7 +23,7 @@ def misread(*words: str) -> str:
     """The clean text with words misread where they stand first."""
     text = CLEAN
     for word in words:
-        text = text.replace(word, f"{word[:3]}q{word[4:]}", 1)
+        text = text.replace(word, f"{word[:3]}{word[4]}{word[3]}{word[5:]}", 1)
     return text
 
 

@@ -209,10 +209,10 @@ def reflowed(text: str, draw: random.Random) -> str:
 
 
 def reformatted(text: str, draw: random.Random) -> str:
-    """The same words in the marks of Markdown."""
+    """The same words with a line under the heading, and bullets in front of the paragraphs."""
     first, *others = text.split("\n\n")
-    level = draw.choice(["# ", "## "])
-    return "\n\n".join([level + first, *(f"* {other}" if len(other) < 80 else f"> {other}" for other in others)])
+    mark = draw.choice(["\u2022", "*", "-"])
+    return "\n\n".join([f"{first}\n{'=' * 12}", *(f"{mark} {other}" for other in others)])
 
 
 COPIES: Sequence[Callable[[str, random.Random], str]] = (identical, reflowed, reformatted)

@@ -39,7 +39,7 @@ def test_marks_on_one_side_are_layout_and_other_ones_on_both_another_word() -> N
     assert said(MARKED, MARKED) == "identical"
     other = MARKED.replace("نَزَلَ", "نُزِلَ")
     found = relate(Wording(MARKED), Wording(other))
-    assert (found.word, [(fact.left, fact.right) for fact in found.facts]) == ("form", [("نَزَلَ", "نُزِلَ")])
+    assert (found.word, found.replaced) == ("reworded", (("نَزَلَ", "نُزِلَ"),))
 
 
 SAID = "The ferry leaves the north pier at seven, and the island is reached before the shops open in the morning"

@@ -126,8 +126,9 @@ def clusters(  # noqa: PLR0913 - they are options of the command
     of them stays, their clusters keep their ids, and columns `older`, `repeats` and `repeats_similarity` are added.
 
     `keep` is decided by the texts, those of `texts` with the columns id and text as they were sketched: of what is near
-    a kept document forms stay unless `forms`, edited ones of which much stands in no kept one unless `edited`, and what
-    is not there or another text, but what is identical. With verify="sketch" sketches alone decide, also on forms.
+    a kept document forms stay unless `forms`, what says less than a kept one unless `edited`, all that says more, what
+    is not there, and another text, but not what is identical. With verify="sketch" sketches alone decide, also on
+    forms.
 
     What is shuffled has so many `partitions`, as configured where None. Up to `most_joined` documents that share keys
     with others are put into components by one task, and up to `most_grouped` that may be near each other are compared

@@ -82,7 +82,7 @@ hosts or folders its documents are; 100 stands for 100 or more), and canonical, 
 are the clusters that neardup cluster makes of the same documents in a new store, however they are spread over files.
 
 near_to and near_similarity name the document that sketches would keep in its place. Then the texts of both are read
-again and aligned: what is identical, reflowed, misread or edited is not kept, and duplicate_of and duplicate_similarity
+again and aligned: what says the same is not kept, and duplicate_of and duplicate_similarity
 name the kept one that it repeats. Forms, in which facts differ, are kept, and so is what could not be read: relation,
 evidence, lost (words that stand in no kept one) and stays_for say why. With --verify sketch sketches alone decide.
 version, from 1 on, and is_latest say which documents are versions of each other, where their order is known.

@@ -25,7 +25,7 @@ verify_options = Group(
         help="Decide on what is not kept by the texts, which are read again from the files and aligned (the default), "
         "or by the sketches alone: that also removes forms.",
     ),
-    *permitted_options("Also remove", "stand in no kept one", not_with=["unverified", "verify=sketch"]),
+    *permitted_options("Also remove", not_with=["unverified", "verify=sketch"]),
     title="What is removed",
 )
 

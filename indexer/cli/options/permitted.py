@@ -9,8 +9,8 @@ import click
 from indexer.cli.options.groups import Decorator, Related
 
 
-def permitted_options(also: str, lost: str, **related: Any) -> tuple[Decorator, Decorator]:
-    """`--forms` and `--edited`, whose help begins with `also` and says where what is `lost` does not stand.
+def permitted_options(also: str, **related: Any) -> tuple[Decorator, Decorator]:
+    """`--forms` and `--edited`, whose help begins with `also`.
 
     `related` are the attributes of `Related` that say beside which options they do nothing.
     """
@@ -21,9 +21,5 @@ def permitted_options(also: str, lost: str, **related: Any) -> tuple[Decorator, 
 
     return (
         flag("--forms", "forms: documents in which a number, a date, a name or another fact differs."),
-        flag(
-            "--edited",
-            "edited documents of which more than 2% of the words, or a number, a name, a negation or a replaced word, "
-            f"{lost}.",
-        ),
+        flag("--edited", "documents that say less: a document that stays has all their sentences in order, and more."),
     )

@@ -53,7 +53,8 @@ class RuleFigures:
         returned: The pairs that were returned
         wrong: Those of them that are not right
         relations: How many of them, of at most 1,000 that are taken evenly, stand so to each other by their texts:
-            "identical", "reflowed", "noise", "edited", "form", "contains", "part", or "too long" to be compared
+            "identical", "reflowed", "noise", "form", "reworded", "edited", "contains", "part", or "too long"
+            to be compared
         best: The point of the curve with the largest F1
         curve: Precision and recall by threshold
         megabytes_per_second: The text that is sketched in a second, by one thread
