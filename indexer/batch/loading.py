@@ -41,7 +41,6 @@ class Loaded(RunCounts):
     clusters; `others` are documents of the store that are not of the batch.
     """
 
-    total: int = 0
     created: int = 0
     replaced: int = 0
     missing: int = 0

@@ -150,22 +150,24 @@ def _report(done: AnnotatedDocuments, *, as_json: bool) -> None:
     if as_json:
         answer_json(done)
         return
-    listed = f"neardup failures --store {shlex.quote(done.to or done.store)}"
+    store = shlex.quote(done.to or done.store)
     trusted = f"{done.trusted:,} of them not written since the last run, so not read; --all reads them too"
+    renewed = f", {done.renewed:,} with the same text, and a new source, title or sketch" if done.renewed else ""
     lines = [
-        ("annotated", done.annotated, f"{done.missing:,} new, {done.stale:,} with another text than before"),
+        ("annotated", done.annotated, f"{done.missing:,} new, {done.stale:,} with another text than before{renewed}"),
         ("unchanged", done.unchanged, trusted if done.trusted else ""),
-        ("without", done.without, "have none of the fields"),
-        ("empty", done.empty, "no text, so they match nothing"),
-        ("too short", done.short, "left out of answers unless asked for"),
-        ("beside", done.beside, "too long for passages in the document itself; they lie in an index beside"),
-        ("done again", done.changed, "somebody changed them at the same moment"),
-        ("gone", done.gone, "deleted meanwhile"),
-        ("removed", done.removed, "their documents are gone"),
-        ("failed", done.failures, f"{done.reasons}; listed by: {listed}"),
+        ("without", done.without or None, "have none of the fields"),
+        ("empty", done.empty or None, "no text, so they match nothing"),
+        ("too short", done.short or None, "left out of answers unless asked for"),
+        ("clusters", done.clusters, f"made or changed; shown by: neardup report --store {store}"),
+        ("beside", done.beside or None, "too long for passages in the document itself; they lie in an index beside"),
+        ("done again", done.changed or None, "somebody changed them at the same moment"),
+        ("gone", done.gone or None, "deleted meanwhile"),
+        ("removed", done.removed or None, "their documents are gone"),
+        ("failed", done.failures, f"{done.reasons}; listed by: neardup failures --store {store}"),
     ]
     for name, count, remark in lines:
-        if count or name in ("annotated", "unchanged", "failed"):
+        if count is not None:
             click.echo(f"{name:<13} {count:>9,}" + (f"  {remark}" if remark and count else ""))
     if done.reading_seconds is not None:
         say(f"{done.reading_seconds:.1f} s of this were for reading texts again, to tell in what copies differ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import signal
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
@@ -27,7 +27,7 @@ from indexer.cli.options.shared import (
 )
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.interrupts import stoppable
-from indexer.cli.terminal.output import answer, answer_json, printable, say, size
+from indexer.cli.terminal.output import answer, answer_json, printable, say, size, told_each_minute
 from indexer.errors import ExtractionError
 from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, IdFrom, InFolders, Walk
 from indexer.text.counts import counted
@@ -171,7 +171,7 @@ def index(
                     retry_failed=loading.retry_failed,
                     stop=stop,
                     on_new=answer if arriving.new_to == "-" else None,
-                    following=_bar(run) if talk.progress else None,
+                    following=_progress(run, talk),
                 )
             except KeyboardInterrupt:
                 return 128 + (stopped.number or signal.SIGINT)
@@ -188,7 +188,9 @@ def index(
     return ExtractionError.exit_code if loading.strict and done.failures + done.failed_before else 0
 
 
-def _bar(run: Indexing) -> AbstractContextManager[object]:
+def _progress(run: Indexing, talk: RunOutput) -> AbstractContextManager[object]:
+    if not talk.progress:
+        return nullcontext() if talk.quiet else told_each_minute(run.summary, "indexing")
     from indexer.cli.terminal.progress import Bar
 
     return Bar(run)

@@ -42,12 +42,13 @@ _TARGET = re.compile(rb"(?<![\w-])href" + _VALUE, re.IGNORECASE)
 
 @dataclass(slots=True)
 class RunCounts:
-    """The counts that every run has in common.
+    """The counts that every run has in common; `total` documents were there at its start, 0 if that is not known.
 
     `unchanged` were passed over, `failed` counts by reason; of the documents that were taken `empty` have no text,
     `short` too few tokens, and `scanned` scanned pages that were not read. `seconds` of wall-clock time.
     """
 
+    total: int = 0
     unchanged: int = 0
     failed: Counter[str] = field(default_factory=Counter)
     empty: int = 0

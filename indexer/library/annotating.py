@@ -81,7 +81,8 @@ def arriving_in(summary: AnnotationSummary, tell: Tell, *, since: str = "") -> A
             yield coming
             if coming and summary.lost and not summary.held:
                 coming.leave(miscounted(store))
-        summary.reading_seconds = coming.reading_seconds if coming else None
+        if coming:
+            summary.reading_seconds, summary.clusters = coming.reading_seconds, coming.changes.clusters
 
     return arriving
 

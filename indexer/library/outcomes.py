@@ -133,12 +133,14 @@ class AnnotatedDocuments(Outcome):
         annotated: Documents that got a fingerprint, or would in a dry run
         missing: Of these, documents that had none before
         stale: Of these, documents that had one of another text
+        renewed: Of these, documents that had one of the same text, of which the source, the title or sketches are new
         unchanged: Documents that have the right one
         trusted: Of these, documents that were not read, since nobody has written them after they were looked at
         without: Documents that have none of the fields
         empty: Of the annotated documents, those without words
         short: Of the annotated documents, those with too few words to be compared
         beside: Of the annotated documents, long ones, whose passages lie in an index beside
+        clusters: With --cluster, clusters that were made or changed, else null
         changed: Documents that others changed at the same moment, and that were processed again
         gone: Documents that were deleted meanwhile
         removed: With --to, records whose documents are gone, and that were removed
@@ -156,12 +158,14 @@ class AnnotatedDocuments(Outcome):
     annotated: int
     missing: int
     stale: int
+    renewed: int
     unchanged: int
     trusted: int
     without: int
     empty: int
     short: int
     beside: int
+    clusters: int | None
     changed: int
     gone: int
     removed: int

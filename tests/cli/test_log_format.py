@@ -9,6 +9,7 @@ import pty
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from typing import Any
 import pytest
 
 import indexer
+from indexer.cli.options.shared import RunOutput
+from indexer.cli.terminal import output
+from indexer.engine.documents.annotating import AnnotationSummary
 from indexer.text.remarks import spoken
 from tests.cli.command import COMMAND, Neardup, clean_environment, mixed_folder
 
@@ -159,3 +163,16 @@ def test_nothing_is_said_in_another_way() -> None:
     questions = {(f"cli/{name}.py", "click.confirm") for name in ("documents", "pruning", "setup")}
     words = {("cli/__init__.py", "click.echo"), ("cli/__init__.py", "sys.stderr.write")}
     assert found == questions | words | {("text/remarks.py", "sys.stderr.write")}
+
+
+def test_a_log_gets_a_line_about_a_long_run_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts, said = AnnotationSummary(annotated=2000, total=5000, failed=Counter(malformed=1)), ""
+    monkeypatch.setattr(output, "_MINUTE", 0.01)
+    for talk, expected in ((RunOutput(quiet=False, json=False), True), (RunOutput(quiet=True, json=False), False)):
+        with talk.following("annotating")(counts):
+            while expected and "annotating" not in said:
+                said += capsys.readouterr().err
+    assert said.splitlines()[0] == "neardup: annotating: 2,001 of 5,000 documents, 1 failed"
+    assert capsys.readouterr().err == ""

@@ -15,7 +15,7 @@ from indexer.cli.config import DEFAULT_STORE
 from indexer.cli.options.groups import Decorator, Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.terminal.hints import name_store
-from indexer.cli.terminal.output import say, shown_store
+from indexer.cli.terminal.output import say, shown_store, told_each_minute
 from indexer.errors import UsageError
 from indexer.library.options import Content, Extraction, Extractor, Format, WorkerLimits, require_format
 from indexer.text.remarks import in_json, note
@@ -256,9 +256,11 @@ class RunOutput:
         return sys.stderr.isatty() and not self.quiet and not in_json()
 
     def following(self, doing: str) -> Follow:
-        """The function that shows the progress of a run, if it is shown, with what it is `doing`."""
-        if not self.progress:
+        """The function that shows how far a run is that is `doing` something, once a minute where no terminal is."""
+        if self.quiet:
             return nullcontext
+        if not self.progress:
+            return lambda counts: told_each_minute(counts, doing)
         from indexer.cli.terminal.progress import Following
 
         return lambda counts: Following(counts, doing)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,10 +20,15 @@ from indexer.text.counts import counted
 from indexer.text.hiding import shown_name, without_credentials
 from indexer.text.remarks import Level, in_json, remark
 
+if TYPE_CHECKING:
+    from indexer.library.opening import RunProgress
+
 printable = visible.printable
 # Cells of a terminal: between two columns, and what a column has at least.
 _BETWEEN = 2
 _LEAST_CELL = 12
+# Seconds between two lines about how far a run is.
+_MINUTE = 60.0
 # A store's path or URL as it may be printed.
 shown_store = shown_name
 
@@ -29,6 +36,26 @@ shown_store = shown_name
 def say(text: str, *, level: Level = "info", **fields: object) -> None:
     """A remark for whoever runs the command; `fields` are further members of it where remarks are JSON."""
     remark(with_store(without_credentials(text)), level=level, **fields)
+
+
+@contextmanager
+def told_each_minute(counts: RunProgress, doing: str) -> Iterator[None]:
+    """Say how far a run is, once a minute while it lasts: for logs, where no line can be written over."""
+    ended = threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(_MINUTE):
+            done, total, failed = counts.done, counts.total, counts.failures
+            of = f" of {total:,}" if total else ""
+            say(f"{doing}: {done:,}{of} documents, {failed:,} failed", done=done, total=total, failed=failed)
+
+    thread = threading.Thread(target=tell, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def can_ask() -> bool:

@@ -43,20 +43,20 @@ _PAGE = 250
 class AnnotationSummary(RunCounts):
     """The outcomes for the documents of a run; each that was read is in exactly one of the first five counts.
 
-    `annotated` were given a fingerprint (in a dry run: would be), `unchanged` have the right one, `without` have none
-    of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had none before
-    and `stale` another text's, `empty` have no text and `short` too few tokens. `changed` were changed by others at the
-    same moment and done again. `removed` are documents of a sidecar whose originals are gone. `total` is how many
-    documents there were at the start. `trusted` are those of the unchanged that were not read, since nobody has written
-    them after they were looked at. `lost` says that documents may have been deleted, or written as a whole over their
-    fingerprints; `held` that so many are gone that nothing is removed for it. `marks` are those of what was looked at.
-    `beside` tells how many of the annotated had no room for a sketch that grows with the text
-    (`indexer.engine.index.bodies.OWNERS_ROOM`), so that it lies in an index beside. `forgotten` tells that the index's
-    owner forbids noting the fields in it. `reading_seconds` is how long it took to read texts again and to align them
-    where documents were put into clusters, None where none had to be.
+    `annotated` were given a fingerprint (in a dry run: would be), `unchanged` have the right one, `without` have
+    none of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had
+    none before, `stale` another text's and `renewed` one of this text, beside which something else is new; `empty`
+    have no text and `short` too few tokens. `changed` were changed by others at the same moment and done again.
+    `removed` are documents of a sidecar whose originals are gone. `trusted` are those of the unchanged that were
+    not read, since nobody has written them after they were looked at. `lost` says that documents may have been
+    deleted, or written as a whole over their fingerprints; `held` that so many are gone that nothing is removed for
+    it. `marks` are those of what was looked at. `beside` tells how many of the annotated had no room for a sketch
+    that grows with the text (`indexer.engine.index.bodies.OWNERS_ROOM`), so that it lies in an index beside.
+    `clusters` were made or changed, None where documents were put into none. `forgotten` tells that the index's
+    owner forbids noting the fields in it. `reading_seconds` is how long it took to read texts again and to align
+    them where documents were put into clusters, None where none had to be.
     """
 
-    total: int = 0
     trusted: int = 0
     lost: bool = False
     held: bool = False
@@ -66,9 +66,11 @@ class AnnotationSummary(RunCounts):
     gone: int = 0
     missing: int = 0
     stale: int = 0
+    renewed: int = 0
     changed: int = 0
     removed: int = 0
     beside: int = 0
+    clusters: int | None = None
     forgotten: bool = False
     reading_seconds: float | None = None
 
@@ -325,7 +327,8 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
             # What was written as a whole may have been a member of a cluster.
             self.summary.lost |= not known.there and hit["_version"] > 1
             self.summary.missing += not known.digest
-            self.summary.stale += bool(known.digest) and not current
+            self.summary.stale += known.digest not in ("", digest)
+            self.summary.renewed += known.digest == digest
         if self.options.dry_run:
             self.summary.annotated += 1
             return None

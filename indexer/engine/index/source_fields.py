@@ -11,6 +11,7 @@ from typing import Any
 
 from indexer.core.text import text_digest
 from indexer.engine.client.lines import WrittenFloat
+from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import IndexMapping, Mappings
 from indexer.errors import StoreError, UsageError
 from indexer.stores.texts import TextFields
@@ -37,7 +38,7 @@ def _source_path(mappings: Mappings, name: str, shown: str) -> str:
     paths = {path for mapping in mappings.values() if (path := _path_in(mapping.raw, name))}
     leaves = [leaf for mapping in mappings.values() for leaf in _leaves(mapping.raw)]
     if not paths:
-        known = sorted({name for name, _ in leaves})
+        known = sorted({name for name, _ in leaves if name.partition(".")[0] != ROOT})
         raise UsageError(
             f"{shown}: no index has a field {name!r} with text; fields: {', '.join(known)[:500] or 'none'}"
         )

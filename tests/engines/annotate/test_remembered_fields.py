@@ -48,6 +48,10 @@ def test_others_than_the_fields_before_are_refused(server: Server, index_name: s
     assert sources(server, kept) == before
     # Without fields, those that are remembered.
     assert annotate(url, *to)["unchanged"] == 4
+    # A wrong name is answered with the owner's, and a new source is no new text.
+    assert "fields: body, title, url\n" in run(url, "--source-field", "link", *to, code=2).stderr
+    counts = annotate(url, "--source-field", "url", "--all", *to)
+    assert (counts["annotated"], counts["renewed"], counts["stale"], counts["missing"]) == (4, 4, 0, 0)
     assert annotate(url, "--field", "body", "--fields-changed", *to)["stale"] == 4
     assert remembered(server, kept)[of]["fields"] == ["body"]
     assert annotate(url, "--field", "body", *to)["unchanged"] == 4

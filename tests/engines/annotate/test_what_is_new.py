@@ -86,8 +86,8 @@ def test_clusters_are_those_of_a_whole_clustering(server: Server, index_name: st
         require_as_cluster(store)
     # What came by another way is put into its cluster too.
     write(server, index_name, "late", {"body": prose(1)})
-    annotate(url, *to)
+    assert annotate(url, *to)["clusters"] is None
     before = partition(store)
-    annotate(url, *to, "--all", "--cluster")
+    assert annotate(url, *to, "--all", "--cluster")["clusters"] == 1
     assert partition(store) != before
     require_as_cluster(store)
