@@ -90,7 +90,13 @@ class Mailbox(Archive):
                 if raw is None:
                     yield BadEntry(number, "too-large", f"a mail over the limit of {counted(asked.limit, 'byte')}")
                     continue
-                yield from self._member(_opener(raw), f"{_digest(raw)}.eml", len(raw), inside)
+                try:
+                    name_of_mail = f"{_digest(raw)}.eml"
+                except Exception as error:
+                    # One mail that is made to fail hides none of those behind it.
+                    yield dataclasses.replace(entry_of_error(error, ""), number=number)
+                    continue
+                yield from self._member(_opener(raw), name_of_mail, len(raw), inside)
         except NeardupError:
             raise
         except Exception as error:

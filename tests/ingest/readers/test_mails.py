@@ -168,6 +168,18 @@ def test_a_mail_over_the_limit_costs_itself() -> None:
     assert "over the limit" in found[1].detail  # type: ignore[union-attr]
 
 
+def test_a_mail_with_hostile_fields_hides_none_behind_it() -> None:
+    small = bytes(mail("small\n"))
+    hostile = [
+        b"Content-Type: text/plain; charset=" + b"x" * 100_000 + b"\n\nwords\n",
+        b"Content-Type: text/plain" + b"; a*1=x" * 20_000 + b"\n\nwords\n",
+        b"Content-Disposition: attachment; filename=" + b"../" * 50_000 + b"\n\nwords\n",
+    ]
+    found = read(mailbox(small, *(part for each in hostile for part in (each, small))), "in.mbox")
+    assert [type(entry) for entry in found] == [FileEntry, *[BadEntry, FileEntry] * 3]
+    assert not any(entry.is_last for entry in found if isinstance(entry, BadEntry))
+
+
 def test_what_is_no_mailbox_is_said() -> None:
     [entry] = read(b"just words\n", "in.mbox")
     assert isinstance(entry, BadEntry)
