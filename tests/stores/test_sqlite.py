@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import select
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -128,6 +129,32 @@ def test_the_file_of_another_program_is_left_alone(path: Path) -> None:
         with pytest.raises(StoreError, match="of another program"):
             open_store(path, **options)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_what_another_program_left_in_a_log_is_left_there(tmp_path: Path, mode: str) -> None:
+    whole, name = tmp_path / "whole.db", "left.db"
+    connection = sqlite3.connect(whole, isolation_level=None)
+    connection.execute(f"PRAGMA journal_mode = {mode}")
+    connection.execute("CREATE TABLE t (a)")
+    connection.executemany("INSERT INTO t VALUES (?)", [("y" * 500,)] * 2000)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute("PRAGMA cache_size = 5")
+    connection.execute("BEGIN")
+    connection.execute("UPDATE t SET a = 'z'")
+    if mode == "wal":
+        connection.execute("COMMIT")
+    # As a kill leaves it.
+    for file_name in tmp_path.glob("whole.db*"):
+        if not file_name.name.endswith("-shm"):
+            shutil.copy(file_name, tmp_path / file_name.name.replace("whole.db", name))
+    connection.close()
+    before = {each.name: each.read_bytes() for each in tmp_path.glob(f"{name}*")}
+    assert len(before) == 2
+    for options in ({"create": INFO}, {}, {"read_only": True}):
+        with pytest.raises(StoreError, match="of another program"):
+            open_store(tmp_path / name, **options)
+    assert {each.name: each.read_bytes() for each in tmp_path.glob(f"{name}*")} == before
 
 
 def test_an_empty_file_becomes_a_store_only_when_writing(path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -93,7 +93,7 @@ class StoreFile:
     def connect(self, *, make: bool = False, any_thread: bool = False) -> sqlite3.Connection:
         """A new connection with the settings of a store; the file is SQLite's, but nothing more is known of it."""
         mode = "rwc" if make else "rw"
-        uri = f"file:{quote(os.fsencode(self.real))}?" + ("immutable=1" if self.immutable else f"mode={mode}")
+        uri = self._uri("immutable=1" if self.immutable else f"mode={mode}")
         connection = sqlite3.connect(
             uri, uri=True, isolation_level=None, timeout=self._wait, cached_statements=256,
             check_same_thread=self._one_thread and not any_thread,
@@ -117,12 +117,27 @@ class StoreFile:
             raise
         return connection
 
+    def _uri(self, options: str) -> str:
+        return f"file:{quote(os.fsencode(self.real))}?{options}"
+
+    def _refuse_others(self) -> None:
+        """Raise StoreError for a file whose first page is another program's.
+
+        The page is read as it stands: SQLite would bring into the file what that program left in a log or journal.
+        """
+        with suppress(sqlite3.Error), closing(sqlite3.connect(self._uri("immutable=1"), uri=True)) as connection:
+            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            (owner,) = connection.execute("PRAGMA application_id").fetchone()
+            if owner != APPLICATION_ID and (tables or owner):
+                raise _not_a_store(self.path)
+
     def open(self) -> sqlite3.Connection:
         """A connection to a store that is there; StoreError where there is none or it can't be used."""
         with self.explained():
             self._require_file()
             if not self.path.exists():
                 raise NoStoreError(f"{self.path}: there is no store here; index some documents first")
+            self._refuse_others()
             try:
                 return self.connect()
             except sqlite3.OperationalError as error:
@@ -145,6 +160,8 @@ class StoreFile:
             if not self.path.parent.is_dir():
                 raise StoreError(f"{self.path}: the directory {self.path.parent} does not exist; create it first")
             self._require_file()
+            if self.path.exists():
+                self._refuse_others()
 
     def _require_file(self) -> None:
         if self.path.is_dir():
@@ -303,7 +320,7 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
         raise NoStoreError(f"{path}: the file is empty; index some documents first")
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     if owner != APPLICATION_ID:
-        raise StoreError(f"{path}: is an SQLite file of another program, not a store. Name another file")
+        raise _not_a_store(path)
     (triggers,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'").fetchone()
     if triggers:
         raise StoreError(f"{path}: holds triggers, which another program made and which could undo what is stored")
@@ -313,6 +330,10 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
             f"{path}: was made by another version of neardup, in another form ({form}; this one reads {FORM}). "
             "Index the documents anew, into a new file"
         )
+
+
+def _not_a_store(path: Path) -> StoreError:
+    return StoreError(f"{path}: is an SQLite file of another program, not a store. Name another file")
 
 
 def create(connection: sqlite3.Connection, info: StoreInfo) -> None:
