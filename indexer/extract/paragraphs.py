@@ -23,11 +23,15 @@ _ITEM = re.compile(r"\s*(?:[\u2013\u2014*-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
 
 
 class PageLine(NamedTuple):
-    """A line of a page: where it begins, and how far it is below the line before it, in points or in lines."""
+    """A line of a page, or a part of one: where it begins and stands, in points.
+
+    `below` is how far it is below the line before it, in points or in lines.
+    """
 
     text: str
     left: float = 0.0
     below: float = 1.0
+    base: float = 0.0
 
 
 def with_ends(lines: Sequence[PageLine]) -> list[str]:

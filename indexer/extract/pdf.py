@@ -5,17 +5,19 @@ from __future__ import annotations
 import io
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
 from math import inf
+from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from indexer.core.markup import BLOCK_END
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Limits, too_large
 from indexer.extract.formats import PDF_READERS
+from indexer.extract.layout import LEAST_NUMBERS, by_columns, without_line_numbers
 from indexer.extract.ocr.pages import PageReader
 from indexer.extract.ocr.pictures import with_scans
 from indexer.extract.paragraphs import END, PageLine, with_ends
@@ -51,7 +53,14 @@ _WORD = re.compile(r"\w+(?:-\w+)*")
 # only if it sees any.
 _PROBE = 20
 _PASSWORD_ERROR = 4
+# A number before the words of a line.
+_NUMBERED = re.compile(r"\s*([0-9]{1,4}) +(?=\S)")
+# Lines that may go over two columns, how many of them are looked at for a gap, and how straight it is, in points.
+_LONG_ROW, _SAMPLED, _SAME_COLUMN, _MOST_ROWS, _LEAST_GAPS = 30, 6, 6.0, 0.6, 4
+# So many pages at the beginning, and each one after as many, are looked at.
+_FIRST_PAGES = 4
 _ABOUT = ("Title", "ModDate", "CreationDate")
+Origins = Callable[[int], tuple[float, float]]
 # The characters of the first page that are looked at for a title, the lines that it may have, and by how much its
 # type is larger than that of all after it.
 _HEAD = 2000
@@ -254,11 +263,15 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
     failed: list[int] = []
 
     def pages() -> Iterator[list[str]]:
+        columned = False
         for number in range(len(document)):
             try:
                 page = document[number]
                 text_page = page.get_textpage()
-                lines = _lines(text_page)
+                # What draws columns in turn does it on all pages, and looking for it takes time.
+                looked_at = columned or number < _FIRST_PAGES or number % _FIRST_PAGES == 0
+                lines, found = _lines(text_page, by_gaps=looked_at)
+                columned = columned or found
                 text_page.close()
                 page.close()
             except pypdfium2.PdfiumError:
@@ -278,24 +291,107 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
         document.close()
 
 
-def _lines(text_page: pypdfium2.PdfTextPage) -> list[str]:
+def _lines(text_page: pypdfium2.PdfTextPage, *, by_gaps: bool) -> tuple[list[str], bool]:
+    """The lines of a page, and whether they were drawn over two columns, which `by_gaps` looks for."""
+    text = text_page.get_text_range()
+    # Characters that pdfium counts and doesn't write would shift the others.
+    if len(text) != text_page.count_chars():
+        return with_ends([PageLine(line.removesuffix("\r")) for line in text.split("\n") if line.strip()]), False
+    origin = _origins(text_page)
+    lines, places, place, last = list[PageLine](), list[int](), 0, 0.0
+    for line in text.split("\n"):
+        if plain := line.strip():
+            places.append(place)
+            left, base = origin(place + line.index(plain[0]))
+            lines.append(PageLine(line.removesuffix("\r"), left, last - base, base))
+            last = base
+        place += len(line) + 1
+    lines, columned = _ordered(origin, lines, places, by_gaps=by_gaps)
+    return with_ends(lines), columned
+
+
+def _origins(text_page: pypdfium2.PdfTextPage) -> Origins:
+    """The function that says where a character of a page stands."""
     from ctypes import byref, c_double
 
     from pypdfium2 import raw
 
-    text = text_page.get_text_range()
-    # Characters that pdfium counts and doesn't write would shift the others.
-    is_placed = len(text) == text_page.count_chars()
     left, base = c_double(), c_double()
-    found, place, last = [], 0, 0.0
-    for line in text.split("\n"):
-        if plain := line.strip():
-            if is_placed:
-                raw.FPDFText_GetCharOrigin(text_page, place + line.index(plain[0]), byref(left), byref(base))
-            found.append(PageLine(line.removesuffix("\r"), left.value, last - base.value if is_placed else 1.0))
-            last = base.value
-        place += len(line) + 1
-    return with_ends(found)
+    ask, into = raw.FPDFText_GetCharOrigin, (byref(left), byref(base))
+
+    def origin(place: int) -> tuple[float, float]:
+        ask(text_page, place, *into)
+        return left.value, base.value
+
+    return origin
+
+
+def _ordered(
+    origin: Origins, lines: list[PageLine], places: list[int], *, by_gaps: bool
+) -> tuple[list[PageLine], bool]:
+    """The lines of a page without numbers of lines, and by columns, which are said to be there or not."""
+    # Most pages have few lines that begin with a digit.
+    begun = [row for row, line in enumerate(lines) if line.text.lstrip()[:1].isdigit()]
+    if len(begun) >= LEAST_NUMBERS:
+        numbered = {row: found for row in begun if (found := _NUMBERED.match(lines[row].text))}
+        cut = list[PageLine]()
+        for row, line in enumerate(lines):
+            found = numbered.get(row)
+            cut += _numbered(line, found, origin(places[row] + found.end())[0]) if found else [line]
+        if len(plain := without_line_numbers(cut)) < len(cut):
+            return plain, False
+    gutter = _gutter(origin, lines, places) if by_gaps else None
+    if gutter is None:
+        return lines, False
+    parted = list[PageLine]()
+    for line, place in zip(lines, places, strict=True):
+        gaps = _gaps(origin, line, place)
+        at = next((end for end, left, _ in gaps if abs(left - gutter) < _SAME_COLUMN), None)
+        if at is None:
+            parted.append(line)
+        else:
+            parted.append(line._replace(text=line.text[:at]))
+            parted.append(line._replace(text=line.text[at:], left=origin(place + at)[0]))
+    columns = by_columns(parted)
+    return (lines, False) if columns is parted else (columns, True)
+
+
+def _numbered(line: PageLine, number: re.Match[str], left: float) -> list[PageLine]:
+    """A line as two: the number that it begins with, and the rest, which begins at `left`."""
+    return [line._replace(text=number[1]), line._replace(text=line.text[number.end() :], left=left, below=1.0)]
+
+
+def _gutter(origin: Origins, lines: list[PageLine], places: list[int]) -> float | None:
+    """Where the second column begins on a page whose lines go over two; the longest line tells that most have none."""
+    rows = [row for row, line in enumerate(lines) if len(line.text) >= _LONG_ROW]
+    if len(rows) < _SAMPLED or _widest(origin, lines, places, max(rows, key=lambda row: len(lines[row].text))) is None:
+        return None
+    some = rows[:: len(rows) // _SAMPLED][:_SAMPLED]
+    begins = [left for row in some if (left := _widest(origin, lines, places, row)) is not None]
+    if len(begins) < _MOST_ROWS * len(some):
+        return None
+    middle = median(begins)
+    return middle if sum(abs(left - middle) < _SAME_COLUMN for left in begins) >= _MOST_ROWS * len(some) else None
+
+
+def _widest(origin: Origins, lines: list[PageLine], places: list[int], row: int) -> float | None:
+    """Where on the page the word behind the widest gap of a line begins, if it is wider than all others; else None."""
+    gaps = sorted(_gaps(origin, lines[row], places[row]), key=lambda gap: gap[2])
+    if len(gaps) < _LEAST_GAPS or gaps[-1][2] <= 1.5 * gaps[len(gaps) // 2][2]:
+        return None
+    return gaps[-1][1]
+
+
+def _gaps(origin: Origins, line: PageLine, place: int) -> list[tuple[int, float, float]]:
+    """The gaps between words: where the word behind begins in the line and on the page, and how wide it is there.
+
+    The width is that from the last letter of the one word to the first of the next.
+    """
+    found = []
+    for space in re.finditer(r"(?<=\S) +(?=\S)", line.text):
+        left = origin(place + space.end())[0]
+        found.append((space.end(), left, left - origin(place + space.start() - 1)[0]))
+    return found
 
 
 def title_on_page(document: pypdfium2.PdfDocument) -> str:
@@ -353,7 +449,12 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[dict[str,
     def pages() -> Iterator[list[str]]:
         # Page images and vector figures cost time and give no text.
         for page in extract_pages(io.BytesIO(data), laparams=LAParams(all_texts=True)):
-            yield with_ends([line for box in page if isinstance(box, LTTextContainer) for line in _lines_in(box)])
+            boxes = [box for box in page if isinstance(box, LTTextContainer)]
+            cut = [line for box in boxes for line in _lines_in(box, parted=True)]
+            plain = without_line_numbers(cut)
+            # Numbers that count no lines stay where they are.
+            lines = plain if len(plain) < len(cut) else [line for box in boxes for line in _lines_in(box)]
+            yield with_ends(by_columns(lines))
 
     try:
         texts = pages()
@@ -365,12 +466,20 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[dict[str,
         raise ExtractionError("encrypted", f"an empty password does not open it: {error}") from None
 
 
-def _lines_in(box: LTTextContainer[Any]) -> Iterator[PageLine]:
-    """The lines of a box that pdfminer found, each box far below the one before it."""
-    from pdfminer.layout import LTTextBox
+def _lines_in(box: LTTextContainer[Any], *, parted: bool = False) -> Iterator[PageLine]:
+    """The lines of a box that pdfminer found, each box far below the one before it.
+
+    With `parted` a number that a line begins with is a line of its own.
+    """
+    from pdfminer.layout import LTChar, LTTextBox, LTTextLine
 
     below = inf
     for line in box if isinstance(box, LTTextBox) else (box,):
         if (text := line.get_text().removesuffix("\n").replace("\n", " ")).strip():
-            yield PageLine(text.replace(END, " "), line.x0, below)
+            placed = PageLine(text.replace(END, " "), line.x0, below, line.y0)
             below = 1.0
+            if parted and isinstance(line, LTTextLine) and (number := _NUMBERED.match(placed.text)):
+                letters = [part for part in line if isinstance(part, LTChar) and not part.get_text().isspace()]
+                yield from _numbered(placed, number, letters[min(len(number[1]), len(letters) - 1)].x0)
+            else:
+                yield placed

@@ -13,17 +13,19 @@ def make_pdf(
     numbered: bool = True,
     large: Sequence[str] = (),
     outline: str = "",
+    placed: Sequence[tuple[str, float, float]] = (),
 ) -> bytes:
     """A PDF (ISO 32000-1) of pages of lines in ASCII.
 
     With a running header, page numbers, lines in large type before those of the first page, and an outline of one
-    entry, if wanted.
+    entry, if wanted; `placed` are texts of the first page with their places.
     """
     objects = [b"<</Type/Catalog/Pages 2 0 R>>", b"", b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
     kids = []
     for number, lines in enumerate(pages, 1):
         drawn = [_drawn(header, 800)] if header else []
         if number == 1:
+            drawn += [_drawn(text, base, left=left) for text, left, base in placed]
             drawn += [_drawn(line, 830 - 22 * row, 20) for row, line in enumerate(large)]
         drawn += [_drawn(line, 780 - 12 * row) for row, line in enumerate(lines)]
         drawn += [_drawn(str(number), 20)] if numbered else []
@@ -56,6 +58,6 @@ def make_pdf(
     return bytes(out)
 
 
-def _drawn(line: str, height: int, size: int = 10) -> bytes:
+def _drawn(line: str, height: float, size: int = 10, left: float = 50) -> bytes:
     text = line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
-    return b"BT /F %d Tf 50 %d Td (%s) Tj ET" % (size, height, text.encode("ascii"))
+    return b"BT /F %d Tf %d %d Td (%s) Tj ET" % (size, left, height, text.encode("ascii"))
