@@ -19,12 +19,36 @@ from indexer.model.times import sort_key
 
 CanonicalKind = Literal["earliest", "longest", "field", "source", "declared", "newest", "oldest"]
 
-# The words by which folders and files are called copies, or made from others, and what documents lie in beside files,
-# after a slash at the beginning: where matches are counted one after the other, ^ would be true behind each. Also in
-# the syntax of RE2.
+# By language the words by which folders and files are called copies, or made from others, and by which systems call
+# the folder of deleted files.
+_COPY_NAMES = {
+    "en": "backup backups bak copy copies old trash recycled converted export exports exported",
+    "de": "kopie kopien sicherung sicherungen sicherungskopie datensicherung papierkorb konvertiert exportiert",
+    "fr": "copie copies sauvegarde sauvegardes corbeille converti convertis exporté exportés",
+    "es": "copia copias respaldo respaldos papelera convertido convertidos exportado",
+    "pt": "cópia cópias lixeira reciclagem convertido exportado",
+    "it": "copia copie cestino convertito convertiti esportato",
+    "nl": "kopie kopieën reservekopie prullenbak geconverteerd",
+    "sv": "kopia kopior säkerhetskopia papperskorg konverterad",
+    "da": "kopi kopier sikkerhedskopi papirkurv konverteret",
+    "no": "kopi kopier sikkerhetskopi papirkurv konvertert",
+    "fi": "kopio kopiot varmuuskopio roskakori",
+    "pl": "kopia kopie zapasowa kosz skonwertowane",
+    "cs": "kopie záloha zálohy koš",
+    "hu": "másolat másolatok mentés lomtár",
+    "tr": "kopya kopyalar yedek yedekler",
+    "ru": "копия копии резервная корзина",
+    "uk": "копія копії резервна кошик",
+    "el": "αντίγραφο αντίγραφα κάδος",
+}
+_COPY_NAME = "|".join(sorted({name for names in _COPY_NAMES.values() for name in names.split()}))
+# After a slash at the beginning: where matches are counted one after the other, ^ would be true behind each. What
+# documents lie in beside files counts too. Also in the syntax of RE2.
+_NO_LETTER = "[^a-z\u00df-\u024f\u0370-\u04ff]"
 COPY_WORDS = (
-    r"[^a-z](?:backups?|bak|copy|copies|kopie|copie|copia|old|trash|convert(?:ed|is?)|konvertiert|export(?:ed|s)?)"
-    r"(?:[^a-z]|$)"
+    rf"{_NO_LETTER}(?:{_COPY_NAME})(?:{_NO_LETTER}|$)"
+    # In scripts without spaces and small letters.
+    r"|备份|副本|回收站|バックアップ|コピー|ごみ箱"
     r"|\([0-9]{1,2}\)(?:\.[a-z0-9]+)?$|~$"
     r"|\.(?:zip|tar|tgz|tbz2|txz|tzst|eml|emlx|msg|mbox)(?:\.(?:gz|zst|bz2|xz))?/"
 )

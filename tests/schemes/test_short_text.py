@@ -336,3 +336,16 @@ def test_pairs_that_are_told_at_once_are_as_they_are_word_by_word(shared_by_all:
         shared = len(one.keys() & other.keys())
         if words.facts[mine] == words.facts[yours] and shared < min(len(one), len(other)) <= 2 * shared:
             assert value == pytest.approx(_compared(one, other, shared))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("three", "four"), ("hundred", "thousand"), ("drei", "vier"), ("trois", "quatre"), ("tres", "cuatro"),
+     ("tre", "quattro"), ("três", "quatro"), ("3", "4")],
+)  # fmt: skip
+def test_numbers_in_words_tell_titles_apart_in_the_languages_that_the_page_names(one: str, other: str) -> None:
+    scheme = registry.scheme("short-text")
+    made = [scheme.sketch(f"blue chairs with {number} legs and a cushion") for number in (one, other)]
+    assert made[0] is not None
+    assert made[1] is not None
+    assert scheme.similarities(made[0].payload, [made[1].payload]).tolist() == [0.0]
