@@ -76,9 +76,9 @@ def compare(a: str, b: str, store: str, matching: Matching, passages: bool, extr
             ("time", order_shown(made)),
             ("shares", _shares(made)),
             ("passages", _parts(made)),
-            ("simhash", bits),
+            ("simhash", bits if made.bits is not None else ""),
             *(
-                (side, f"{query.hash}  {counted(query.tokens, 'word')}  {query.name}")
+                (side, f"{query.hash or '-'}  {counted(query.tokens, 'word')}  {query.name}")
                 for side, query in (("A", made.a), ("B", made.b))
             ),
         ]

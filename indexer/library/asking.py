@@ -199,6 +199,7 @@ def content_of_file(path: str, limit: int) -> bytes:
 def from_file(path: str, extraction: Extraction, store: Store | None = None) -> Question:
     """The document in a file. Raises NotFoundError, ExtractionError that names the file, and UsageError for several."""
     from indexer.extract import extract
+    from indexer.ingest.digests import content_id
     from indexer.ingest.outcomes import canonical_url
     from indexer.matching.question import Question
 
@@ -210,6 +211,7 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
             "(--format reads it as one document)"
         )
     data = content_of_file(path, limits.input_bytes)
+    content = content_id(data)
     title, metadata = "", dict[str, Any]()
     try:
         if reader:
@@ -227,7 +229,7 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
         named, document.text, title=title or document.title, format=document.format, pages=document.pages,
         source="" if path == STDIN else printable_path(os.path.abspath(path)),
         metadata=with_declared({**metadata, CANONICAL_URL: url} if url else metadata, document.declared),
-        read=with_title(read_digest_of(document), title),
+        read=with_title(read_digest_of(document), title), content=content,
     )  # fmt: skip
 
 

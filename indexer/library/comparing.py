@@ -43,10 +43,18 @@ def compared_questions(one: Question, other: Question, rule: MatchRule, store: S
     from indexer.matching.comparing import compare as compared
     from indexer.matching.excerpts import Excerpts
     from indexer.matching.lookups import part_label
-    from indexer.relations.relation import order_with
+    from indexer.relations.relation import Relation, order_with
     from indexer.relations.versions.order import compared as in_order
 
     made = compared(rule, one, other, store)
+    if one.simhash is None and made.identical:
+        # Without words there is nothing to align.
+        same = relation_members(Relation("identical"))
+        return Comparison(
+            str(rule), made.near, made.identical, made.similarity, made.shares, made.estimated, made.bits,
+            of_a=None, of_b=None, label="", longest=None, passages_total=None, passages=(), **same,
+            **order_members(None), a=query_of(one), b=query_of(other),
+        )  # fmt: skip
     shared = Excerpts(store, of_letters=rule.of_letters).between(one, other)
     relation = shared.relation if shared and made.near else None
     of_a, of_b = shared.common.shares if shared else (None, None)

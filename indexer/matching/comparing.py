@@ -10,7 +10,7 @@ from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.measures import exact
 from indexer.matching.measures.reading import aligned_similarity, least_words, preferred
-from indexer.matching.question import Question, are_identical
+from indexer.matching.question import Question, are_equal_without_words, are_identical
 from indexer.matching.rule import Finder, MatchRule, TextVerification
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Scheme
@@ -42,6 +42,8 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     Where the rule verifies by reading, stored documents of `store` are read again. Raises UsageError where one lacks
     what the rule compares, and ExtractionError where one has no words or can't be read again.
     """
+    if are_equal_without_words(one, other):
+        return Compared(rule, True, 1.0, None, None, False, True)
     for question in (one, other):
         if question.simhash is None:
             raise ExtractionError("empty", f"{question.name} has no words, so there is nothing to compare")
