@@ -25,13 +25,17 @@ def extract_image(data: bytes, reader: PageReader | None) -> Document:
     """
     if reader is None:
         raise ExtractionError(NEEDS_OCR, f"an image; --ocr reads its words, by {INSTALL}")
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     # The limit is checked below, before any pixel is decoded.
     Image.MAX_IMAGE_PIXELS = None
     try:
         image = Image.open(io.BytesIO(data), formats=_FORMATS)
-        pages = {number: partial(of_image, image, number) for number in range(getattr(image, "n_frames", 1))}
+        # A PNG may claim to be an animation of two thousand million.
+        many = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
+        pages = {number: partial(of_image, image, number) for number in range(many)}
+    except UnidentifiedImageError:
+        raise ExtractionError("malformed", "not an image that Pillow reads") from None
     except (OSError, SyntaxError, ValueError) as error:
         raise ExtractionError("malformed", f"not an image that Pillow reads: {error}") from None
     found = reader.read(pages)

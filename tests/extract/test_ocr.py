@@ -154,15 +154,16 @@ def test_a_folder_of_somebody_else_is_refused(own_folder: Path) -> None:
         kept.KeptPages("eng")
 
 
-def png_of(width: int, height: int) -> bytes:
-    """A PNG that says to be so large, and holds zeros."""
+def png_of(width: int, height: int, more: bytes = b"") -> bytes:
+    """A PNG that says to be so large, and holds zeros; `more` is a chunk's kind and data."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     pixels = chunk(b"IDAT", zlib.compress(bytes(1 << 20)))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + pixels + chunk(b"IEND", b"")
+    others = chunk(more[:4], more[4:]) if more else b""
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + others + pixels + chunk(b"IEND", b"")
 
 
 @needs_tesseract
@@ -176,6 +177,7 @@ def test_broken_and_hostile_images_cost_themselves_alone() -> None:
         "cut.png": good[: len(good) // 2],
         "bomb.png": png_of(100_000, 100_000),
         "flat.png": png_of(1_000_000, 1),
+        "frames.png": png_of(10, 10, b"acTL" + struct.pack(">II", (1 << 31) - 1, 0)),
         "head.jpg": b"\xff\xd8\xff",
         "cut.tif": image("TIFF", BRIDGE)[:400],
         "lost.tif": bytes(tiff),
@@ -185,7 +187,8 @@ def test_broken_and_hostile_images_cost_themselves_alone() -> None:
     found = dict(zip(attacks, outcomes(*attacks.values()), strict=True))
     reasons = {name: outcome.reason for name, outcome in found.items() if isinstance(outcome, Failed)}
     assert reasons["bomb.png"] == "too-large"
-    assert {reasons["head.jpg"], reasons["cut.tif"]} == {"malformed"}
+    assert {reasons["head.jpg"], reasons["cut.tif"], reasons.get("frames.png", "malformed")} == {"malformed"}
+    assert not any("object at" in outcome.detail for outcome in found.values() if isinstance(outcome, Failed))
     assert set(reasons.values()) <= {"malformed", "too-large", "timeout", "out-of-memory"}
     assert share(found["good.png"].document.text, BRIDGE) > 0.9
 
