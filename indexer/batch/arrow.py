@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from indexer.core.sketches import sorted_distinct
 from indexer.ingest.readers.base import optional
 from indexer.model.joined import Joined
 from indexer.model.ragged import Ragged
@@ -148,7 +149,7 @@ def replaced(hashes: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
     every = np.concatenate(hashes) if hashes else np.empty(0, dtype=np.uint64)
     order = np.argsort(every, kind="stable")
     same = every[order][1:] == every[order][:-1]
-    return np.sort(np.unique(np.concatenate((order[1:][same], order[:-1][same]))))
+    return sorted_distinct(np.concatenate((order[1:][same], order[:-1][same])))
 
 
 def both_digests(text: Any, read: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.clustering.grouping import agreeing_tables, meets_by_keys, spans
+from indexer.core.sketches import sorted_distinct
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, distinct_payloads
 from indexer.matching.rule import Finder
@@ -305,7 +306,7 @@ class _Greedy:
                 shift = np.repeat(begins[part] - np.cumsum(sizes[part]) + sizes[part], sizes[part])
                 right = held[np.arange(shift.size) + shift] % count
                 left = np.repeat(asking[first:last], totals[first:last])
-                pairs = np.unique((left * count + right)[~self._kept[right]])
+                pairs = sorted_distinct((left * count + right)[~self._kept[right]])
                 left, right = pairs // count, pairs % count
             left, right = self._agreeing(meeting, left, right)
             if left.size:

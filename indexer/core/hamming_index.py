@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from indexer.core.hamming import IndexTable, hamming_distances, index_plan, index_search, pairs_count, pairs_scatter
 from indexer.core.pairs import require_distance
+from indexer.core.sketches import sorted_distinct
 from indexer.errors import StoreError, UsageError
 from indexer.model import own_files
 from indexer.model.hashes import as_hashes
@@ -78,7 +79,7 @@ class HammingIndex:
 
     def _keep_only_tables(self) -> None:
         """Forget the positions of hashes that are in none of this shard's tables."""
-        kept = np.unique(np.concatenate([table.values for table in self._tables]))
+        kept = sorted_distinct(np.concatenate([table.values for table in self._tables]))
         at = np.searchsorted(self._distinct, kept)
         counts = np.diff(self._starts)[at]
         starts = np.append(0, np.cumsum(counts)).astype(np.int64)

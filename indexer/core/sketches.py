@@ -6,6 +6,7 @@ Every call releases the GIL while the C code runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,8 @@ MAX_VALUES: int = lib.ND_MAX_VALUES
 MIN_VALUES = 8
 BITS = (1, 2, 4, 8, 16)
 PASSAGE_BITS: int = lib.ND_PASSAGE_BITS
+
+_Integer = TypeVar("_Integer", bound=np.integer[Any])
 
 
 def fingerprint(text: str | bytes) -> tuple[int, int] | None:
@@ -163,6 +166,12 @@ def distinct(numbers: ArrayLike) -> NDArray[np.uint64]:
     count = ffi.new("size_t *", kept.size)
     check(lib.nd_distinct(pointer("uint64_t[]", kept), count))
     return kept[: count[0]]
+
+
+def sorted_distinct(numbers: NDArray[_Integer]) -> NDArray[_Integer]:
+    """The distinct ones of integers, rising: as numpy.unique, which takes twenty times as long from numpy 2.3 on."""
+    ordered = np.sort(numbers, axis=None)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if ordered.size else ordered
 
 
 def winnowed(hashes: ArrayLike, window: int) -> NDArray[np.uint64]:

@@ -14,6 +14,7 @@ from typing import cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from indexer.core.sketches import sorted_distinct
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Options
 from indexer.extract.formats import Format
@@ -158,12 +159,12 @@ class _RecordsOfFile:
 
     def ids(self) -> npt.NDArray[np.uint64]:
         """The digests of the ids, sorted."""
-        return np.unique(np.frombuffer(self._ids, dtype=np.uint64))
+        return sorted_distinct(np.frombuffer(self._ids, dtype=np.uint64))
 
 
 def _read_parts(store: Store, container: str, parts: _RecordsOfFile, chosen: Selection) -> Iterator[Input | Rejected]:
     """The indexed documents of a file with many, each once, and a reason for each that is missing."""
-    wanted, ids = np.unique(np.frombuffer(parts.marks, dtype=np.uint64)), parts.ids()
+    wanted, ids = sorted_distinct(np.frombuffer(parts.marks, dtype=np.uint64)), parts.ids()
     found = np.zeros(wanted.size, dtype=bool)
     reason, detail = CHANGED, REASONS[CHANGED]
     selection = Selection(

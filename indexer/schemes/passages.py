@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.core.one_pass import Forms, OneTextFeatures, PassagesForm, TextFeatures
-from indexer.core.sketches import PASSAGE_BITS, intersection_sizes, winnowed
+from indexer.core.sketches import PASSAGE_BITS, intersection_sizes, sorted_distinct, winnowed
 from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged, no_payload
@@ -112,7 +112,7 @@ class Passages(Scheme):
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The same of features in the place of the shingles, in the order of the text; weights count for nothing."""
         del weights
-        kept = np.unique(winnowed(features, self.window) & _KEY_MASK)
+        kept = sorted_distinct(winnowed(features, self.window) & _KEY_MASK)
         return Sketch(self.id, _payload(kept).tobytes(), tuple(kept.tolist()), int(kept.size)) if kept.size else None
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from indexer import HammingIndex, find_pairs
 from indexer.core.hamming import hamming_distances, hamming_matrix
 from indexer.core.native import set_simd_level, simd_level
-from indexer.core.sketches import simhash, simhash_keys
+from indexer.core.sketches import simhash, simhash_keys, sorted_distinct
 from indexer.core.text import lookup8
 from indexer.errors import UsageError
 from indexer.model.hashes import as_hashes
@@ -174,3 +174,10 @@ def test_lists_of_pythons_integers_are_hashes(values: list[int]) -> None:
 def test_what_is_no_64_bit_integer_is_refused(values: list[object]) -> None:
     with pytest.raises(UsageError, match="64-bit integers"):
         as_hashes(values, "values")  # type: ignore[arg-type]
+
+
+@given(st.lists(st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(0, 3)))
+def test_distinct_ones_rise(values: list[int]) -> None:
+    made = sorted_distinct(np.array(values, dtype=np.int64))
+    assert made.dtype == np.int64
+    assert made.tolist() == sorted(set(values))

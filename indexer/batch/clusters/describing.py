@@ -17,7 +17,7 @@ from indexer.batch.arrow import arrow, column_of, compute, joined_of, numbers_of
 from indexer.clustering.assign import Gathered, GroupMember
 from indexer.clustering.canonical import COPY_WORDS, CanonicalRule
 from indexer.clustering.succession import PlacedVersion, Succession, by_version
-from indexer.core.sketches import cluster_ids
+from indexer.core.sketches import cluster_ids, sorted_distinct
 from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
 from indexer.model.mails import MAILS
 from indexer.model.origins import origin_of
@@ -148,7 +148,7 @@ def origins_of(sources: Any, of: Positions) -> list[int]:
     names: Sequence[str] = [origin_of(source) for source in encoded.dictionary.to_pylist()]
     distinct, number = np.unique(np.array(names, dtype=object), return_inverse=True)
     origins = number[numbers_of(encoded.indices, np.int32)]
-    apart = np.unique(of * max(distinct.size, 1) + origins) // max(distinct.size, 1)
+    apart = sorted_distinct(of * max(distinct.size, 1) + origins) // max(distinct.size, 1)
     counts: npt.NDArray[np.int64] = np.bincount(apart, minlength=int(of.max(initial=-1)) + 1)
     most: list[int] = np.minimum(counts, MOST_ORIGINS).tolist()
     return most

@@ -25,6 +25,7 @@ from indexer.batch.arrow import (
 from indexer.batch.clusters.grouping import payloads_of
 from indexer.batch.form import column_name
 from indexer.clustering.relations import Permitted, Relations, Verdict, settled
+from indexer.core.sketches import sorted_distinct
 from indexer.errors import ExtractionError
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.relating import RelatedTexts
@@ -176,10 +177,10 @@ class _NearRows:
             waiting: list[Hashes] = []
             for place in component.tolist():
                 if isinstance(text := self._text(place), str):
-                    waiting.append(np.unique(words_of(text).hashes))
+                    waiting.append(sorted_distinct(words_of(text).hashes))
                 if sum(map(len, waiting)) > _WORDS_AT_ONCE:
-                    waiting = [np.unique(np.concatenate(waiting))]
-            yield np.unique(np.concatenate(waiting))
+                    waiting = [sorted_distinct(np.concatenate(waiting))]
+            yield sorted_distinct(np.concatenate(waiting))
 
     def verdicts(self, permitted: Permitted, lexicon: Lexicon) -> Iterator[Any]:
         """The verdict on each that repeats another one and was not kept before, and on what goes in favour of one."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.sketches import intersection_sizes
+from indexer.core.sketches import intersection_sizes, sorted_distinct
 from indexer.core.text import shingle_hashes
 from indexer.errors import UsageError
 
@@ -50,7 +50,7 @@ class ExactPairs:
 
 def shingle_sets(texts: Iterable[str | bytes], size: int = SHINGLE, *, numbers: bool = True) -> ShingleSets:
     """The sets of the hashes of `size` words in a row, of each text; see `core.shingle_hashes`."""
-    return _joined([np.unique(shingle_hashes(text, size, numbers=numbers)) for text in texts])
+    return _joined([sorted_distinct(shingle_hashes(text, size, numbers=numbers)) for text in texts])
 
 
 def jaccard(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -116,13 +116,13 @@ def _candidates(sets: ShingleSets, floor: float) -> tuple[npt.NDArray[np.int64],
         starts = starts[shingles[starts] == shingles[starts + lag]]
         one, other = documents[starts], documents[starts + lag]
         fits = np.minimum(sizes[one], sizes[other]) >= floor * np.maximum(sizes[one], sizes[other]) - 1e-9
-        pairs.append(np.unique(np.minimum(one, other)[fits] * len(sets) + np.maximum(one, other)[fits]))
+        pairs.append(sorted_distinct(np.minimum(one, other)[fits] * len(sets) + np.maximum(one, other)[fits]))
         held += pairs[-1].size
         if held > _BLOCK:
-            pairs = [np.unique(np.concatenate(pairs))]
+            pairs = [sorted_distinct(np.concatenate(pairs))]
             held = 0
         lag += 1
-    codes = np.unique(np.concatenate(pairs))
+    codes = sorted_distinct(np.concatenate(pairs))
     return codes // max(1, len(sets)), codes % max(1, len(sets))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from indexer.core.sketches import sorted_distinct
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK
 from indexer.schemes.keys.postings import KeyPostings
@@ -53,7 +54,7 @@ def _met(
     others = postings.owners[within + np.repeat(starts[runs], counts)]
     smaller = np.repeat(owners, counts)
     larger = (sizes[others] > sizes[smaller]) | ((sizes[others] == sizes[smaller]) & (others > smaller))
-    pairs = np.unique(smaller[larger] * sizes.size + others[larger])
+    pairs = sorted_distinct(smaller[larger] * sizes.size + others[larger])
     if pairs.size:
         one, other = pairs // sizes.size, pairs % sizes.size
         yield np.minimum(one, other), np.maximum(one, other)
