@@ -362,7 +362,7 @@ def _numbered(line: PageLine, number: re.Match[str], left: float) -> list[PageLi
 
 
 def _gutter(origin: Origins, lines: list[PageLine], places: list[int]) -> float | None:
-    """Where the second column begins on a page whose lines go over two; the longest line tells that most have none."""
+    """The start of the second column where lines go over two; the longest line tells that most pages have none."""
     rows = [row for row, line in enumerate(lines) if len(line.text) >= _LONG_ROW]
     if len(rows) < _SAMPLED or _widest(origin, lines, places, max(rows, key=lambda row: len(lines[row].text))) is None:
         return None
@@ -375,7 +375,7 @@ def _gutter(origin: Origins, lines: list[PageLine], places: list[int]) -> float 
 
 
 def _widest(origin: Origins, lines: list[PageLine], places: list[int], row: int) -> float | None:
-    """Where on the page the word behind the widest gap of a line begins, if it is wider than all others; else None."""
+    """The start of the word behind the widest gap of a line, if that gap is wider than all others; else None."""
     gaps = sorted(_gaps(origin, lines[row], places[row]), key=lambda gap: gap[2])
     if len(gaps) < _LEAST_GAPS or gaps[-1][2] <= 1.5 * gaps[len(gaps) // 2][2]:
         return None
