@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -113,7 +114,7 @@ class FollowedIndex(Followed):
         self._aside: Client | None = None
         self._lease: Lease | None = None
         self._marks: Marks | None = None
-        self._since = now()
+        self._since, self._me = now(), uuid.uuid4().hex
 
     def look(self) -> int | None:
         """See Followed.look."""
@@ -179,5 +180,5 @@ class FollowedIndex(Followed):
             self._client = connect(self._store, retry=_PATIENCE)
             if self._to:
                 self._aside = connect(self.target, retry=_PATIENCE)
-            self._lease = Lease(self._aside or self._client, self._how.lease)
+            self._lease = Lease(self._aside or self._client, self._how.lease, self._me)
         return self._client

@@ -24,11 +24,12 @@ class Lease:
     """A document beside an index that says who works there; it changes only where it is as it was read.
 
     No clocks are compared: whoever waits takes it over when it has seen the same version for `seconds`. Who has it
-    renews it three times in that time.
+    renews it three times in that time. Who connects anew after the engine was away is known by its `holder`, and need
+    not wait for the lease that it could not give back.
     """
 
-    def __init__(self, client: Client, seconds: float) -> None:
-        self._client, self._me, self._seconds = client, uuid.uuid4().hex, seconds
+    def __init__(self, client: Client, seconds: float, holder: str = "") -> None:
+        self._client, self._me, self._seconds = client, holder or uuid.uuid4().hex, seconds
         self._beside = resources_index(client)
         self._path = path_of(self._beside.name)
         self._version: tuple[int, int] | None = None

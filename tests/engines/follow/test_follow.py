@@ -119,6 +119,17 @@ def test_an_index_that_is_made_again_without_its_fields_is_waited_for(server: Se
         thread.join()
 
 
+def test_who_connects_anew_takes_its_own_lease_at_once(server: Server, index_name: str) -> None:
+    clients = [connect(made(server, index_name, 1)) for _ in range(3)]
+    # The engine was away when it should have been given back.
+    with Lease(clients[0], 600.0, "one").held(lambda: None) as first:
+        assert first
+        with Lease(clients[1], 600.0).held(lambda: None) as other:
+            assert not other
+        with Lease(clients[2], 600.0, "one").held(lambda: None) as again:
+            assert again
+
+
 def test_a_lease_is_held_by_one_and_runs_out(server: Server, index_name: str) -> None:
     clients = [connect(made(server, index_name, 1)) for _ in range(2)]
     # The second renews it every three seconds, which is too seldom for the first.
