@@ -320,6 +320,7 @@ def _text(value: Any) -> str | None:
 
 def _write(cut: Iterator[Any], out: str) -> None:
     try:
+        os.makedirs(out, exist_ok=True)
         with (
             own_files.written_whole(cut_file(out)) as file,
             parquet.ParquetWriter(file, CUT, compression="zstd") as listed,

@@ -250,7 +250,8 @@ class _Members:
         """Take in those that are in a cluster; the others."""
         repeated, shares = rows["near_to"].to_pylist(), rows["near_similarity"].to_pylist()
         together = np.array(rows["size"].to_pylist(), dtype=np.int64) > 1
-        together |= np.array([name is not None for name in repeated], dtype=np.bool_)
+        # What is alone and equal is too short to be compared, and stands by itself in a store.
+        together |= np.array([share is not None and share < 1 for share in shares], dtype=np.bool_)
         inside = np.flatnonzero(together).tolist()
         clusters, ranks = rows["cluster"].to_pylist(), rows["similarity"].to_pylist()
         canonical = rows["is_canonical"].to_pylist()

@@ -75,35 +75,35 @@ class BatchSketched(Outcome):
 
 
 @dataclass(frozen=True, slots=True)
-class BatchBucket:
+class BatchSharedKey:
     """Documents that share a key of a scheme.
 
     Attributes:
         scheme: The scheme
-        nodes: Their number; documents with equal sketches count once
+        texts: How many different texts they have, by their sketches
         comparisons: How many comparisons they took
         example: The id of one of them
     """
 
     scheme: str
-    nodes: int
+    texts: int
     comparisons: int
     example: str
 
 
 @dataclass(frozen=True, slots=True)
-class BatchComponent:
+class BatchChain:
     """Documents that are near directly or through others, before long chains are cut.
 
     Attributes:
-        nodes: Their number; documents with equal sketches count once
+        texts: How many different texts they have, by their sketches
         documents: The number of documents
         comparisons: How many comparisons it took to find and to cut it
         groups: Into how many groups it was cut
         example: The id of one of them
     """
 
-    nodes: int
+    texts: int
     documents: int
     comparisons: int
     groups: int
@@ -142,8 +142,8 @@ class BatchClustered(ByTexts):
         unordered: With the canonical rule newest or oldest, the clusters where the order is unknown, and the earliest
             document is the canonical one
         comparisons: Comparisons that were made
-        buckets: The ten largest buckets
-        components: The ten largest components
+        shared_keys: The ten keys that most documents share
+        chains: The ten largest sets of documents that are near directly or through others
         older: With --against, the older documents; else null
         new: With --against, the new documents; else null
         repeating: With --against, new documents that repeat older ones; else null
@@ -174,8 +174,8 @@ class BatchClustered(ByTexts):
     split: int
     unordered: int
     comparisons: int
-    buckets: tuple[BatchBucket, ...] = field(repr=False)
-    components: tuple[BatchComponent, ...] = field(repr=False)
+    shared_keys: tuple[BatchSharedKey, ...] = field(repr=False)
+    chains: tuple[BatchChain, ...] = field(repr=False)
     older: int | None
     new: int | None
     repeating: int | None

@@ -39,15 +39,15 @@ from indexer.library.batch_options import (
     BatchSpread,
 )
 from indexer.library.batch_outcomes import (
-    BatchBucket,
+    BatchChain,
     BatchCluster,
     BatchClustered,
-    BatchComponent,
     BatchDeduped,
     BatchFigures,
     BatchFiltered,
     BatchLoaded,
     BatchPassagesCut,
+    BatchSharedKey,
     BatchSketched,
 )
 from indexer.library.opening import Follow, Tell, tell_contended, tell_made, warned
@@ -368,10 +368,14 @@ def _clustered(found: Mapping[str, Any]) -> dict[str, Any]:
         **{name: found[name] for name in (*plain, *counts, *judged)},
         "unseen": tuple(found["unseen"]),
         "stale": tuple(found["stale"]),
-        "buckets": tuple(BatchBucket(**each) for each in found["buckets"]),
-        "components": tuple(BatchComponent(**each) for each in found["components"]),
+        "shared_keys": tuple(BatchSharedKey(**_with_texts(each)) for each in found["buckets"]),
+        "chains": tuple(BatchChain(**_with_texts(each)) for each in found["components"]),
         **{name: found.get(name) for name in ("older", "new", "repeating")},
     }
+
+
+def _with_texts(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {"texts" if name == "nodes" else name: value for name, value in found.items()}
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Sequence
@@ -139,3 +141,29 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(tmp_path: Path) 
     with pytest.raises(UsageError, match="lies inside"):
         dedupe([str(tmp_path)], out)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet"]
+
+
+SHORT = {
+    "a": "Thank you", "b": "thank  YOU", "c": "thank you all", "d": "you thank", "e": "", "f": "", "g": "!",
+    "h": "one two three four five six seven", "i": "One two three four five six seven",
+}  # fmt: skip
+
+
+def test_equal_texts_go_however_short(tmp_path: Path) -> None:
+    given = tmp_path / "in"
+    given.mkdir()
+    for number, names in enumerate(("abcdefg", "hi")):
+        pq.write_table(
+            pa.table({"id": list(names), "text": [SHORT[name] for name in names]}), given / f"{number}.parquet"
+        )
+    done = dedupe([str(given)], str(tmp_path / "kept"))
+    assert sorted(row["id"] for row in rows_in(tmp_path / "kept")) == list("acdefgh")
+    gone = pq.read_table(removed_file(str(tmp_path / "kept"))).to_pylist()
+    assert [(row["id"], row["duplicate_of"], row["relation"]) for row in gone] == [
+        ("b", "a", "identical"),
+        ("i", "h", "identical"),
+    ]
+    assert (done.sketched.short, done.sketched.empty) == (6, 3)
+    command = [sys.executable, "-m", "indexer", "batch", "dedupe", str(given), "--out", str(tmp_path / "again")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "not compared  6 too short, but with equal texts, 3 without words" in said

@@ -36,6 +36,7 @@ from indexer.stores.loading import Landed, LoadedStore
 from tests.batch.batched import MINHASH, seen_of, sketched
 from tests.cli.written import changed, html, prose
 from tests.planted import collection, named
+from tests.relations.filled import forms
 
 MOMENT = "2026-01-01T00:00:00Z"
 FORM = Form((MINHASH,))
@@ -50,7 +51,8 @@ def write(folder: Path, texts: Mapping[str, str]) -> Path:
     for number, line in enumerate(lines[::4]):
         line["url"] = f"https://host{number % 3}.example/{line['id']}"
         line["title"] = f"no. {number}"
-    lines += [{"id": "short", "text": "a few words"}, {"id": "empty", "text": ""}, {"id": "broken", "number": 1}]
+    lines += [{"id": "short", "text": "a few words"}, {"id": "short too", "text": "A few words"}]
+    lines += [{"id": "empty", "text": ""}, {"id": "broken", "number": 1}]
     half = len(lines) // 2
     for name, part in (("a.jsonl", lines[:half]), ("b.jsonl", lines[half:])):
         (folder / name).write_text("".join(json.dumps(line) + "\n" for line in part))
@@ -320,7 +322,7 @@ def test_beside_other_documents(tmp_path: Path) -> None:
     given.mkdir()
     (given / "b.jsonl").write_text("".join(json.dumps({"id": n, "text": prose(50)}) + "\n" for n in ("b", "b2")))
     done = loaded(batched(given, tmp_path / "two"), store)
-    assert (done.created, done.others) == (2, 10)
+    assert (done.created, done.others) == (2, 11)
     assert {frozenset({"a", "a2"}), frozenset({"b", "b2"})} <= groups(store).keys()
     with open_store(store) as opened_store:
         made = require_remembered(opened_store)
@@ -411,3 +413,27 @@ def test_what_was_interrupted_is_completed_by_the_same_again(tmp_path: Path) -> 
                     require_remembered(store)
         loaded(out, path)
         assert state(path) == whole
+
+
+def test_after_loading_clustering_notes_relations_at_most(tmp_path: Path) -> None:
+    texts = {f"f{place:02}": text for place, text in enumerate(forms(12))}
+    # One with more misread words than its copy goes, whatever comes first: by sketches alone the copy would go.
+    texts = {"a-misread": texts["f05"].replace("zahl", "zahI").replace("Rechnung", "Rcchnung")} | texts
+    given, store = tmp_path / "in", tmp_path / "s.neardup"
+    given.mkdir()
+    for name, text in texts.items():
+        (given / f"{name}.txt").write_text(text)
+    loaded(batched(given, tmp_path / "out"), store)
+    before = state(store)
+    with open_store(store) as opened_store:
+        cluster_store(opened_store, default_rule(opened_store), threads=1)
+    after = state(store)
+
+    def without_relation(held: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in held["cluster"].items() if name not in ("relation", "evidence")}
+
+    assert {ref: without_relation(held) for ref, held in after["annotations"].items()} == {
+        ref: without_relation(held) for ref, held in before["annotations"].items()
+    }
+    ids = [[one.id for one in held["clusters"]] for held in (before, after)]
+    assert ids[0] == ids[1]

@@ -140,14 +140,15 @@ def test_touching_passages_each_name_their_document(tmp_path: Path) -> None:
         {"id": "c", "text": f"{first}; {second} and an end", "day": 11.5},
     ]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = cut_passages([str(tmp_path / "in.jsonl")], Cutting(20, time_field="day"), str(tmp_path / "out"))
+    out = tmp_path / "new" / "out"
+    done = cut_passages([str(tmp_path / "in.jsonl")], Cutting(20, time_field="day"), str(out))
     assert (done.passages, done.cut_documents, done.cut_words) == (2, 1, 60)
-    cuts = pq.read_table(cut_file(str(tmp_path / "out"))).to_pylist()
+    cuts = pq.read_table(cut_file(str(out))).to_pylist()
     assert [(rows[2]["text"][cut["begin"] : cut["end"]], cut["stands_in"]) for cut in cuts] == [  # type: ignore[index]
         (f"{first};", "a"),
         (second, "b"),
     ]
-    left = [json.loads(line)["text"] for line in (tmp_path / "out" / "in.jsonl").read_text().splitlines()]
+    left = [json.loads(line)["text"] for line in (out / "in.jsonl").read_text().splitlines()]
     assert left == [rows[0]["text"], second, "and an end"]
 
 

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import indexer
 from indexer.clustering.clusters import cluster
 from indexer.clustering.parts import PartPruning
 from indexer.clustering.prune import Pruning
 from indexer.clustering.removal import MARK
 from indexer.core.text import folded_text, text_digest
 from indexer.errors import UsageError
+from indexer.library.options import RemovalRequest
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref
 from indexer.schemes.passages import Passages
@@ -218,3 +220,14 @@ def test_every_part_goes_for_one_that_stays(tmp_path_factory: pytest.TempPathFac
     for part, other in into.items():
         assert other in left
         assert whole_in(texts[part], texts[other])
+
+
+def test_numbers_count_beside_twenty_words(tmp_path: Path) -> None:
+    draw = random.Random(4)
+    numbers = [str(draw.randrange(10**6)) for _ in range(100)]
+    mixed = f"{' '.join(CHAPTERS[1].split()[:20])} {' '.join(numbers[:16])}"
+    with indexer.open(tmp_path / "a.neardup", schemes=["passages"]) as collection:
+        collection.add_many([("numbers", " ".join(numbers)), ("mixed", mixed)])
+        collection.add("book", f"{CHAPTERS[0]} {' '.join(numbers)} {mixed} {CHAPTERS[2]}")
+        found = collection.prune(RemovalRequest(parts=True), dry_run=True).surplus
+        assert [(row.id, row.repeats) for row in found] == [("mixed", "book")]

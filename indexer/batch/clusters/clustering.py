@@ -14,7 +14,7 @@ import numpy as np
 
 from indexer.batch.clusters.deciding import Decided
 from indexer.batch.clusters.grouping import clusters_of, columns_of
-from indexer.batch.clusters.partitioning import Parts, parts_for, whole
+from indexer.batch.clusters.partitioning import Parts, equal_texts, parts_for, whole
 from indexer.batch.clusters.writing import ClusteringFigures, ClusterRows, Counts, FoundClusters, write_clusters
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched
 from indexer.batch.sketches.inputs import Inputs, Stale, inputs_for
@@ -85,6 +85,12 @@ def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
             counts.compared += positions.size
             clusters = clusters_of(
                 table, positions, wanted.rule, wanted.canonical, radius, wanted.threads, arrivals=positions
+            )
+            found.add(clusters)
+            figures.add(ClusteringFigures.of(clusters))
+        for table, positions in equal_texts(sketched, columns):
+            clusters = clusters_of(
+                table, positions, wanted.rule, wanted.canonical, radius, wanted.threads, arrivals=positions, equal=True
             )
             found.add(clusters)
             figures.add(ClusteringFigures.of(clusters))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import choose
 from indexer.clustering.clusters import similar_documents
 from indexer.clustering.grouping import Bucket, Component, Groups, group
+from indexer.core.sketches import cluster_ids
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
 from indexer.matching.rule import MatchRule
@@ -57,8 +58,11 @@ def columns_of(rule: MatchRule, *, against: bool = False) -> list[str]:
 
 
 def found_by(rule: MatchRule) -> list[str]:
-    """The columns of sketches that show which documents a rule compares, and what its finders find them by."""
-    names = ["short", *(column_name(family) for family in rule.schemes)]
+    """The columns of sketches that show which documents a rule compares, and what its finders find them by.
+
+    Also those that show which others have equal texts.
+    """
+    names = ["short", "tokens", "text_digest", *(column_name(family) for family in rule.schemes)]
     return names + [f"{column_name(family)}_keys" for family in keyed(rule)]
 
 
@@ -83,6 +87,12 @@ def compared(batch: Any, rule: MatchRule) -> npt.NDArray[np.bool_]:
     payloads = {family: made.payloads for family, made in sketches_of(batch, rule).items()}
     short = flags_of(batch["short"])
     return np.asarray(comparable(rule, Found((), payloads)) & ~short, dtype=np.bool_)
+
+
+def only_equal(batch: Any) -> npt.NDArray[np.bool_]:
+    """The mask of the documents that are too short to be compared, and repeat nothing but equal texts."""
+    there = present_in(batch["text_digest"]) & flags_of(batch["short"])
+    return np.asarray(there & (numbers_of(batch["tokens"]) > 0), dtype=np.bool_)
 
 
 def _simhashes(column: Any) -> Ragged:
@@ -150,13 +160,17 @@ def clusters_of(
     threads: int,
     *,
     arrivals: Positions | None = None,
+    equal: bool = False,
 ) -> GroupedClusters:
     """The clusters of documents that the rule compares, rows of a table of sketches, numbered by their `positions`.
+
+    With `equal` they are documents that are too short to be compared, of which those with equal texts repeat one of
+    them, and all are alone, as in a store.
 
     They are those of `indexer.clustering.clusters.cluster` as long as what may be near is all among them. Where the
     canonical rule prefers none of two, the one with the lower number in `arrivals` comes first, where None by id.
     """
-    nodes = nodes_in(table, rule)
+    nodes = equal_nodes(table, rule) if equal else nodes_in(table, rule)
     comparison = Comparer(rule, nodes.payloads)
     grouped = group(nodes, comparison, radius=radius, threads=threads)
     whole = grouped.whole[nodes.node_of]
@@ -192,7 +206,7 @@ def clusters_of(
     _, component = np.unique(grouped.whole[nodes.node_of[members]], return_inverse=True)
     heads = np.full(component.max(initial=-1) + 1, np.iinfo(np.int64).max)
     np.minimum.at(heads, component, positions[members])
-    return GroupedClusters(
+    made = GroupedClusters(
         positions[members],
         numbers,
         similarity,
@@ -218,6 +232,17 @@ def clusters_of(
         with_example(nodes, grouped.buckets),
         with_example(nodes, grouped.components),
     )
+    return _each_alone(made, rows["id"]) if equal else made
+
+
+def _each_alone(found: GroupedClusters, names: Any) -> GroupedClusters:
+    count, ids = found.positions.size, names.to_pylist()
+    yes = np.ones(count, dtype=np.bool_)
+    return replace(
+        found, of=np.arange(count), similarity=np.ones(count), canonical=yes, latest=yes, names=ids, sizes=[1] * count,
+        origins=[1] * count, before=[None] * count, to_before=np.full(count, np.nan), version=np.zeros_like(found.of),
+        ids=[name.decode("ascii") for name in cluster_ids(joined_of(names)).tolist()],
+    )  # fmt: skip
 
 
 def _first_older(
@@ -322,6 +347,18 @@ def nodes_in(table: Any, rule: MatchRule) -> Nodes:
         for family, made in parts.items()
     }
     return nodes_of_sketches(rule, refs, sketches)
+
+
+def equal_nodes(table: Any, rule: MatchRule) -> Nodes:
+    """Documents by the digests of their texts, equal ones in one node, and no sketches by which others were near."""
+    refs = RefTable()
+    for batch in table.to_batches():
+        ids = joined_of(batch["id"])
+        refs.extend_packed(bytes(ids.data), ids.ends.astype(np.int64))
+    digests = Ragged.of_bytes(table["text_digest"].to_pylist())
+    nodes = nodes_of_sketches(rule, refs, {"": Sketches(digests, Ragged.of_integers([()] * len(digests)))})
+    none = Sketches(Ragged.of_bytes([b""] * len(nodes)), Ragged.of_integers([()] * len(nodes)))
+    return replace(nodes, sketches=dict.fromkeys(rule.schemes, none))
 
 
 def key_blocks(keys: Ragged, positions: Positions, blocks: int) -> Iterator[tuple[int, Positions, Positions]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, column_of
 from indexer.batch.clusters.blocking import connected, finder_blocks, finder_key_blocks
-from indexer.batch.clusters.grouping import compared, found_by, partitions, sketches_of, whole_runs
+from indexer.batch.clusters.grouping import compared, found_by, only_equal, partitions, sketches_of, whole_runs
 from indexer.batch.clusters.spilling import SpillFiles, numbers_in, table_of
 from indexer.batch.clusters.verifying import shared, verified, verified_by
 from indexer.batch.clusters.writing import ClusteringFigures
@@ -46,6 +46,23 @@ def whole(sketched: Sketched, columns: Sequence[str], rule: MatchRule) -> Iterat
         places.append(place + np.flatnonzero(kept))
     if tables:
         yield arrow.Table.from_batches(tables), np.concatenate(places)
+
+
+def equal_texts(sketched: Sketched, columns: Sequence[str]) -> Iterator[tuple[Any, Positions]]:
+    """The documents that are too short to be compared and have the text of another one, as `whole`; none where none."""
+    places, digests = [np.empty(0, dtype=np.int64)], [b""]
+    for place, batch in sketched.batches(["short", "tokens", "text_digest"]):
+        inside = np.flatnonzero(only_equal(batch) & ~sketched.without[place : place + batch.num_rows])
+        places.append(place + inside)
+        digests += batch["text_digest"].take(column_of(inside)).to_pylist()
+    _, number, counts = np.unique(np.array(digests[1:], dtype=object), return_inverse=True, return_counts=True)
+    wanted = np.concatenate(places)[counts[number] > 1]
+    if wanted.size:
+        tables = []
+        for place, batch in sketched.batches(columns):
+            start, end = np.searchsorted(wanted, (place, place + batch.num_rows))
+            tables.append(batch.take(column_of(wanted[start:end] - place)))
+        yield arrow.Table.from_batches(tables), wanted
 
 
 class Parts:

@@ -12,7 +12,7 @@ from indexer.batch.clusters.grouping import columns_of
 from indexer.batch.clusters.verifying import verified_by
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import BLOCKS, Kept, labelled, sorted_blocks
-from indexer.batch.spark.session import functions, mapped
+from indexer.batch.spark.session import functions, mapped, sql
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.grouping import radius_of
 from indexer.matching.rule import MatchRule
@@ -69,13 +69,24 @@ def found(documents: Documents, run: Run, kept: Kept) -> Any:
     labels = labelled(pairs, count, run.most_joined, kept)
     too_large = labels.groupBy("label").count().where(functions.col("count") > run.most_grouped).select("label")
     too_large = kept.keep(too_large)
+    equal = _grouped(documents, _equal(documents), run, equal=True)
     if not too_large.head(1):
-        return _grouped(documents, labels, run)
+        return _grouped(documents, labels, run).unionByName(equal)
     near = kept.keep(_verified(documents, labels.join(too_large, "label", "left_semi"), run))
     within = labelled(near.where("figures is null").drop("figures"), count, run.most_joined, kept)
     made = _grouped(documents, labels.join(too_large, "label", "left_anti").unionByName(within), run)
     said = near.where("figures is not null").select("figures")
-    return made.unionByName(said, allowMissingColumns=True)
+    return made.unionByName(equal).unionByName(said, allowMissingColumns=True)
+
+
+def _equal(documents: Documents) -> Any:
+    """The documents that are too short to be compared and have the text of another one, in LABELS."""
+    texts = documents.mapped(tasks.equal_texts, tasks.TEXTS)
+    same = sql.Window.partitionBy("digest")
+    counted = texts.withColumns(
+        {"count": functions.count("owner").over(same), "label": functions.min("owner").over(same)}
+    )
+    return counted.where("count > 1").select("label", "owner")
 
 
 def _verified(documents: Documents, labels: Any, run: Run) -> Any:
@@ -87,13 +98,13 @@ def _verified(documents: Documents, labels: Any, run: Run) -> Any:
     return mapped(_by_label(documents.labelled(shared, columns), count), tasks.verify, tasks.VERIFIED, run.rule)
 
 
-def _grouped(documents: Documents, labels: Any, run: Run) -> Any:
-    """The clusters of documents in LABELS, in FOUND."""
+def _grouped(documents: Documents, labels: Any, run: Run, *, equal: bool = False) -> Any:
+    """The clusters of documents in LABELS, in FOUND; with `equal` those of equal texts."""
     dealt = _by_label(documents.labelled(labels, run.columns), run.partitions)
     radius = radius_of(run.bound)
     return mapped(
         dealt, tasks.group, tasks.FOUND, run.rule, run.canonical, radius,
-        against=run.against, by_arrival=run.by_arrival,
+        against=run.against, by_arrival=run.by_arrival, equal=equal,
     )  # fmt: skip
 
 

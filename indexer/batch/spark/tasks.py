@@ -27,7 +27,7 @@ from indexer.batch.arrow import (
     scalar,
 )
 from indexer.batch.clusters.blocking import Forest, connected, finder_blocks
-from indexer.batch.clusters.grouping import clusters_of, compared, sketches_of, whole_runs
+from indexer.batch.clusters.grouping import clusters_of, compared, only_equal, sketches_of, whole_runs
 from indexer.batch.clusters.rereading import compared_texts
 from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
 from indexer.batch.clusters.verifying import shared, verified
@@ -62,6 +62,7 @@ DEALT = PAIRS.append(arrow.field("block", arrow.int32()))
 VERIFIED = PAIRS.append(arrow.field("figures", arrow.string()))
 """Pairs, and a row of each task with the `figures` of what it compared, a JSON object."""
 LABELS = arrow.schema([("owner", arrow.int64()), ("label", arrow.int64())])
+TEXTS = arrow.schema([("owner", arrow.int64()), ("digest", arrow.binary())])
 FOUND = arrow.schema(
     [
         ("owner", arrow.int64()),
@@ -180,6 +181,14 @@ def block_values(
             yield from _sent(waiting)
             waiting, count = {}, 0
     yield from _sent(waiting)
+
+
+def equal_texts(batches: Iterable[Any]) -> Iterator[Any]:
+    """The digests of texts that are too short to be compared, in TEXTS."""
+    for batch in batches:
+        kept = batch.filter(column_of(only_equal(batch)))
+        digests = compute.cast(kept["text_digest"], arrow.binary())
+        yield arrow.RecordBatch.from_arrays([kept["owner"], digests], schema=TEXTS)
 
 
 def _sent(waiting: dict[tuple[int, int], list[tuple[Positions, Positions]]]) -> Iterator[Any]:
@@ -315,15 +324,19 @@ def group(
     *,
     against: bool,
     by_arrival: bool,
+    equal: bool = False,
 ) -> Iterator[Any]:
-    """The clusters of documents, in FOUND; they come with their `owner` and sorted by `label`, their component."""
+    """The clusters of documents, in FOUND; they come with their `owner` and sorted by `label`, their component.
+
+    With `equal` those of equal texts.
+    """
     figures = ClusteringFigures()
     for table in whole_runs(batches):
         rows = np.arange(table.num_rows)
         owners = table["owner"].combine_chunks()
         arrivals = numbers_of(owners) if by_arrival else None
         given = table.drop_columns(["owner", "label"])
-        found = clusters_of(given, rows, rule, canonical, radius, 1, arrivals=arrivals)
+        found = clusters_of(given, rows, rule, canonical, radius, 1, arrivals=arrivals, equal=equal)
         figures.add(ClusteringFigures.of(found))
         members = column_of(found.positions)
         stand_in = numbers_of(owners)[found.stand_in]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from indexer.cli.batch.filtering import left_out_fields, writing_options
+from indexer.cli.batch.filtering import left_out_fields, not_compared, writing_options
 from indexer.cli.batch.judging import judged_fields, tell_unverified, verify_options
 from indexer.cli.batch.running import spread_options
 from indexer.cli.indexing import walk_options
@@ -147,6 +147,7 @@ def dedupe(
             ("failed", f"{done.failures:,}: {done.reasons}" if done.failures else ""),
             ("kept", f"{done.kept:,}" + (f", and the others tagged in {writing.out}" if writing.tag else "")),
             ("removed", f"{done.removed:,}, listed in {done.removed_list}"),
+            ("not compared", not_compared(done.short, done.empty)),
             *judged_fields(done),
             *left_out_fields(done, writing),
             ("left out", f"{counted(done.left_out, 'file')} {LEFT_OUT}" if done.left_out else ""),

@@ -171,4 +171,10 @@ def filter_command(
     )
 
 
+def not_compared(short: int, empty: int) -> str:
+    """The documents that were not compared, for people; empty where all were."""
+    said = [f"{short:,} too short, but with equal texts"] * bool(short) + [f"{empty:,} without words"] * bool(empty)
+    return ", ".join(said)
+
+
 COMMANDS = (filter_command,)

@@ -26,9 +26,9 @@ Examples:
   neardup batch report batch --json | jq .redundant_share
 
 DIR is the folder that neardup batch cluster wrote. Shown are its figures, how many clusters there are of which size,
-the ten largest clusters, and the ten largest buckets (documents that share a key of a scheme) and components (documents
-that are near directly or through others, before long chains are cut), each with an example and how many comparisons it
-took. Documents with equal sketches are one node.
+the ten largest clusters, the ten keys of schemes that most documents share, and the ten largest chains: documents that
+are near directly or through others, before long chains are cut. Each has an example, how many different texts it holds,
+and how many comparisons it took.
 
 """,
 )
@@ -46,8 +46,8 @@ def report(folder: str, json: bool) -> None:
     fields([("spanning", f"{counted(found.spanning, 'cluster')} from two hosts or folders or more")])
     _show("clusters of size", [{"members": name, "clusters": count} for name, count in found.sizes.items()])
     _show("largest clusters", as_json(found.largest_clusters))
-    _show("largest buckets", as_json(found.buckets))
-    _show("largest components", as_json(found.components))
+    _show("keys that most documents share", as_json(found.shared_keys))
+    _show("largest chains", as_json(found.chains))
 
 
 def _show(title: str, rows: list[dict[str, Any]]) -> None:

@@ -44,7 +44,7 @@ spread_options = Group(
         goes_with=["run_on=spark"],
         type=click.IntRange(1),
         metavar="N",
-        help="How many documents that share keys with others one task of Spark may put into components, in 100 bytes "
+        help="How many documents that share keys with others one task of Spark may join, in 100 bytes "
         "of memory each; more of them take several rounds of all tasks.  [default: 50,000,000]",
     ),
     click.option(

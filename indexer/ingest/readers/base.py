@@ -220,7 +220,10 @@ def entry_of(number: int, item: Any, columns: ColumnNames) -> FileEntry:
 
 
 def column_error(names: Sequence[str], columns: ColumnNames) -> str:
-    """The error of a table whose columns lack one that is asked for, or the text; empty where they lack nothing."""
+    """The error of a table whose columns lack one that is asked for, or the text, or have it twice; empty for none."""
+    used = (columns.text or "text", columns.id or "id", columns.title or "title")
+    if twice := [name for name in used if list(names).count(name) > 1]:
+        return f"several columns are called {twice[0]!r}; rename all but one"
     asked = {"--text-field": columns.text, "--id-field": columns.id, "--title-field": columns.title}
     missing = [name for name in asked.values() if name and not {name, name.partition(".")[0]} & set(names)]
     if not missing and (columns.text or {"text", "html"} & set(names)):

@@ -181,3 +181,13 @@ def test_a_table_among_files_is_no_document_of_its_own(tmp_path: Path) -> None:
     one, two = Sources([str(tmp_path)], Selection(id_from="name"))
     assert isinstance(one, Rejected)
     assert isinstance(two, Input)
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    both = pyarrow.Table.from_arrays([pyarrow.array(["a"]), pyarrow.array(["b"])], names=["text", "text"])
+    for name, data in (("a.csv", b"id;text;text\n1;a;b\n"), ("a.parquet", parquet(both))):
+        [bad] = entries(name, data)
+        assert isinstance(bad, BadEntry)
+        assert bad.detail == "several columns are called 'text'; rename all but one"
+    # Others may be there as often as they are.
+    assert len(entries("a.csv", b"text,x,x\na,b,c\n")) == 1
