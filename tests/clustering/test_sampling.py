@@ -27,8 +27,8 @@ def population(seed: int, count: int = 300) -> tuple[list[StoredCluster], set[Re
     clusters, right = [], set()
     for number in range(count):
         ref, share = Ref(f"{seed}-{number}"), min(1.0, round(0.6 + 1.2 * chance.random(), 4))
-        relation = chance.choice(["edited", "identical", "form", ""])
-        if chance.random() < (share if relation in ("edited", "identical") else share - 0.5):
+        relation = chance.choice(["noise", "identical", "form", ""])
+        if chance.random() < (share if relation in ("noise", "identical") else share - 0.5):
             right.add(ref)
         clusters.append(
             StoredCluster(
