@@ -69,7 +69,8 @@ def read_document(
 
         words, known, title = read_mail(content)
         read = _read(known, words, options, limits, reader)
-        kind, extracted = known, replace(read, title=title or read.title)
+        subject = (("subject", title),) if title else ()
+        kind, extracted = known, replace(read, title=title or read.title, left_out=read.left_out + subject)
     elif options.format:
         known = cast("Format", options.format)
         kind, extracted = known, _read(known, content, options, limits, reader)

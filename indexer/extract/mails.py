@@ -71,6 +71,22 @@ class BodyPart:
     is_html: bool
 
 
+def _says(plain: list[BodyPart], rich: list[BodyPart]) -> bool:
+    """True if a plain part has most words of the richest part; another one only says that there is a richer one."""
+    words = [word for piece in rich for word in _words_of(piece)]
+    known = {word for piece in plain for word in _words_of(piece)}
+    return 2 * sum(map(known.__contains__, words)) >= len(words)
+
+
+def _words_of(piece: BodyPart) -> list[str]:
+    """About the words of a part, by one pass over it."""
+    if not piece.is_html:
+        return piece.text.split()
+    tags = (each.partition(">") for each in f">{piece.text}".split("<"))
+    text = " ".join(words for tag, _, words in tags if not tag[:6].lower().startswith(("style", "script")))
+    return html.unescape(text).split()
+
+
 class MailParts:
     """The parts of a mail: pieces of its body, and files with their names."""
 
@@ -103,8 +119,9 @@ class MailParts:
     def _inner(self, kind: str, part: Message, inner: list[Message], depth: int) -> list[BodyPart]:
         if kind == "multipart/alternative":
             choices = [choice for each in inner if (choice := self.body(each, depth))]
-            plain = (choice for choice in choices if not any(piece.is_html for piece in choice))
-            return next(plain, choices[-1] if choices else [])
+            plain = next((choice for choice in choices if not any(piece.is_html for piece in choice)), None)
+            rich = choices[-1] if choices else []
+            return plain if plain and _says(plain, rich) else rich
         if kind == "multipart/related":
             # Pictures and frames of a page, which are no documents; its root is the first part unless one is named.
             root = part.get_param("start")

@@ -6,6 +6,7 @@ import io
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
@@ -18,6 +19,7 @@ from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Limits, too_large
 from indexer.extract.formats import PDF_READERS
 from indexer.extract.layout import LEAST_NUMBERS, by_columns, without_line_numbers
+from indexer.extract.margins import without_running_lines
 from indexer.extract.ocr.pages import PageReader
 from indexer.extract.ocr.pictures import with_scans
 from indexer.extract.paragraphs import END, PageLine, with_ends
@@ -30,11 +32,6 @@ if TYPE_CHECKING:
     import pypdfium2
     from pdfminer.layout import LTTextContainer
 
-# Running headers and footers of more lines than this are not known in practice.
-_EDGE = 4
-# Left and right pages may have their own: a page is compared with the next two on either side.
-_NEIGHBOURS = (1, 2)
-_DIGITS = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
 # PDFium writes a hyphen that it takes for a line's end as U+0002 or U+FFFE, and leaves the line break out.
 _BREAK = re.compile(r"[-\u2010\u00ad\x02\ufffe]\n?(?=\w)")
 _BREAK_MARKS = "\n\x02\ufffe"
@@ -59,6 +56,8 @@ _NUMBERED = re.compile(r"\s*([0-9]{1,4}) +(?=\S)")
 _LONG_ROW, _SAMPLED, _SAME_COLUMN, _MOST_ROWS, _LEAST_GAPS = 30, 6, 6.0, 0.6, 4
 # So many pages at the beginning, and each one after as many, are looked at.
 _FIRST_PAGES = 4
+_LONGEST_VALUE = 1 << 20
+PartsLeftOut = tuple[tuple[str, str], ...]
 _ABOUT = ("Title", "ModDate", "CreationDate")
 Origins = Callable[[int], tuple[float, float]]
 # The characters of the first page that are looked at for a title, the lines that it may have, and by how much its
@@ -79,18 +78,18 @@ def extract_pdf(
     "too-large" for its text.
     """
     if extractor == "fast":
-        about, read, whole = _read_fast(data, limits)
+        about, read, whole, fields = _read_fast(data, limits)
     else:
-        about, read, whole = _read_reference(data, limits, probe)
+        about, read, whole, fields = *_read_reference(data, limits, probe), _fields_in(data)
     pages, scanned = with_scans(data, read, reader) if whole and not probe else (read, "")
-    text, begins = running_text(pages)
+    text, begins, left_out = _read(pages)
     notes = () if text else (f"no text on {counted(len(pages), 'page')}: perhaps scanned",)
     name = _extractor_name(extractor) + scanned
     dates = {"modified": about.get("ModDate"), "published": about.get("CreationDate")}
     declared = {kind: str(day) for kind, value in dates.items() if (day := read_day(value))}
     return Document(
         text, cleaned(about.get("Title", "")), extractor=name, notes=notes, pages=begins if whole else (),
-        declared=declared,
+        declared=declared, left_out=left_out + fields,
     )  # fmt: skip
 
 
@@ -105,11 +104,17 @@ def running_text(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...]]:
 
     Also the character at which each page begins.
     """
-    texts = ["".join(map(_ended, page)) for page in _without_running_lines(pages)]
+    text, begins, _ = _read(pages)
+    return text, begins
+
+
+def _read(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...], PartsLeftOut]:
+    """The same, and the running lines, each once."""
+    kept, running = without_running_lines(pages)
     parts: list[str] = []
     begins: list[int] = []
     size, spaced = 0, False
-    for text in _joined(texts):
+    for text in _joined(["".join(map(_ended, page)) for page in kept]):
         clean = in_blocks(text)
         # A word may begin on one page and end on the next.
         spaced = spaced or (clean != "" and not text.startswith(clean[0]))
@@ -120,7 +125,7 @@ def running_text(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...]]:
         parts.append(clean)
         size += len(clean)
         spaced = not text.endswith(clean[-1]) if clean else spaced or text != ""
-    return "".join(parts), tuple(begins)
+    return "".join(parts), tuple(begins), tuple(("page margin", line) for line in running)
 
 
 def _ended(line: str) -> str:
@@ -129,46 +134,6 @@ def _ended(line: str) -> str:
     if text[-1] in _ADDRESS_BREAKS and _ADDRESS.search(text):
         return text
     return text + (BLOCK_END if text != line and text[-1] not in _HYPHENS else "\n")
-
-
-def _without_running_lines(pages: Sequence[list[str]]) -> Sequence[list[str]]:
-    """The pages without the lines at their edges that stand, digits aside, at the same edge of a page near them.
-
-    Where that would take half of the text or more, it is a document of pages much alike, such as a form, and stays.
-    """
-    tops = [[_plain(line) for line in page[:_EDGE]] for page in pages]
-    bottoms = [[_plain(line) for line in page[: -_EDGE - 1 : -1]] for page in pages]
-    kept = []
-    for number, page in enumerate(pages):
-        top = _running(tops, number)
-        bottom = _running(bottoms, number)
-        kept.append(page[top : max(top, len(page) - bottom)])
-    return kept if 2 * _size(kept) > _size(pages) else pages
-
-
-def _size(pages: Sequence[list[str]]) -> int:
-    return sum(len(line) for page in pages for line in page)
-
-
-def _plain(line: str) -> str:
-    return _DIGITS.sub("#", "".join(line.split()))
-
-
-def _running(edges: list[list[str]], number: int) -> int:
-    """The number of lines of page `number`, counted from its edge, that also stand at the edge of a neighbour."""
-    near = [
-        line
-        for step in _NEIGHBOURS
-        for other in (number - step, number + step)
-        if 0 <= other < len(edges)
-        for line in edges[other]
-    ]
-    count = 0
-    for line in edges[number]:
-        if line not in near:
-            break
-        count += 1
-    return count
 
 
 def _joined(texts: list[str]) -> list[str]:
@@ -250,8 +215,8 @@ def _bounded(pages: Iterable[list[str]], limits: Limits) -> list[list[str]]:
     return kept
 
 
-def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[str]], bool]:
-    """The title, the lines of each page, and True if these are all pages."""
+def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[str]], bool, PartsLeftOut]:
+    """The title, the lines of each page, True if these are all pages, and the values of fields."""
     import pypdfium2
 
     try:
@@ -286,7 +251,7 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
         about = {name: document.get_metadata_value(name) for name in _ABOUT}
         if not about["Title"].strip():
             about["Title"] = title_on_page(document)
-        return about, read, not failed
+        return about, read, not failed, _field_values(document)
     finally:
         document.close()
 
@@ -392,6 +357,50 @@ def _gaps(origin: Origins, line: PageLine, place: int) -> list[tuple[int, float,
         left = origin(place + space.end())[0]
         found.append((space.end(), left, left - origin(place + space.start() - 1)[0]))
     return found
+
+
+def _field_values(document: pypdfium2.PdfDocument) -> PartsLeftOut:
+    """The values that the fields of a form hold (ISO 32000-1, 12.7), each once; they are no part of the pages' text."""
+    import pypdfium2
+    from pypdfium2 import raw
+
+    found: dict[tuple[str, str], None] = {}
+    if document.get_formtype() == raw.FORMTYPE_NONE:
+        return ()
+    document.init_forms()
+    if document.formenv is None:
+        return ()
+    for number in range(len(document)):
+        with suppress(pypdfium2.PdfiumError), closing(document[number]) as page:
+            for at in range(raw.FPDFPage_GetAnnotCount(page)):
+                annotation = raw.FPDFPage_GetAnnot(page, at)
+                if not annotation:
+                    continue
+                if raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET:
+                    named = _field_text(raw.FPDFAnnot_GetFormFieldName, document.formenv, annotation)
+                    if value := _field_text(raw.FPDFAnnot_GetFormFieldValue, document.formenv, annotation):
+                        found[f"field {named}".strip(), value] = None
+                raw.FPDFPage_CloseAnnot(annotation)
+    return tuple(found)
+
+
+def _fields_in(data: bytes) -> PartsLeftOut:
+    import pypdfium2
+
+    try:
+        with closing(pypdfium2.PdfDocument(data)) as document:
+            return _field_values(document)
+    except pypdfium2.PdfiumError:
+        return ()
+
+
+def _field_text(function: Any, form: Any, annotation: Any) -> str:
+    from ctypes import POINTER, c_ushort, cast, create_string_buffer
+
+    size = min(function(form, annotation, None, 0), _LONGEST_VALUE)
+    buffer = create_string_buffer(size)
+    function(form, annotation, cast(buffer, POINTER(c_ushort)), size)
+    return cleaned(buffer.raw.decode("utf-16-le", "replace").rstrip("\0"))
 
 
 def title_on_page(document: pypdfium2.PdfDocument) -> str:

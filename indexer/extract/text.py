@@ -30,6 +30,8 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 _MARKED = str.maketrans({"\n": ROW_END, "\t": CELL_END, "\f": PAGE_END})
+DELETED, DELETION = "deleted", "[\u2026]"
+"""The name of text that was deleted in a document, and the mark that stands for it in the text."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]+")
 
 # Colours and other sequences for terminals (ECMA-48): with parameters, strings up to an end, and single letters.

@@ -6,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
+from operator import itemgetter
 
 from indexer.core.markup import collapsed
 
@@ -33,10 +34,11 @@ def read_digest(text: str, title: str = "", left_out: Iterable[tuple[str, str]] 
     A title with which the text begins adds nothing.
     """
     body = folded_exactly(text)
-    parts = [f"{kind}\1{folded_exactly(part)}" for kind, part in left_out]
+    # Extractors find different kinds in different orders, and each kind in the document's.
+    parts = [f"{kind}\1{folded_exactly(part)}" for kind, part in sorted(left_out, key=itemgetter(0))]
     if title and not body.startswith(named := folded_exactly(title)):
         parts.append(f"title\1{named}")
-    return _digest("\0".join([body, *sorted(parts)]))
+    return _digest("\0".join([body, *parts]))
 
 
 def with_title(digest: str, title: str) -> str:

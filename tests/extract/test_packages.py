@@ -110,7 +110,7 @@ def open_document(kind: str, body: str) -> bytes:
     ("data", "kind", "title", "text"),
     [
         (epub(), "epub", "A book", "first page second page"),
-        (docx(), "docx", "A letter", "One word in line cell a note"),
+        (docx(), "docx", "A letter", "One word […]in line cell a note"),
         (odt(), "odt", "A paper", "Head word next a note"),
         (open_document("presentation", SLIDE), "odp", "A paper", "Tea Four minutes. And rye"),
         (open_document("spreadsheet", SHEET), "ods", "A paper", "Stock 2026 tea 4 rye 3.5"),
@@ -129,7 +129,7 @@ def test_where_blocks_cells_and_pages_end(extractor: Extractor) -> None:
         read_document(data, "", Options(extractor=extractor), Limits()).text
         for data in (docx(), open_document("spreadsheet", SHEET), epub())
     ]
-    assert found == ["One word\nin line\ncell\na note", "Stock 2026\ntea\t4\nrye\t3.5", "first\npage\fsecond page"]
+    assert found == ["One word\n[…]in line\ncell\na note", "Stock 2026\ntea\t4\nrye\t3.5", "first\npage\fsecond page"]
 
 
 STYLES = f"""<w:styles {W}><w:style w:styleId="Titel"><w:name w:val="Title"/></w:style>
@@ -205,7 +205,7 @@ def test_a_presentation_is_called_as_its_first_slide() -> None:
 def test_damaged_styles_cost_the_title_alone() -> None:
     data = docx(**{"word/styles.xml": "<styles", "docProps/core.xml": "<cp/>"})
     document = folded(read_document(data, "", Options(extractor="fast"), Limits()))
-    assert (document.title, document.text) == ("", "One word in line cell a note")
+    assert (document.title, document.text) == ("", "One word […]in line cell a note")
 
 
 def reason(data: bytes, limit: int = 200_000) -> str:

@@ -8,12 +8,13 @@ here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Protocol, Self, TypeVar
 
 from indexer.core.markup import Scan
 from indexer.extract.base import Content
+from indexer.extract.text import DELETED, DELETION, cleaned
 
 
 def words(names: str) -> list[str]:
@@ -27,7 +28,13 @@ _NEVER_SHOWN = words(
     "annotation-xml"
 )
 _FURNITURE = words("nav header footer aside form dialog search button select textarea amp-sidebar amp-consent")
-ELEMENTS = _NEVER_SHOWN + _FURNITURE
+# What says more than the text in it.
+_DELETED = ("del", "s", "strike")
+_WRITTEN = ("input", "sup", *_DELETED)
+_SAYS_MORE = frozenset((*_WRITTEN, "option", *_NEVER_SHOWN))
+# The fields whose values nobody enters, or nobody may see.
+_NO_FIELDS = frozenset(words("hidden submit button reset image file password"))
+ELEMENTS = [*_NEVER_SHOWN, *_FURNITURE, "sup", *_DELETED]
 _ALWAYS_OUT = frozenset(_NEVER_SHOWN)
 # The page itself: scripts hide it until they show it, and its classes name what the page has, such as "sidebar".
 _PAGE = frozenset(("html", "body"))
@@ -123,6 +130,12 @@ class Element(Protocol):
     def remove(self) -> None:
         """Take it out of the page."""
 
+    def replace(self, text: str) -> None:
+        """Put a text in its place."""
+
+    def prepend(self, text: str) -> None:
+        """Put a text before it."""
+
     def ancestors(self) -> Iterable[str]:
         """The tags of the elements around it, from the nearest."""
 
@@ -136,22 +149,31 @@ Kind = TypeVar("Kind", bound=Element)
 def selector(page: Scan, content: Content) -> str:
     """The selector of the elements of a page that may be no part of its text, and its titles, in one walk."""
     found = ["head", "[hidden]"] + ["[style]"] * page.styles
-    found += (name for name in _NEVER_SHOWN if name in page.elements)
+    found += (name for name in (*_NEVER_SHOWN, *_WRITTEN) if name in page.elements)
+    found += ["option[selected]"] * ("option" in page.elements)
     if content == "landmarks":
         found += (name for name in _FURNITURE if name in page.elements)
         found += ["[role]"] * page.roles + _named(page)
     return ",".join(dict.fromkeys(found))
 
 
-def remove(elements: Iterable[Element], page: Scan, content: Content) -> None:
-    """Remove those that are no part of the text from the elements that `selector` found, in the page's order."""
-    stay = []
+def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tuple[str, str], ...]:
+    """Remove those that are no part of the text from the elements that `selector` found, in the page's order.
+
+    Gives the text of what was removed, and the values of fields, each with its kind.
+    """
+    elements, stay = list(found), []
+    aside: list[tuple[str, str]] = []
+    for element in elements:
+        if element.tag in _SAYS_MORE and not element.gone:
+            aside += _written_out(element)
     text = ",".join([name for name in _TEXT if name in page.elements] + [*_TEXT_ROLES] * page.roles)
     for element in elements:
         # What stood in something left out is gone already.
         if not element.gone:
             # A banner is known by its buttons, which are left out themselves.
             if left_out(element, content) or (content == "landmarks" and asks_for_consent(element, text)):
+                aside.append((_kind_of(element), cleaned(element.text)))
                 element.remove()
             else:
                 stay.append(element)
@@ -159,7 +181,41 @@ def remove(elements: Iterable[Element], page: Scan, content: Content) -> None:
         # From the innermost outwards, so that a box is judged by what is left in it.
         for element in reversed(stay):
             if not element.gone and named_boilerplate(element, text):
+                aside.append(("menu or banner", cleaned(element.text)))
                 element.remove()
+    return tuple((kind, said) for kind, said in aside if said)
+
+
+def _written_out(element: Element) -> Iterator[tuple[str, str]]:
+    """Write out what a reader sees of an element, and text alone would not say: boxes, exponents, deletions.
+
+    Gives what is no part of the text.
+    """
+    tag = element.tag
+    if tag in _ALWAYS_OUT:
+        element.remove()
+    elif tag == "input":
+        attributes = element.attributes
+        kind = _plain(attributes.get("type")).lower()
+        if kind in ("checkbox", "radio"):
+            element.replace("[x]" if "checked" in attributes else "[ ]")
+        elif kind not in _NO_FIELDS:
+            yield "field", cleaned(_plain(attributes.get("value")))
+    elif tag == "option":
+        yield "field", cleaned(element.text)
+    elif tag == "sup":
+        if element.text.strip()[:1].isdigit():
+            element.prepend("^")
+    elif tag in _DELETED:
+        yield DELETED, cleaned(element.text)
+        element.replace(DELETION)
+
+
+def _kind_of(element: Element) -> str:
+    roles = [role for role in _plain(element.attributes.get("role")).lower().split() if role in _OUT_ROLES]
+    if roles or element.tag == "nav":
+        return (roles or ["navigation"])[0]
+    return element.tag if element.tag in _OUT or element.tag in _LANDMARKS or element.tag == "form" else "hidden"
 
 
 def left_out(element: Element, content: Content) -> bool:

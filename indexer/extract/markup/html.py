@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
@@ -77,15 +77,18 @@ def extract_html(data: bytes, content: Content, engine: str, *, is_mail: bool = 
     if len(source) > _SMALL and page.depth > _SUSPECT_DEPTH:
         page = scanned(_flattened(source), _NAMES)
     read = _read_fast if engine == "fast" else _read_reference
-    text, title = read(page, content)
+    found = read(page, content)
     notes: tuple[str, ...] = ()
-    if not text:
-        text, title = read(page, content, unwrapped=True)
-    if not text and content == "landmarks":
-        text, title = read(page, "full")
-        if text:
+    if not found.text:
+        found = read(page, content, unwrapped=True)
+    if not found.text and content == "landmarks":
+        found = read(page, "full")
+        if found.text:
             notes = ("all text stands in navigation, banners, footers, asides, dialogs or forms; it was kept",)
-    return Document(text, title, extractor=_engine_name(engine), notes=notes, declared=declared_in_page(source))
+    return Document(
+        found.text, found.title, extractor=_engine_name(engine), notes=notes, declared=declared_in_page(source),
+        left_out=found.left_out,
+    )  # fmt: skip
 
 
 @cache
@@ -162,6 +165,12 @@ class _FastElement:
     def remove(self) -> None:
         self._node.decompose()
 
+    def replace(self, text: str) -> None:
+        self._node.replace_with(text)
+
+    def prepend(self, text: str) -> None:
+        self._node.insert_before(text)
+
     @property
     def text(self) -> str:
         return self._node.text()
@@ -188,21 +197,32 @@ class _FastElement:
         return (node.text() for node in self._node.css(selector))
 
 
-def _read_fast(page: Scan, content: Content, unwrapped: bool = False) -> tuple[str, str]:
-    tree, title = _pruned(page, content, unwrapped)
-    return in_blocks(tree.text()), title
+class _ReadPage(NamedTuple):
+    text: str
+    title: str
+    left_out: tuple[tuple[str, str], ...]
 
 
-def _pruned(page: Scan, content: Content, unwrapped: bool = False) -> tuple[LexborHTMLParser, str]:
-    """A page without what is no part of its text, and its title; `unwrapped`: first without what holds all of it."""
+def _read_fast(page: Scan, content: Content, unwrapped: bool = False) -> _ReadPage:
+    tree, title, left_out = _pruned(page, content, unwrapped)
+    return _ReadPage(in_blocks(tree.text()), title, left_out)
+
+
+def _pruned(
+    page: Scan, content: Content, unwrapped: bool = False
+) -> tuple[LexborHTMLParser, str, tuple[tuple[str, str], ...]]:
+    """A page without what is no part of its text, its title, and the rest.
+
+    `unwrapped`: first without what holds all of it.
+    """
     tree = LexborHTMLParser(page.page, options=LexborDocumentOptions.WO_EVENTS)
     while unwrapped and tree.body is not None and (wrapper := boilerplate.wrapper(_FastElement(tree.body))):
         wrapper.unwrap()
     found = tree.css(boilerplate.selector(page, content))
     named = next((node for node in found if node.tag == "title"), None) or tree.css_first("h1")
     title = named.text() if named is not None else ""
-    boilerplate.remove(map(_FastElement, found), page, content)
-    return tree, cleaned(title)
+    left_out = boilerplate.remove(map(_FastElement, found), page, content)
+    return tree, cleaned(title), left_out
 
 
 class _ReferenceElement:
@@ -217,6 +237,13 @@ class _ReferenceElement:
 
     def remove(self) -> None:
         self._node.decompose()
+
+    def replace(self, text: str) -> None:
+        self._node.insert_before(text)
+        self._node.decompose()
+
+    def prepend(self, text: str) -> None:
+        self._node.insert_before(text)
 
     @property
     def text(self) -> str:
@@ -245,7 +272,7 @@ def _is_text(string: object) -> bool:
     return type(string) in (NavigableString, CData)
 
 
-def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> tuple[str, str]:
+def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> _ReadPage:
     from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
     with warnings.catch_warnings():
@@ -256,8 +283,9 @@ def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> tu
         wrapper.unwrap()
     named = tree.find("title") or tree.find("h1")
     title = named.get_text() if named else ""
-    boilerplate.remove(map(_ReferenceElement, tree.select(boilerplate.selector(page, content))), page, content)
-    return in_blocks("".join(tree.find_all(string=_is_text))), cleaned(title)
+    found = tree.select(boilerplate.selector(page, content))
+    left_out = boilerplate.remove(map(_ReferenceElement, found), page, content)
+    return _ReadPage(in_blocks("".join(tree.find_all(string=_is_text))), cleaned(title), left_out)
 
 
 def _main_content(source: bytes) -> Document:
@@ -270,9 +298,10 @@ def _main_content(source: bytes) -> Document:
     import trafilatura
 
     page = scanned(source, _NAMES)._replace(page=source)
-    tree, title = _pruned(page, "full")
+    tree, title, left_out = _pruned(page, "full")
     if not tree.text().strip():
-        tree, title = _pruned(page, "full", unwrapped=True)
+        tree, title, left_out = _pruned(page, "full", unwrapped=True)
+    left_out += (("whole page", cleaned(tree.text())),)
     # Its own deduplication and its slower second opinions would make the text depend on more than the page.
     text = trafilatura.extract(
         tree.html, fast=True, favor_recall=True, include_comments=False, include_tables=True, deduplicate=False
@@ -280,5 +309,6 @@ def _main_content(source: bytes) -> Document:
     engine = f"trafilatura {version('trafilatura')} rules {EXTRACTOR_VERSION}"
     notes = () if text else ("no main content found",)
     return Document(
-        in_blocks(marked(text or "")), title, extractor=engine, notes=notes, declared=declared_in_page(source)
-    )
+        in_blocks(marked(text or "")), title, extractor=engine, notes=notes, declared=declared_in_page(source),
+        left_out=left_out,
+    )  # fmt: skip

@@ -35,6 +35,7 @@ _ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]+)",
 _DECLARATION = re.compile(rb"\s*<\?xml\b.*?\?>", re.DOTALL)
 _GIVEN_NAME = re.compile(r"\b([^\W\d_a-z])[^\W\d_]+\.?")
 _ROWS, _CELLS = frozenset(("tr", "row")), frozenset(("td", "th", "cell", "entry"))
+_RAISED, _NO_VALUES = frozenset(("sup", "superscript")), frozenset(("space", "lang", "base", "schemaLocation"))
 _TITLES = frozenset(("title", "article-title", "book-title"))
 
 
@@ -50,7 +51,8 @@ def extract_xml(data: bytes, extractor: str) -> Document:
         notes = ("read in recovery, as far as the markup goes",)
     text = in_blocks("".join(builder.parts))
     title = cleaned("".join(builder.title))
-    return Document(text, title, extractor=_extractor_name(extractor, builder.vocabulary.name), notes=notes)
+    name = _extractor_name(extractor, builder.vocabulary.name)
+    return Document(text, title, extractor=name, notes=notes, left_out=tuple(builder.left_out))
 
 
 @cache
@@ -94,6 +96,8 @@ class _TextBuilder:
         self.vocabulary: Vocabulary = UNKNOWN
         self._path: list[str] = []
         self._contents = [_Around()]
+        self.left_out: list[tuple[str, str]] = []
+        self._aside: list[str] = []
         self._left_out_at = 0
         self._in_title_at = 0
         self._citation_at = 0
@@ -103,7 +107,7 @@ class _TextBuilder:
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
-        name = tag.rpartition("}")[2].rpartition(":")[2]
+        name = _local(tag)
         path = self._path
         path.append(name)
         if self._left_out_at:
@@ -118,6 +122,13 @@ class _TextBuilder:
         if not self._is_allowed(vocabulary):
             self._left_out_at = len(path)
             return
+        if vocabulary is UNKNOWN:
+            # Of what is data, the values are facts; in vocabularies of texts they say how it is laid out.
+            for named, value in attributes.items():
+                if (local := _local(named)) not in _NO_VALUES and not named.startswith(
+                    ("xmlns", "xsi:", "{http://www.w3.org/")
+                ):
+                    self.left_out.append((f"{name}/@{local}", cleaned(value)))
         if name in _TITLES and not self.title and not self._in_title_at:
             self._in_title_at = len(path)
         around = self._contents[-1]
@@ -160,6 +171,11 @@ class _TextBuilder:
             self._path.pop()
             if self._left_out_at == depth:
                 self._left_out_at = 0
+                if name not in NEVER and (text := cleaned("".join(self._aside))):
+                    self.left_out.append((name, text))
+                self._aside.clear()
+            else:
+                self._aside.append(" ")
             return
         self._contents.pop()
         if self._citation_at == depth:
@@ -177,9 +193,13 @@ class _TextBuilder:
 
     def data(self, text: str) -> None:
         """A piece of text."""
-        if not self._left_out_at and self._path:
+        if self._left_out_at:
+            self._aside.append(text)
+        elif self._path:
             if self._citation_at and self._path[-1] == "given-names":
                 text = _initials(text)
+            if self._path[-1] in _RAISED and text[:1].isdigit():
+                text = f"^{text}"
             self.parts.append(text)
             content = self._contents[-1]
             if not content.is_mixed and text.strip():
@@ -188,6 +208,10 @@ class _TextBuilder:
                     self.parts[place] = " "
             if self._in_title_at:
                 self.title.append(text)
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2].rpartition(":")[2]
 
 
 def _text_of_html(text: str) -> str:

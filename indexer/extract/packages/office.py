@@ -1,21 +1,22 @@
 """DOCX (ECMA-376) and OpenDocument (1.3): the words of the body, its tables and notes, without page boilerplate.
 
-Left out are headers and footers, what was deleted in tracked changes, comments, field codes, and generated tables of
-contents.
+Beside the text stand headers and footers, what was deleted in tracked changes, and comments. Field codes and generated
+tables of contents are not read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 
 from indexer.core.markup import BLOCK_END, CELL_END, PAGE_END, ROW_END
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Content
 from indexer.extract.markup.xml import Builder, in_utf8, parse_fast, parse_reference
 from indexer.extract.packages.parts import PackageParts
-from indexer.extract.text import as_title, cleaned, in_blocks
+from indexer.extract.text import DELETED, DELETION, as_title, cleaned, in_blocks
 from indexer.model import Document
 
 # A title stands among the first paragraphs; a heading is one where all begins with it and it is the only one of its
@@ -37,44 +38,88 @@ _ENDS = {
 }
 
 
+# What stands beside the text, by what it is called; what has no name is another form of the text, or made from it.
+_OUT_OF_DOCX = {"del": DELETED, "moveFrom": "", "Fallback": ""}
+_OUT_OF_OPEN_DOCUMENT = {
+    "tracked-changes": DELETED,
+    "annotation": "comment",
+    **dict.fromkeys(("note-citation", "table-of-content", "illustration-index", "table-index"), ""),
+}
+_MARGINS = {
+    **dict.fromkeys(("header", "header-left", "header-first", "hdr"), "page header"),
+    **dict.fromkeys(("footer", "footer-left", "footer-first", "ftr"), "page footer"),
+}
+
+
 class _OfficeText:
-    """Takes the events of a parser: the text within some elements, nothing of others, and a mark where one ends."""
+    """Takes the events of a parser: the text within some elements, and a mark where one ends.
 
-    def __init__(self, within: str, out: str = "") -> None:
+    What stands in others is left out, with the names that `out` gives to them.
+    """
+
+    def __init__(self, within: str, out: Mapping[str, str] = MappingProxyType({})) -> None:
         self.parts: list[str] = []
-        self._within, self._out = _names(within), _names(out)
+        self.left_out: list[tuple[str, str]] = []
+        self._within, self._out = _names(within), out
         self._path: list[str] = []
+        self._aside: list[str] = []
         self._inside = self._out_at = 0
+        self._is_raised = False
 
-    def start(self, tag: str, _attributes: Mapping[str, str]) -> None:
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
         name = _local(tag)
         self._path.append(name)
         self._inside += name in self._within
         if not self._out_at and name in self._out:
             self._out_at = len(self._path)
-        if name in _ENDS:
-            self.parts.append(_ENDS[name])
+        self._end_of(name)
+        if self._out_at:
+            return
+        if name == "sym":
+            # A character of a font of symbols, such as a checked box.
+            with suppress(ValueError, OverflowError):
+                self.parts.append(chr(int(_value(attributes, "char"), 16)))
+        elif name == "change":
+            self.parts.append(DELETION)
+        elif name == "vertAlign":
+            self._is_raised = _value(attributes, "val") == "superscript"
+        elif name == "ilvl" and (level := _value(attributes, "val")) not in ("", "0"):
+            self.left_out.append(("list level", level))
 
     def end(self, _tag: str = "") -> None:
         """An element ends."""
+        name = self._path[-1]
+        self._end_of(name)
         if self._out_at == len(self._path):
+            kind, text = self._out[name], cleaned("".join(self._aside))
+            self._aside.clear()
             self._out_at = 0
-        name = self._path.pop()
+            if kind and text:
+                self.left_out.append((kind, text))
+                if name == "del":
+                    self.parts.append(DELETION)
+        self._path.pop()
         self._inside -= name in self._within
+        if name == "r":
+            self._is_raised = False
+
+    def _end_of(self, name: str) -> None:
         if name in _ENDS:
-            self.parts.append(_ENDS[name])
+            (self._aside if self._out_at else self.parts).append(_ENDS[name])
 
     def data(self, text: str) -> None:
         """A piece of text."""
-        if self._inside and not self._out_at:
-            self.parts.append(text)
+        if self._out_at:
+            self._aside.append(text)
+        elif self._inside:
+            self.parts.append(f"^{text}" if self._is_raised and text[:1].isdigit() else text)
 
 
 class _OpeningText(_OfficeText):
     """The same, which also keeps the first paragraphs that have text, each with the name of its style."""
 
-    def __init__(self, within: str, out: str = "") -> None:
+    def __init__(self, within: str, out: Mapping[str, str]) -> None:
         super().__init__(within, out)
         self.opening: list[tuple[str, str]] = []
         self.styles = _Styles()
@@ -176,11 +221,14 @@ def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Docu
     """The document of a DOCX file."""
     # What stands in a Fallback stands before it in another form.
     read = [
-        (_OpeningText("t", "del moveFrom Fallback"), parts.read(name))
+        (_OpeningText("t", _OUT_OF_DOCX), parts.read(name))
         for name in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
         if name in parts or name == "word/document.xml"
     ]
     text = in_blocks(BLOCK_END.join(_words(data, extractor, words) for words, data in read))
+    left_out = [part for words, _ in read for part in words.left_out]
+    for name in parts.names("word/header", "word/footer"):
+        left_out += _aside(parts, name, extractor)
     title = _title(parts, "docProps/core.xml", extractor)
     # A title is not worth a document's failure.
     with suppress(ExtractionError):
@@ -188,18 +236,26 @@ def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Docu
             body = read[0][0]
             _parse(parts.read("word/styles.xml"), extractor, body.styles)
             title = body.title()
-    return _extracted("DOCX", extractor, text, title)
+    return _extracted("DOCX", extractor, text, title, left_out)
 
 
 def extract_open_document(parts: PackageParts, _content: Content, extractor: str) -> Document:
     """The document of an ODT, ODP or ODS file. ExtractionError "encrypted" for one with a password."""
     if "META-INF/manifest.xml" in parts and b"encryption-data" in parts.read("META-INF/manifest.xml"):
         raise ExtractionError("encrypted", "the document has a password")
-    words = _OpeningText(
-        "p h", "tracked-changes annotation note-citation table-of-content illustration-index table-index"
-    )
+    words = _OpeningText("p h", _OUT_OF_OPEN_DOCUMENT)
     text = in_blocks(_words(parts.read("content.xml"), extractor, words))
-    return _extracted("OpenDocument", extractor, text, _title(parts, "meta.xml", extractor) or words.title())
+    left_out = words.left_out + (_aside(parts, "styles.xml", extractor) if "styles.xml" in parts else [])
+    title = _title(parts, "meta.xml", extractor) or words.title()
+    return _extracted("OpenDocument", extractor, text, title, left_out)
+
+
+def _aside(parts: PackageParts, name: str, extractor: str) -> list[tuple[str, str]]:
+    """The headers and footers of pages in a part, which is not worth a document's failure."""
+    found = _OfficeText("", _MARGINS)
+    with suppress(ExtractionError):
+        _words(parts.read(name), extractor, found)
+    return found.left_out
 
 
 def _title(parts: PackageParts, name: str, extractor: str) -> str:
@@ -215,6 +271,6 @@ def _parse(data: bytes, extractor: str, builder: Builder) -> None:
     (parse_fast if extractor == "fast" else parse_reference)(in_utf8(data), builder)
 
 
-def _extracted(kind: str, extractor: str, text: str, title: str) -> Document:
+def _extracted(kind: str, extractor: str, text: str, title: str, left_out: Iterable[tuple[str, str]]) -> Document:
     name = "expat" if extractor == "fast" else "lxml"
-    return Document(text, title, extractor=f"{name} rules {EXTRACTOR_VERSION} ({kind})")
+    return Document(text, title, extractor=f"{name} rules {EXTRACTOR_VERSION} ({kind})", left_out=tuple(left_out))

@@ -35,6 +35,10 @@ class PackageParts:
     def __contains__(self, name: str) -> bool:
         return name in self._archive.NameToInfo
 
+    def names(self, *beginnings: str) -> list[str]:
+        """The names of the parts that begin so, in order."""
+        return sorted(name for name in self._archive.NameToInfo if name.startswith(beginnings))
+
     def read(self, name: str) -> bytes:
         """The bytes of a part.
 

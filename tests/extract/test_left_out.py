@@ -1,0 +1,130 @@
+"""What extraction leaves out of the text is there beside it, so that nothing that was read is lost."""
+
+from __future__ import annotations
+
+import email
+import io
+import zipfile
+
+import pytest
+
+from indexer.extract.base import Extractor, Limits, Options
+from indexer.extract.document import read_document
+from indexer.extract.mails import MailParts
+from indexer.model import Document
+from tests.extract.made_pdf import make_pdf
+
+EXTRACTORS: tuple[Extractor, ...] = ("fast", "reference")
+
+
+def read(data: bytes | str, name: str, extractor: Extractor = "fast") -> Document:
+    given = data.encode() if isinstance(data, str) else data
+    return read_document(given, name, Options(extractor=extractor), Limits())
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_a_page_keeps_its_furniture_and_its_fields_beside_the_text(extractor: Extractor) -> None:
+    page = (
+        "<body><h1>Flat</h1><nav>Home<script>var a</script></nav><form><input name=q value=Ann>"
+        "<input type=hidden value=gone><select><option>a<option selected>b</select></form><div hidden>secret</div>"
+        "<footer>page of Ann</footer><div role=dialog>cookies</div><div class=navbar><a href=a>more</a></div>"
+    )
+    found = read(page, "a.html", extractor)
+    assert found.text == "Flat"
+    assert sorted(found.left_out) == [
+        ("dialog", "cookies"),
+        ("field", "Ann"),
+        ("field", "b"),
+        ("footer", "page of Ann"),
+        ("form", "a b"),
+        ("hidden", "secret"),
+        ("menu or banner", "more"),
+        ("navigation", "Home"),
+    ]
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+@pytest.mark.parametrize(
+    ("page", "text", "left_out"),
+    [
+        ("<p>It has 10<sup>6</sup> stars<sup>a</sup>", "It has 10^6 starsa", ()),
+        ("<p>It is <del>not</del> valid", "It is […] valid", (("deleted", "not"),)),
+        ("<p><input type=checkbox checked> tea <input type=radio> rye", "[x] tea [ ] rye", ()),
+    ],
+)
+def test_what_text_alone_would_not_say_is_written_out(
+    page: str, text: str, left_out: tuple[tuple[str, str], ...], extractor: Extractor
+) -> None:
+    found = read(page, "a.html", extractor)
+    assert (found.text, found.left_out) == (text, left_out)
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_attributes_of_data_are_kept_and_those_of_markup_are_not(extractor: Extractor) -> None:
+    found = read(
+        '<bill xml:lang="en"><line price="12">tea</line><line price="13">rye</line></bill>', "a.xml", extractor
+    )
+    assert (found.text, found.left_out) == ("tea\nrye", (("line/@price", "12"), ("line/@price", "13")))
+    text = "<article><front><journal-meta>Tea</journal-meta></front><body><p id='p1'>a<sup>2</sup></p></body></article>"
+    found = read(text, "a.xml", extractor)
+    assert (found.text, found.left_out) == ("a^2", (("journal-meta", "Tea"),))
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_a_running_line_is_margin_if_only_page_numbers_differ(extractor: Extractor) -> None:
+    words = ["ferry", "valley", "honey"]
+    pages = [[f"Bill 4711 page {n}", f"a {word} is here", f"and a {word} there"] for n, word in enumerate(words, 7)]
+    found = read(make_pdf(pages, numbered=False), "a.pdf", extractor)
+    assert found.left_out == (("page margin", "Bill 4711 page #"),)
+    assert "Bill" not in found.text
+    # Here another number differs, so that it is text.
+    pages = [[f"Amount {n * 10}", *page[1:]] for n, page in enumerate(pages, 7)]
+    found = read(make_pdf(pages, numbered=False), "a.pdf", extractor)
+    assert found.left_out == ()
+    assert found.text.count("Amount") == 3
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_values_of_a_form_in_a_pdf_are_read(extractor: Extractor) -> None:
+    made = make_pdf([["Name of the guest"]], numbered=False).replace(
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[<</FT/Tx/T(guest)/V(Ann)/Type/Annot/Subtype/Widget"
+        b"/Rect[9 9 99 29]/F 4>>]>>>>",
+    )
+    # The page names the field too.
+    made = made.replace(
+        b"/MediaBox", b"/Annots[<</FT/Tx/T(guest)/V(Ann)/Type/Annot/Subtype/Widget/Rect[9 9 99 29]>>]/MediaBox"
+    )
+    found = read(made, "a.pdf", extractor)
+    assert ("field guest", "Ann") in found.left_out
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_headers_and_deletions_of_a_letter_stand_beside_its_text(extractor: Extractor) -> None:
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>6</w:t></w:r>'
+    body = (
+        f"<w:document {space}><w:body><w:p><w:pPr><w:numPr><w:ilvl w:val='1'/></w:numPr></w:pPr>"
+        f"<w:r><w:t>10</w:t></w:r>{raised}<w:del><w:r><w:delText>not</w:delText></w:r></w:del>"
+        "<w:r><w:sym w:font='Wingdings' w:char='2611'/></w:r></w:p></w:body></w:document>"
+    )
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("word/document.xml", body)
+        archive.writestr("word/header1.xml", f"<w:hdr {space}><w:p><w:r><w:t>Bill 4711</w:t></w:r></w:p></w:hdr>")
+    found = read(data.getvalue(), "a.docx", extractor)
+    assert found.text == "10^6[…]☑"
+    assert found.left_out == (("list level", "1"), ("deleted", "not"), ("page header", "Bill 4711"))
+
+
+def test_the_text_of_a_mail_is_no_placeholder() -> None:
+    def body(plain: str) -> list[bool]:
+        mail = email.message_from_string(
+            "Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\n"
+            f"{plain}\n--b\nContent-Type: text/html\n\n<style>{'p {color: red} ' * 9}</style><p>"
+            f"{'A ferry. ' * 30}\n--b--\n"
+        )
+        return [piece.is_html for piece in MailParts().body(mail)]
+
+    assert body("Your reader shows no HTML.") == [True]
+    assert body("A ferry. " * 30) == [False]
