@@ -129,5 +129,5 @@ def test_a_whole_day(server: Server, index_name: str, leaks: Leaks, ways: tuple[
             code, said = leaks.run("--debug", "annotate", "--store", f"{engine}/{index_name}-owned", *words, *more)
             assert code == 0, said
     for path in ("/_search?size=1000", "", "/_settings"):
-        found = server.request("GET", f"/{index_name}*{path}")
+        found = server.request("GET", f"/*{index_name}*{path}")
         leaks.search(json.dumps(found, ensure_ascii=False), path)
