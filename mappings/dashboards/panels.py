@@ -13,7 +13,7 @@ from panel_kinds import (
     Vega,
     count,
     filters,
-    in_steps,
+    in_ranges,
     measure,
     over_time,
     terms,
@@ -27,6 +27,8 @@ REDUNDANT = f"({REPEATS} AND NOT neardup.cluster.relation:({' OR '.join(DIFFERIN
 # A document that has left its cluster is canonical in one of its own, and has no class of size.
 IN_CLUSTER = "_exists_:neardup.cluster.size_class"
 KEPT = f"{RECORDS} AND NOT {REDUNDANT}"
+_SIMILARITIES = (0, *(step / 20 for step in range(10, 21)))
+_SHARES = tuple(step / 10 for step in range(10))
 _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 
 
@@ -142,7 +144,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         "last clustering: the share of common shingles, or of equal bits of the simhash.",
         view="documents",
         query=REDUNDANT,
-        aggregations=(count("documents"), in_steps("neardup.cluster.repeats_similarity", "shares at least", 0.05)),
+        aggregations=(count("documents"), in_ranges("neardup.cluster.repeats_similarity", "shares", _SIMILARITIES)),
     ),
     Chart(
         name="relations",
@@ -350,7 +352,7 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
         title="Documents by the share that stands elsewhere",
         view="passages",
         query=_DOCUMENT,
-        aggregations=(count("documents"), in_steps("share", "stands elsewhere", 0.1)),
+        aggregations=(count("documents"), in_ranges("share", "stands elsewhere", _SHARES)),
         height=16,
     ),
     Search(

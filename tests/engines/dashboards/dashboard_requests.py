@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,18 @@ class Panels:
         assert "error" not in answer, (panel, body, answer)
         assert answer["_shards"]["failed"] == 0
         return answer
+
+    def buckets(self, panel: str) -> list[tuple[dict[str, Any], int]]:
+        """The filter of each bar of a panel, or of each of its parts, and how many documents it stands for."""
+        state = json.loads(self.find(panel)["attributes"].get("visState", "{}"))
+        inside = [each for each in state.get("aggs", ()) if each["schema"] != "metric"]
+        return _bars(inside, self.ask(panel)["aggregations"], []) if inside else []
+
+    def left_by(self, panel: str, clicks: Mapping[str, Any]) -> int:
+        """How many documents a panel has where a filter narrows the dashboard."""
+        index, body = self.request(panel, {})
+        body["query"]["bool"]["filter"].append(clicks)
+        return int(self.server.request("POST", f"/{index}/_search", body)["hits"]["total"]["value"])
 
     def request(self, panel: str, chosen: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
         """Index and body of a panel's search."""
@@ -100,6 +113,19 @@ def lucene(query: str) -> dict[str, Any]:
     return {"query_string": {"query": query, "analyze_wildcard": True}}
 
 
+def _bars(
+    inside: Sequence[Mapping[str, Any]], found: Mapping[str, Any], before: Sequence[dict[str, Any]]
+) -> list[tuple[dict[str, Any], int]]:
+    first, *rest = inside
+    buckets = found[first["id"]]["buckets"]
+    pairs = list(buckets.items()) if isinstance(buckets, dict) else [(each["key"], each) for each in buckets]
+    made: list[tuple[dict[str, Any], int]] = []
+    for key, bucket in pairs:
+        clicks = [*before, clicked(first, bucket if first["type"] == "range" else key)]
+        made += _bars(rest, bucket, clicks) if rest else [({"bool": {"filter": clicks}}, bucket["doc_count"])]
+    return made
+
+
 def _nested(aggregations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Buckets inside each other in their order, the metrics at every level."""
     metrics = {
@@ -123,10 +149,33 @@ def _bucket(aggregation: Mapping[str, Any]) -> dict[str, Any]:
         return {"date_histogram": {"field": params["field"], "calendar_interval": "1M", "min_doc_count": 1}}
     if kind == "histogram":
         return {"histogram": {"field": params["field"], "interval": params["interval"], "min_doc_count": 1}}
+    if kind == "range":
+        return {"range": {"field": params["field"], "ranges": params["ranges"]}}
     assert kind == "terms"
     by = "_count" if params["orderBy"] == "1" else params["orderBy"]
     body = {"field": params["field"], "size": params["size"], "order": {by: params["order"]}}
     return {"terms": body | ({"missing": MISSING} if params["missingBucket"] else {})}
+
+
+def clicked(aggregation: Mapping[str, Any], key: Any) -> dict[str, Any]:
+    """The filter that both products make of a bucket, by its key or the bucket of a range, when its bar is clicked."""
+    kind, params = aggregation["type"], aggregation["params"]
+    if kind == "filters":
+        return lucene(next(each["input"]["query"] for each in params["filters"] if each["label"] == key))
+    field = params["field"]
+    if kind == "terms":
+        there = {"match_phrase": {field: key}}
+        return {"bool": {"must_not": [{"exists": {"field": field}}]}} if key == MISSING else there
+    if kind == "range":
+        return {"range": {field: {way: key[side] for way, side in (("gte", "from"), ("lt", "to")) if side in key}}}
+    if kind == "histogram":
+        # Whatever the interval is.
+        low = int(float(key))
+        return {"range": {field: {"gte": low, "lt": low + params["interval"]}}}
+    assert kind == "date_histogram"
+    first = datetime.fromtimestamp(key / 1000, UTC)
+    after = (first + timedelta(days=31)).replace(day=1)
+    return {"range": {field: {"gte": first.isoformat(), "lt": after.isoformat()}}}
 
 
 def counts(answer: Mapping[str, Any]) -> dict[str, Any]:

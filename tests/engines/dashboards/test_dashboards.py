@@ -68,6 +68,15 @@ def test_every_panel_is_answered_and_not_empty(library: Library) -> None:
         assert library.ask(name)["hits"]["total"]["value"] > 0, name
 
 
+def ranges(answer: dict[str, Any]) -> dict[float, int]:
+    """Documents by the lower end of each range that has some."""
+    return {
+        round(each["from"], 2): each["doc_count"]
+        for each in answer["aggregations"]["2"]["buckets"]
+        if each["doc_count"]
+    }
+
+
 def metrics(answer: dict[str, Any]) -> tuple[int, float]:
     """Documents, and the one number beside."""
     return answer["hits"]["total"]["value"], answer["aggregations"]["2"]["value"]
@@ -92,12 +101,18 @@ def test_clusters_by_size(library: Library) -> None:
 
 
 def test_similarities(library: Library) -> None:
-    found = {round(float(step), 2): count for step, count in counts(library.ask("similarities")).items()}
-    known: dict[float, int] = {}
+    known: Counter[float] = Counter()
     for each in library.report["similarities"]:
-        step = round(int(each["least"] * 20 + 1e-6) / 20, 2)
-        known[step] = known.get(step, 0) + each["documents"]
-    assert found == known
+        known[round(int(each["least"] * 20 + 1e-6) / 20, 2)] += each["documents"]
+    assert ranges(library.ask("similarities")) == known
+
+
+def test_a_click_leaves_what_the_bar_stands_for(library: Library) -> None:
+    bars = {name: library.buckets(name) for name in library.names()}
+    assert sum(map(bool, bars.values())) == 13
+    for name, found in bars.items():
+        for clicks, count in found:
+            assert library.left_by(name, clicks) == count, (name, clicks)
 
 
 def test_relations(library: Library) -> None:
@@ -216,8 +231,8 @@ def test_what_is_copied_in_part(library: Library) -> None:
     assert asked["hits"]["total"]["value"] == len(of["document"])
     for number, name in (("2", "words"), ("3", "in_passages")):
         assert asked["aggregations"][number]["value"] == sum(row.numbers[name] for row in of["document"])
-    shares = Counter(f"{int(row.numbers['share'] * 10 + 1e-6) / 10:.1f}" for row in of["document"])
-    assert {f"{float(step):.1f}": count for step, count in counts(library.ask("copied-shares")).items()} == shares
+    shares = Counter(min(0.9, round(int(row.numbers["share"] * 10 + 1e-6) / 10, 2)) for row in of["document"])
+    assert ranges(library.ask("copied-shares")) == shares
     for panel, kind, names in (
         ("passages-list", "passage", ("documents", "words")),
         ("copied-origins", "origins", ("words",)),
