@@ -323,7 +323,7 @@ class _Given(CanonicalRule):
 
     ranks: Mapping[str, float] = field(default_factory=dict)
 
-    def key(self, record: Record) -> tuple[Any, ...]:
+    def key(self, record: Record, owners: Mapping[str, Any] = {}) -> tuple[Any, ...]:  # noqa: ARG002 the ranks say it
         """See CanonicalRule."""
         return -self.ranks.get(record.ref.id, 0.0), *ref_order(record.ref)
 

@@ -18,10 +18,11 @@ from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, Form, cluster_schema, 
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.parts import input_order
 from indexer.batch.sketches.sketching import sketch_files
+from indexer.clustering.canonical import CanonicalRule
 from indexer.core.text import hash_tokens
 from indexer.errors import StoreError, UsageError
 from indexer.matching.rule import LEAN_RULE, MatchRule, TextVerification, parse_rule
-from indexer.model import SIMHASH_DOC
+from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.model.kinds import kind_named
 from indexer.model.tokens import Tokens
 from indexer.schemes import registry
@@ -107,6 +108,17 @@ class Sketched:
                     one.total_uncompressed_size for one in chunks if one.path_in_schema.partition(".")[0] in columns
                 )
         return total
+
+    def lacking(self, canonical: CanonicalRule) -> int:
+        """The number of documents without the field that a canonical rule goes by; UsageError where all are."""
+        if not canonical.field:
+            return 0
+        texts = (text for _, batch in self.batches(["metadata"]) for text in batch["metadata"].to_pylist())
+        found = (canonical.has_fields(Record(Ref(""), metadata=json.loads(text) if text else {}), {}) for text in texts)
+        count = sum(not there for there in found)
+        if count and count == len(self):
+            raise UsageError(f"of {counted(count, 'document')} none has {canonical.field!r}")
+        return count
 
     @property
     def without(self) -> npt.NDArray[np.bool_]:

@@ -134,7 +134,8 @@ Examples:
   neardup cluster
   neardup cluster --canonical longest --dry-run
   neardup cluster --canonical source --prefer 'https://docs.example.org/*' --prefer '*/mirror/*'
-  neardup cluster --canonical field:published
+  neardup cluster --canonical field:rank:desc
+  neardup cluster --time-field published
   neardup cluster --similarity 0.8
   neardup cluster --match simhash-doc@3bits
 
@@ -151,6 +152,13 @@ Running it again writes nothing. "neardup show ID" shows a document's cluster.
 @store_option
 @match_options
 @cluster_options
+@click.option(
+    "--time-field",
+    metavar="NAME",
+    help="The field with the date of a document, in its metadata or in the documents of an index: the earliest is the "
+    "one with the earliest date, those without come last. An empty name goes by when neardup met a document.  "
+    "[default: as in the last clustering]",
+)
 @refresh_option
 @click.option(
     "--relation/--no-relation",
@@ -168,10 +176,11 @@ Running it again writes nothing. "neardup show ID" shows a document's cluster.
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @json_option
-def cluster(
+def cluster(  # noqa: PLR0913, PLR0917 - they are options of the command
     store: str,
     matching: Matching,
     clustering: ClusterOptions,
+    time_field: str | None,
     refresh: Refresh,
     relation: bool | None,
     apart: Literal["form", "none"] | None,
@@ -185,6 +194,7 @@ def cluster(
             bound=clustering.bound,
             canonical=clustering.canonical,
             prefer=clustering.prefer,
+            time_field=time_field,
             relation=relation,
             apart=apart,
             dry_run=dry_run,

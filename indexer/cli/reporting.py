@@ -36,6 +36,7 @@ class Showing:
     passages: int
     sample: int
     time_field: str
+    link: str
 
 
 showing_options = Group(
@@ -93,8 +94,17 @@ showing_options = Group(
         "--time-field",
         metavar="NAME",
         default="",
-        help="The metadata field with the time (ISO 8601) for counts over time.  [default: the date of the document, "
-        "its mail or its file, or else the time of indexing]",
+        help="The field with the date for counts over time, in the metadata or the documents of an index.  [default: "
+        "that of the last clustering, or the date of the document, its mail or its file, or else the time of indexing]",
+    ),
+    click.option(
+        "--link",
+        cls=Related,
+        goes_with=["format=html"],
+        metavar="TEMPLATE",
+        default="",
+        help="The address of a document, with {id}, {source} or {FIELD}, a field of its index or its metadata: "
+        "'https://example.org/{id}', or '{url}' for a field that holds the address.",
     ),
     title="What is shown",
 )
@@ -110,6 +120,7 @@ showing_options = Group(
 Examples:
   neardup report -o report.html
   neardup report --format json -o - | jq .redundant_share
+  neardup report --link 'https://example.org/articles/{id}'
   neardup report --format md --time-field published -o report.md
 
 Reads the clusters that "neardup cluster" has stored. The page is a single file that loads nothing from elsewhere: how
@@ -147,7 +158,7 @@ def report(
     place = output or ("report.html" if format == "html" else "-")
     with opened_collection(store, read_only=True) as collection:
         # The other formats show no texts.
-        texts = showing if format == "html" else replace(showing, pairs=0, passages=0, sample=0)
+        texts = showing if format == "html" else replace(showing, pairs=0, passages=0, sample=0, link="")
         made = collection.report(**asdict(texts))
     if place == "-":
         sys.stdout.flush()

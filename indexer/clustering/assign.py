@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.clustering.apart import FormsApart, GroupedDocuments, MeasureSimilarity
-from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.canonical import CanonicalRule, values_for
 from indexer.clustering.choosing import Choice, ranks_of
 from indexer.clustering.noted import NotedRelations, RepeatingDocument, is_redundant
 from indexer.clustering.succession import PlacedVersion, Succession, by_version
@@ -40,7 +40,7 @@ class Changes:
     `versions` documents are in a known order with others, and in `unordered` clusters the canonical document is not
     chosen by that, though it was asked for, since it is unknown. `relations` counts the documents that could be removed
     by their relation to what they repeat, empty where that is not known. `apart` are in clusters of their own since
-    facts differ, though they are near others.
+    facts differ, though they are near others. `without_field` lack a field that the canonical rule goes by.
     """
 
     documents: int = 0
@@ -50,6 +50,7 @@ class Changes:
     unordered: int = 0
     relations: Counter[str] = field(default_factory=Counter)
     apart: int = 0
+    without_field: int = 0
 
 
 class GroupMember(NamedTuple):
@@ -84,10 +85,9 @@ class Gathered:
     redundant: int = 0
     redundant_bytes: int = 0
 
-    def add(self, member: GroupMember, rule: CanonicalRule) -> None:
-        """Take a member in."""
+    def add(self, member: GroupMember, key: tuple[Any, ...]) -> None:
+        """Take a member in, with its key of the canonical rule."""
         record = member.record
-        key = rule.key(record)
         if self.canonical is None or key < self.best:
             self.best, self.canonical, self.position = key, record, member.position
         self.size += 1
@@ -263,10 +263,10 @@ class Assigner:
         choose: Choose,
     ) -> tuple[list[Positions], tuple[Positions, Choice]]:
         """The groups without what is apart, and what is kept, by the documents that it was chosen among."""
-        unordered = self.changes.unordered
+        unordered, without = self.changes.unordered, self.changes.without_field
         _, _, there, ranks = self._gathered(refs, groups, ordered=True)
         # It is counted of the clusters as they will be.
-        self.changes.unordered = unordered
+        self.changes.unordered, self.changes.without_field = unordered, without
         choice, begun = choose(there, ranks), time.monotonic()
         grouped = GroupedDocuments(there, ranks, choice, lambda some: self._described(refs.take(some)), similar)
         parts = apart.cut(groups, grouped)
@@ -282,12 +282,15 @@ class Assigner:
         positions, keys = array("q"), list[tuple[Any, ...]]()
         succession = Succession()
         for batch in self._members(refs, groups):
-            for member in batch:
-                new_groups[member.group].add(member, self.rule)
+            owners = values_for(self.rule, self.store, [member.record for member in batch])
+            for member, values in zip(batch, owners, strict=True):
+                key = self.rule.key(member.record, values)
+                self.changes.without_field += not self.rule.has_fields(member.record, values)
+                new_groups[member.group].add(member, key)
                 succession.add(member.group, member.position, member.record)
                 if ordered or self.rule.by_version:
                     positions.append(member.position)
-                    keys.append(self.rule.key(member.record))
+                    keys.append(key)
         placed = succession.placed()
         if self.rule.by_version:
             keys = by_version(positions, keys, placed, newest=self.rule.kind == "newest")

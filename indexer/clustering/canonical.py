@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import starmap
 from typing import Any, Literal
 from urllib.parse import urldefrag, urljoin
 
 from indexer.errors import UsageError
 from indexer.model import CANONICAL_URL, Record
+from indexer.model.chunking import chunks
 from indexer.model.mails import is_mail
 from indexer.model.refs import ref_order
-from indexer.model.times import sort_key
+from indexer.model.times import moment_key, sort_key
+from indexer.stores.base import Store
+from indexer.text.counts import counted
 
+_TIME = "time:"
+_PAGE = 1000
+_NOTHING: Mapping[str, Any] = {}
 CanonicalKind = Literal["earliest", "longest", "field", "source", "declared", "newest", "oldest"]
 
 # By language the words by which folders and files are called copies, or made from others, and by which systems call
@@ -69,13 +76,20 @@ class CanonicalRule:
     "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last;
     "declared" by what pages say in rel=canonical: those that name their own URL first, those that name another last;
     "newest" and "oldest" put in place of the earliest the latest or first version of it in its cluster, where the
-    order of versions is known (see `indexer.relations.versions.order`).
+    order of versions is known (see `indexer.relations.versions.order`). With `time` the earliest is that by the date in
+    the metadata `time`, documents without one last. Fields of the owners of documents count as metadata.
     """
 
     kind: CanonicalKind = "earliest"
     field: str = ""
     descending: bool = False
     sources: tuple[str, ...] = ()
+    time: str = ""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields that it goes by."""
+        return tuple(filter(None, (self.field, self.time)))
 
     @property
     def reads_metadata(self) -> bool:
@@ -89,28 +103,53 @@ class CanonicalRule:
 
     def __str__(self) -> str:
         """As read_canonical() reads it: what parse_canonical() takes, then the patterns of "source", as in a shell."""
-        if self.kind == "field":
-            return f"field:{self.field}" + ":desc" * self.descending
-        return shlex.join((self.kind, *self.sources))
+        field = f"field:{self.field}" + ":desc" * self.descending
+        time = [f"{_TIME}{self.time}"] * bool(self.time)
+        return shlex.join((*time, field if self.kind == "field" else self.kind, *self.sources))
 
-    def key(self, record: Record) -> tuple[Any, ...]:
-        """The key to compare documents by: the canonical one has the smallest."""
-        own = (*self.preferred(record), not is_mail(record.source), copy_words(record.source))
-        at = record.arrived_at
+    def key(self, record: Record, owners: Mapping[str, Any] = _NOTHING) -> tuple[Any, ...]:
+        """The key to compare documents by: the canonical one has the smallest. `owners`: see Store.owners_values."""
+        own = (*self.preferred(record, owners), not is_mail(record.source), copy_words(record.source))
+        at = moment_key(value_of(record, owners, self.time)) if self.time else record.arrived_at
         return (*own, at == "", at, *ref_order(record.ref))
 
-    def preferred(self, record: Record) -> tuple[Any, ...]:
+    def has_fields(self, record: Record, owners: Mapping[str, Any]) -> bool:
+        """True if a document has all fields that the rule goes by, and a date where it takes one."""
+        named = not self.field or value_of(record, owners, self.field) is not None
+        return named and (not self.time or bool(moment_key(value_of(record, owners, self.time))))
+
+    def preferred(self, record: Record, owners: Mapping[str, Any] = _NOTHING) -> tuple[Any, ...]:
         """The part of the key that comes before what all rules go by."""
         if self.kind == "longest":
             return (-record.tokens,)
         if self.kind == "field":
-            return _field_key(_field(record.metadata, self.field), self.descending)
+            return _field_key(value_of(record, owners, self.field), self.descending)
         if self.kind == "source":
             fits = (place for place, glob in enumerate(self.sources) if fnmatchcase(record.source, glob))
             return (next(fits, len(self.sources)),)
         if self.kind == "declared":
             return (_declared(record.source, _field(record.metadata, CANONICAL_URL)),)
         return ()
+
+
+def values_for(rule: CanonicalRule, store: Store, records: Sequence[Record]) -> Sequence[Mapping[str, Any]]:
+    """The values that a rule goes by, of each record whose document is an owner's."""
+    return store.owners_values(records, rule.fields) if rule.fields else [_NOTHING] * len(records)
+
+
+def require_fields(rule: CanonicalRule, store: Store) -> None:
+    """Raise UsageError where no document has a field that a rule goes by."""
+    count = 0
+    for page in chunks(store.scan(sketches=False) if rule.fields else (), _PAGE):
+        if any(starmap(rule.has_fields, zip(page, values_for(rule, store, page), strict=True))):
+            return
+        count += len(page)
+    if count:
+        known = ", ".join(store.date_fields() or ())
+        raise UsageError(
+            f"of {counted(count, 'document')} none has {' and '.join(map(repr, rule.fields))}"
+            f"{' with a date' if rule.time else ''}{known and f'; fields with dates: {known}'}"
+        )
 
 
 def copy_words(source: str) -> int:
@@ -178,7 +217,14 @@ def canonical_asked(given: str | CanonicalRule | None, sources: Sequence[str] = 
 def read_canonical(text: str) -> CanonicalRule:
     """The reverse of str(); UsageError for anything else."""
     kind, *sources = shlex.split(text) or [""]
-    return parse_canonical(kind, sources)
+    if not kind.startswith(_TIME):
+        return parse_canonical(kind, sources)
+    return replace(parse_canonical(sources[0], sources[1:]), time=kind.removeprefix(_TIME))
+
+
+def value_of(record: Record, owners: Mapping[str, Any], name: str) -> Any:
+    """The value of a field in the document of an owner, or else in the metadata; a dot leads into an object."""
+    return owners[name] if name in owners else _field(record.metadata, name)
 
 
 def _field(metadata: Any, name: str) -> Any:

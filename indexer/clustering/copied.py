@@ -13,6 +13,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from indexer.clustering.canonical import value_of
+from indexer.clustering.memory import noted_canonical
 from indexer.core.passages.counting import Copied, copied_between, repeated_words
 from indexer.core.passages.listing import PassageListing, listed, ranges
 from indexer.core.passages.maximal import MaximalPassages, maximal_passages
@@ -23,10 +25,12 @@ from indexer.ingest.rereading import StoredTexts
 from indexer.model import Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
+from indexer.model.times import moment_key
 from indexer.stores.base import Store
 from indexer.text.words import Words, words_of
 
 _AT_ONCE = 64
+_PAGE = 1000
 _REMEMBERED = 16
 # So many documents for each of its origins make a passage part of their form rather than of what they say.
 BOILERPLATE = 10
@@ -217,9 +221,13 @@ class StorePassages:
     def _wanted(self, refs: Sequence[Ref] | None) -> list[Holder]:
         """The documents to read, as they came."""
         records = self._store.scan(sketches=False) if refs is None else self._store.get(refs, sketches=False)
-        every = [
-            Holder(record.arrived_at, record.ref, record.source)
-            for record in records
-            if record and self._store.passes(record.ref)
-        ]
-        return sorted(every, key=lambda holder: (holder.arrived_at, name_of(holder.ref)))
+        time, every = noted_canonical(self._store).time, dict[Holder, str]()
+        for page in chunks((each for each in records if each and self._store.passes(each.ref)), _PAGE):
+            holders = [Holder(record.arrived_at, record.ref, record.source) for record in page]
+            owners = self._store.owners_values(page, [time]) if time else ({} for _ in page)
+            values = (value_of(record, known, time) for record, known in zip(page, owners, strict=True))
+            every |= {
+                holder: moment_key(value) if time else holder.arrived_at
+                for holder, value in zip(holders, values, strict=True)
+            }
+        return sorted(every, key=lambda holder: (not every[holder], every[holder], name_of(holder.ref)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -142,6 +143,22 @@ def obeyed(
         if not same
     ]
     return ObeyedSettings(*chosen, noted.apart, "; ".join(changes))
+
+
+def noted_canonical(store: Store) -> CanonicalRule:
+    """The canonical rule of the last clustering; the default where none is known."""
+    for note in store.clustering_notes().values():
+        with suppress(UsageError):
+            return read_canonical(note.canonical)
+    return CanonicalRule()
+
+
+def timed(store: Store, asked: CanonicalRule | None, time: str | None) -> CanonicalRule | None:
+    """The canonical rule that is asked for, by the dates in the field `time`, else in that of the last clustering."""
+    if time is None and asked is None:
+        return None
+    before = noted_canonical(store)
+    return replace(asked or before, time=before.time if time is None else time)
 
 
 def _kind_of(note: ClusteringNote) -> tuple[str, ...]:

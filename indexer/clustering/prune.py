@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of, repeated_by
-from indexer.clustering.canonical import loses_mail
+from indexer.clustering.canonical import loses_mail, values_for
 from indexer.clustering.decided import HeldDecisions
 from indexer.clustering.memory import Remembered, require_remembered
 from indexer.clustering.relations import Permitted, Reason, Relations, mail_reason, stored_relations
@@ -152,8 +152,11 @@ class Pruning(Removal):
         relations.prepare(pairs)
         for cluster, some in clusters.items():
             # Of copies of one form the first that is judged stays.
-            some.sort(key=lambda each: self.remembered.canonical.key(each[0].record))
-            yield from self._judged_by_text(relations, cluster, some)
+            rule, records = self.remembered.canonical, [document.record for document, _ in some]
+            owners = values_for(rule, self.store, records)
+            keys = {record.ref: rule.key(record, values) for record, values in zip(records, owners, strict=True)}
+            ordered = sorted(some, key=lambda each: keys[each[0].record.ref])
+            yield from self._judged_by_text(relations, cluster, ordered)
 
     def _judged_by_text(
         self, relations: Relations[Record], cluster: str, some: Sequence[tuple[RedundantDocument, _Member]]

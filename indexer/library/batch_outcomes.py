@@ -124,6 +124,7 @@ class BatchClustered(ByTexts):
         documents: The documents that count
         replaced: Documents in whose place a later one of the same id counts
         differing: Of these, documents with another text
+        without_field: Documents without the field that the canonical rule goes by, which come last
         compared: Documents that were compared
         kept: Documents that are kept
         removed: Documents that repeat a kept one and are not kept
@@ -159,6 +160,7 @@ class BatchClustered(ByTexts):
     documents: int
     replaced: int
     differing: int
+    without_field: int
     compared: int
     kept: int
     removed: int

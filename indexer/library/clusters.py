@@ -43,6 +43,7 @@ class Clusters(OpenStore):
         bound: float | None = None,
         canonical: str | CanonicalRule | None = None,
         prefer: Sequence[str] = (),
+        time_field: str | None = None,
         relation: Relating | None = None,
         apart: Literal["form", "none"] | None = None,
         dry_run: bool = False,
@@ -53,25 +54,30 @@ class Clusters(OpenStore):
 
         `bound` (0 to 1) is how far apart two documents of a cluster may be; `canonical` chooses the canonical one:
         "earliest", "longest", "declared", "newest", "oldest", "field:NAME", "field:NAME:desc", or "source", by the
-        patterns in `prefer`. It is noted how the text of each document that could be removed stands to that of the one
-        that it repeats, once, for which texts are read again: those in fields of an index and in files of at most 2 MB,
-        all where `relation` is true, also what could not be read before, and none where it is false, which leaves it to
-        those that are identical, also of documents that come. With `apart` "form" a document in which facts differ from
+        patterns in `prefer`. `time_field` names the field with the date by which the earliest is chosen, also an
+        owner's, as "field" does; empty for the time at which neardup met a document. It is noted how the text of each
+        document that could be removed stands to that of the one that it repeats, once, for which texts are read again:
+        those in fields of an index and in files of at most 2 MB, all where `relation` is true, also what could not be
+        read before, and none where it is false, which leaves it to those that are identical, also of documents that
+        come. With `apart` "form" a document in which facts differ from
         those near it is in a cluster of its own, with its copies; all texts of clusters are then read. What is not
         given is as in the last clustering; a UserWarning says what is not as it was. With `dry_run` nothing is written;
         `explain` tells what the rule looks up.
         """
         from indexer.clustering.apart import apart_asked
-        from indexer.clustering.canonical import canonical_asked
+        from indexer.clustering.canonical import CanonicalRule, canonical_asked, require_fields
         from indexer.clustering.clusters import cluster
-        from indexer.clustering.memory import obeyed
+        from indexer.clustering.memory import obeyed, timed
         from indexer.clustering.resting import largest_resting
         from indexer.matching.measures.reading import reader_of
 
-        chosen = canonical_asked(canonical, prefer)
+        asked = canonical_asked(canonical, prefer)
         with self._lock, self.store.turn(wanted=not dry_run):
             before = self.store.contended.count
-            wanted = obeyed(self.store, self.rule_asked(match), bound, chosen, apart_asked(apart))
+            asked = timed(self.store, asked, time_field)
+            if asked:
+                require_fields(asked, self.store)
+            wanted = obeyed(self.store, self.rule_asked(match), bound, asked, apart_asked(apart))
             rule, bound, chosen, parted, changed = wanted
             if changed:
                 self.tell(changed, level="warning")
@@ -84,6 +90,7 @@ class Clusters(OpenStore):
                 threads=threads, reader=reader,
             )  # fmt: skip
             contended = self.tell_contended(before)
+            self._tell_order(chosen or CanonicalRule(), made.clustered, made.changes.without_field)
             resting = () if dry_run else resting_rows(largest_resting(self.store))
         costliest = (
             SharedKey(name_of(each.example), each.scheme, each.documents, each.comparisons) for each in made.costliest
@@ -95,6 +102,15 @@ class Clusters(OpenStore):
             dict(made.changes.relations.most_common()), made.reading_seconds, made.comparisons, tuple(costliest),
             unread_of(reader.unread if reader else {}), written, contended, changed, tuple(resting), dry_run,
         )  # fmt: skip
+
+    def _tell_order(self, rule: CanonicalRule, clustered: int, without: int) -> None:
+        if without:
+            names = " or ".join(rule.fields)
+            self.tell(f"of {counted(clustered, 'document')} in clusters {without:,} without {names}, which come last")
+        dates = None if rule.time or rule.kind == "field" or not clustered else self.store.date_fields()
+        if dates is not None:
+            named = f"; --time-field goes by a date of yours: {', '.join(dates[:5])}" if dates else ""
+            self.tell(f"the earliest document of a cluster is the one that annotate met first{named}")
 
     def history(self, id: str, *, changes: bool = True) -> History:  # noqa: A002
         """The versions of a document in its cluster, in their order in time, and what each changed.
@@ -256,12 +272,12 @@ class Clusters(OpenStore):
 
     def report(
         self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, passages: int = 0, time_field: str = "",
-        sample: int = 60,
+        sample: int = 60, link: str = "",
     ) -> Report:  # fmt: skip
         """A report on what is duplicated, as figures or a page; with `passages` all documents are read again for these.
 
-        A page offers a random `sample` of the documents that repeat others, to be judged. Raises UsageError if there
-        was no clustering yet.
+        A page offers a random `sample` of the documents that repeat others, to be judged, and with `link` leads to the
+        documents, as `neardup report --link` does. Raises UsageError if there was no clustering yet.
         """
         from indexer.library.reports import Report
         from indexer.report.contents import ReportLimits, build_report
@@ -269,6 +285,6 @@ class Clusters(OpenStore):
         with self._lock:
             return Report(
                 build_report(
-                    self.store, self.name, ReportLimits(clusters, members, pairs, time_field, passages, sample)
+                    self.store, self.name, ReportLimits(clusters, members, pairs, time_field, passages, sample, link)
                 )
             )

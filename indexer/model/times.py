@@ -63,6 +63,12 @@ def sort_key(value: Any) -> str:
         return f"x{value}"
 
 
+def moment_key(value: Any) -> str:
+    """The sort_key() of a number or a time; empty for anything else."""
+    key = sort_key(value) if isinstance(value, str | int | float) else ""
+    return "" if key[:1] == "x" else key
+
+
 def _number_key(number: Decimal) -> str:
     if not number:
         return "1"

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from indexer.clustering.canonical import CanonicalRule
@@ -16,11 +16,12 @@ from indexer.clustering.stored import StoredCluster
 from indexer.errors import NeardupError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.rule import default_rule
-from indexer.model import Record, name_of
+from indexer.model import Record, Ref, name_of
 from indexer.model.declared import as_json
 from indexer.report.counting import ReportCounts, Share, figures
 from indexer.report.figures import ClusterMember, LargeCluster, NamedShare, ReportFigures
 from indexer.report.forms import ShownForm, largest_forms
+from indexer.report.links import links_of
 from indexer.report.passages import ShownPassages, ShownResting, resting_of_largest, shown_passages
 from indexer.stores.base import Store
 from indexer.text.counts import counted
@@ -41,7 +42,7 @@ TextOf = Callable[[Store, Record], str]
 class ReportLimits:
     """The contents asked of a report: this many of the largest clusters, of their members, pairs of texts, passages.
 
-    `sample` is the number of documents to be judged.
+    `sample` is the number of documents to be judged, `link` the template of the addresses of documents (see links.py).
     """
 
     clusters: int = CLUSTERS
@@ -50,6 +51,7 @@ class ReportLimits:
     time_field: str = ""
     passages: int = 0
     sample: int = 0
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ class ReportContents:
     resting: tuple[ShownResting, ...] = ()
     forms: tuple[ShownForm, ...] = ()
     sample: ShownSample | None = None
+    links: Mapping[Ref, str] = field(default_factory=dict)
 
 
 def build_report(
@@ -141,7 +144,7 @@ def build_report(
         if asked.passages
         else (None, resting_of_largest(store, largest[: asked.pairs]))
     )
-    return ReportContents(
+    report = ReportContents(
         store=name,
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         made_with=f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
@@ -153,6 +156,14 @@ def build_report(
         forms=largest_forms(store, largest[: asked.pairs]),
         sample=_sample(store, sampler.drawn(), text_of) if sampler else None,
     )
+    return replace(report, links=links_of(store, asked.link, _records(report))) if asked.link else report
+
+
+def _records(report: ReportContents) -> Iterator[Record]:
+    for cluster in report.clusters:
+        yield from (record for record, _ in cluster.members)
+    for pair in (*report.pairs, *(report.sample.pairs if report.sample else ())):
+        yield from (pair.left, pair.right)
 
 
 def _shown(store: Store, clusters: Sequence[StoredCluster], most: int) -> Iterator[ShownCluster]:

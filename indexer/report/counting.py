@@ -5,11 +5,13 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from indexer.clustering.canonical import value_of
 from indexer.clustering.memory import Remembered
 from indexer.clustering.noted import could_go
 from indexer.clustering.sampling import Sampler
@@ -272,15 +274,17 @@ def figures(
 
     # Where none is asked for, nsmallest would look at none, and nothing would be counted.
     largest = heapq.nsmallest(max(most, 1), counted(), key=lambda cluster: (-len(cluster.members), cluster.id))[:most]
-    scan = _RecordCounts(time_field)
+    scan = _RecordCounts(time_field or made.canonical.time)
     gone = RefSet(redundant, np.arange(len(redundant), dtype=np.int64))
     clustered = RefSet(inside, np.arange(len(inside), dtype=np.int64))
     unclustered = 0
     records = store.scan(sketches=False)
     for page in chunks(records, _READ_AT_ONCE):
         refs = [record.ref for record in page]
-        for record, is_redundant, known in zip(page, gone.contains(refs), clustered.contains(refs), strict=True):
-            scan.count(record, is_redundant)
+        times = scan.times_of(store, page)
+        inside_of = zip(page, times, gone.contains(refs), clustered.contains(refs), strict=True)
+        for record, time, is_redundant, known in inside_of:
+            scan.count(record, time, is_redundant)
             unclustered += not known and not made.has_seen(record.indexed_at)
     return (
         ReportCounts(
@@ -337,7 +341,14 @@ class _RecordCounts:
         self.times = _SharesByKey(0, len(_TIME_LENGTHS) - 1, _cut_time)
         self._time_field = time_field
 
-    def count(self, record: Record, redundant: bool) -> None:
+    def times_of(self, store: Store, records: Sequence[Record]) -> list[Any]:
+        """The time of each record that it is counted by, as its document has it."""
+        if not (name := self._time_field):
+            return [date_of(record) or record.indexed_at for record in records]
+        found = zip(records, store.owners_values(records, [name]), strict=True)
+        return [value_of(record, owners, name) for record, owners in found]
+
+    def count(self, record: Record, time: Any, redundant: bool) -> None:
         share = Share(1, int(redundant), record.size, record.size if redundant else 0)
         self.total.add(share)
         self.fingerprinted += record.has_words
@@ -350,8 +361,6 @@ class _RecordCounts:
         self.formats.setdefault(known or UNKNOWN, Share()).add(share)
         # Each keeps the share that it is given, so each gets its own.
         self.sources.add(origin_parts(record.source), replace(share))
-        field = self._time_field
-        time = record.metadata.get(field) if field else date_of(record) or record.indexed_at
         matched = _TIME.match(time) if isinstance(time, str) else None
         if matched and len(matched[0]) == _TIME_LENGTHS[1]:
             # Where some say no hour, all are counted by days.

@@ -7,15 +7,16 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from indexer.clustering.decision_file import FORM
 from indexer.ingest.naming import container_of
-from indexer.model import Record, name_of
+from indexer.model import Record, Ref, name_of
 from indexer.model.paths import path_of_printable
 from indexer.relations.relation import COPIES
 from indexer.report.contents import ReportContents, ShownCluster, ShownSample
 from indexer.report.dates import date_of
+from indexer.report.links import is_web
+from indexer.stores.texts import document_of
 from indexer.text.visible import beginning, printable
 
 # A title this long is cut; the name of a file is shown whole.
@@ -56,17 +57,17 @@ def _json(value: Any) -> str:
 def _cluster(cluster: ShownCluster, report: ReportContents) -> Mapping[str, Any]:
     noted = zip(cluster.repeats, cluster.relations, strict=True)
     members = [
-        _member(record, report.figures.rule.shown(near) if place else "", repeats, relation)
+        _member(record, report.figures.rule.shown(near) if place else "", repeats, relation, report.links)
         for place, ((record, near), (repeats, relation)) in enumerate(zip(cluster.members, noted, strict=True))
     ]
     return {"id": cluster.id, "size": cluster.size, "members": members}
 
 
-def _member(record: Record, near: str, repeats: bool, relation: str) -> Mapping[str, Any]:
+def _member(record: Record, near: str, repeats: bool, relation: str, links: Mapping[Ref, str]) -> Mapping[str, Any]:
     return {
         "id": name_of(record.ref),
         "digest": record.text_digest,
-        **described(record, _SAID.get(relation, ""), near),
+        **described(record, links, _SAID.get(relation, ""), near),
         "proposed": "keep" if not repeats else "drop" if relation in COPIES else "",
     }  # fmt: skip
 
@@ -84,11 +85,12 @@ def sample_data(sample: ShownSample) -> str:
     return _json({"form": FORM, "seed": sample.seed, "size": sample.size, "pairs": pairs})
 
 
-def described(record: Record, *said: str) -> Mapping[str, str]:
+def described(record: Record, links: Mapping[Ref, str], *said: str) -> Mapping[str, str]:
     """The title of a document, where it lies, the address that opens it, and what else there is to say of it."""
     title, name = titled(record)
     facts = [*said, date_of(record), record.format, _size(record.size)]
-    return {"title": title, "name": name, "href": _link(record.source), "facts": " \u00b7 ".join(filter(None, facts))}
+    href = links.get(record.ref) or _link(record.source)
+    return {"title": title, "name": name, "href": href, "facts": " \u00b7 ".join(filter(None, facts))}
 
 
 def titled(record: Record) -> tuple[str, str]:
@@ -96,7 +98,9 @@ def titled(record: Record) -> tuple[str, str]:
     source = record.source or record.ref.id
     file = source.rstrip("/").rpartition("/")[2] or source
     known = record.title.strip() and record.title not in (source, record.ref.id, file)
-    return printable(beginning(record.title, _TITLE) if known else file), printable(source)
+    name = name_of(document_of(record) or record.ref)
+    where = source if source.endswith(record.ref.id) else f"{name} \u00b7 {source}"
+    return printable(beginning(record.title, _TITLE) if known else file), printable(where)
 
 
 def _link(source: str) -> str:
@@ -104,7 +108,7 @@ def _link(source: str) -> str:
     if os.path.isabs(source):
         # What lies in an archive, a mailbox or a mail is opened with it.
         return Path(path_of_printable(container_of(source) or source)).as_uri()
-    return source if urlsplit(source).scheme in ("http", "https") else ""
+    return source if is_web(source) else ""
 
 
 def _size(value: int) -> str:

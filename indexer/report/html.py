@@ -16,7 +16,8 @@ from markupsafe import Markup
 from indexer.extract.base import REASONS
 from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
 from indexer.matching.rule import MatchRule
-from indexer.report.contents import ComparedTexts, ReportContents, ShownPair, ShownSample
+from indexer.model import Ref
+from indexer.report.contents import ComparedTexts, ReportContents, ShownPair
 from indexer.report.counting import NOT_COMPARED, Share
 from indexer.report.deciding import decisions_data, described, sample_data, titled
 from indexer.text.counts import counted, share_shown
@@ -61,7 +62,7 @@ class _DiffRow:
 
 def report_html(report: ReportContents, version: str) -> str:
     """The whole page: below 10 MB, everything from documents escaped, with a content security policy of its own."""
-    environment = _environment(report.figures.rule)
+    environment = _environment(report.figures.rule, report.links)
     style, script = _asset("report.css") + _asset("decide.css"), "".join(map(_asset, _SCRIPTS))
     deciding, decidable = decisions_data(report, _DECIDE_ROOM)
     cluster_template, pair_template = environment.get_template("cluster.html"), environment.get_template("pair.html")
@@ -112,7 +113,7 @@ def report_html(report: ReportContents, version: str) -> str:
         clusters=clusters,
         deciding=Markup(deciding),  # noqa: S704 - JSON without what ends a script
         decidable=decidable,
-        sampled=_sampled(environment.get_template("sampled.html"), report.sample),
+        sampled=_sampled(environment.get_template("sampled.html"), report),
         judging=Markup(sample_data(report.sample)) if report.sample else "",  # noqa: S704 - like that
         pairs=pairs,
         passages=passages,
@@ -124,7 +125,7 @@ def report_html(report: ReportContents, version: str) -> str:
     return page.lstrip().encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _environment(rule: MatchRule) -> Environment:
+def _environment(rule: MatchRule, links: Mapping[Ref, str]) -> Environment:
     environment = Environment(
         loader=PackageLoader("indexer.report"),
         autoescape=True,
@@ -141,6 +142,8 @@ def _environment(rule: MatchRule) -> Environment:
         "near": rule.shown,
         "cut_path": _cut_path,
         "titled": lambda record: titled(record)[0],
+        "where": lambda record: titled(record)[1],
+        "link": lambda record: links.get(record.ref, ""),
         "beginning": beginning,
         "whole": share_shown,
     }
@@ -225,12 +228,12 @@ def _pair(template: Any, pair: ShownPair) -> str:
     return str(template.render(pair=pair, rows=rows, cut=cut))
 
 
-def _sampled(template: Any, sample: ShownSample | None) -> list[Markup]:
+def _sampled(template: Any, report: ReportContents) -> list[Markup]:
     """Every pair of a sample: where one is left out, what is judged is no random sample; so differences are cut."""
-    shown = list[Markup]()
+    shown, sample, links = list[Markup](), report.sample, report.links
     for number, pair in enumerate(sample.pairs if sample else ()):
         room = _SAMPLE_ROOM // len(sample.pairs) if sample else 0
-        about = {"number": number, "left": described(pair.left), "right": described(pair.right)}
+        about = {"number": number, "left": described(pair.left, links), "right": described(pair.right, links)}
         for size in (room, room // 8):
             rows, cut = _rows(pair, size)
             html = template.render(pair=pair, rows=rows, cut=cut, **about)

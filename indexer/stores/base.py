@@ -276,6 +276,21 @@ class Store(SketchStore, ABC):
         """
         return frozenset()
 
+    def owners_values(
+        self,
+        records: Sequence[Record],
+        names: Sequence[str],  # noqa: ARG002 documents have no owner here
+    ) -> list[Mapping[str, Any]]:
+        """The first value of each of these fields in the documents of an owner that records are of, where it is there.
+
+        A dot leads into an object, also into those of a list.
+        """
+        return [{} for _ in records]
+
+    def date_fields(self) -> list[str] | None:
+        """The date fields that documents of an owner have; None where the store is in nobody's index."""
+        return None
+
     def document_form(self, fields: TextFields | None = None) -> DocumentForm:  # noqa: ARG002 there is none here
         """The form of documents that others send to the store, with their text in `fields` or those it remembers.
 

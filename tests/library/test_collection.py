@@ -190,6 +190,40 @@ def test_a_change_of_how_clusters_are_made_is_said(collection: indexer.Collectio
         assert collection.cluster(**asked).changed == collection.cluster().changed == ""  # type: ignore[arg-type]
 
 
+def test_the_canonical_document_by_a_field(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def tell(text: str, **_: object) -> None:
+        said.append(text)
+
+    dates = {"a": "2026-03-01T08:00:00+02:00", "b": 1767225600000, "c": "2026-03-01T07:00:00Z", "d": "last spring"}
+    with indexer.open(tmp_path / "dated.neardup", tell=tell) as dated:
+        for name, date in dates.items():
+            dated.add(name, prose(1), published=date, page={"rank": len(name)})
+
+        def canonical(**asked: str) -> str:
+            dated.cluster(**asked)  # type: ignore[arg-type]
+            return dated.clusters()[0].canonical
+
+        assert canonical() == "a"
+        assert canonical(time_field="published") == "b"
+        assert "of 4 documents in clusters 1 without published, which come last" in said
+        # It is remembered, as the rule is.
+        assert canonical() == canonical(canonical="longest") == "b"
+        dated.delete(["b"])
+        assert canonical() == "a"
+        assert canonical(time_field="", canonical="field:published:desc") == "c"
+        assert canonical(canonical="field:page.rank") == "a"
+        before = list(dated.store.clusters())
+        for asked, lacking in (
+            ({"canonical": "field:nosuch"}, "of 3 documents none has 'nosuch'"),
+            ({"canonical": "earliest", "time_field": "page.rank.x"}, "none has 'page.rank.x' with a date"),
+        ):
+            with pytest.raises(UsageError, match=lacking):
+                dated.cluster(**asked)  # type: ignore[arg-type]
+        assert list(dated.store.clusters()) == before
+
+
 def test_documents_that_are_put_into_no_cluster_are_spoken_of(collection: indexer.Collection) -> None:
     collection.add_many([("a", prose(1)), ("b", prose(1))])
     collection.cluster()

@@ -329,7 +329,7 @@ def test_ten_thousand_clusters_are_paged(store: Store, tmp_path: Path) -> None:
 def test_a_document_is_named_once(title: str, source: str, shown: str) -> None:
     name, below = titled(Record(Ref("an-id"), title=title, source=source))
     assert name == shown
-    assert below == (source or "an-id")
+    assert below == (f"an-id \u00b7 {source}" if source else "an-id")
 
 
 def test_what_does_not_fit_is_counted(store: Store) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
+import html
 import io
 import json
 import os
@@ -224,6 +225,36 @@ def test_every_table_has_a_caption_and_every_picture_words(hostile: ReportConten
     pictures = [attributes for tag, attributes in Page(page).found if tag == "svg"]
     assert pictures
     assert all(each["role"] == "img" and each["aria-label"] for each in pictures)
+
+
+@pytest.mark.parametrize(
+    ("template", "address"),
+    [
+        ("https://example.org/read?d={id}", "https://example.org/read?d=a%2F%26%22%3Cb%3E"),
+        ("https://example.org/{page.number}/{id}", "https://example.org/7%20x/a%2F%26%22%3Cb%3E"),
+        ("{page.url}", "https://host.example/a?b=1&c=2"),
+        # What is no page, and what a document lacks, is no link.
+        ("{page.script}", ""),
+        ("{page.script}{id}", ""),
+        ("https://example.org/{nosuch}", ""),
+    ],
+)
+def test_links_lead_to_documents(template: str, address: str, store: Store) -> None:
+    about = {"url": "https://host.example/a?b=1&c=2", "number": "7 x", "script": "javascript:alert(1)//"}
+    one = record(20, 0x0F0F0F0F0F0F0F0F, source="", title="", metadata={"page": about})
+    list(store.put([replace(one, ref=Ref('a/&"<b>')), record(21, 0x0F0F0F0F0F0F0F0F)]))
+    cluster(store, RULE)
+    page = report_html(build_report(store, "known", ReportLimits(link=template)), "0")
+    links = {html.unescape(link) for link in re.findall(r'<bdi class="title"><a href="([^"]*)"', page)}
+    assert address in links if address else not links
+    assert '<bdi class="path">a/&amp;&#34;&lt;b&gt;</bdi>' in page
+    assert "javascript:" not in re.sub(r'"name":"[^"]*"', "", page)
+
+
+@pytest.mark.parametrize("template", ["https://example.org/", "javascript:{id}", "ftp://example.org/{id}", "//{id}"])
+def test_a_link_that_is_no_address_of_a_page_is_refused(template: str, store: Store) -> None:
+    with pytest.raises(UsageError, match="write an address with"):
+        build_report(store, "known", ReportLimits(link=template))
 
 
 def test_hostile_titles_in_a_browser(hostile: ReportContents, tmp_path: Path) -> None:

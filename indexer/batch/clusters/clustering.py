@@ -66,14 +66,14 @@ def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
     partition, and where one component is larger than that, the sketches of it. Raises StoreError, and UsageError,
     also for different texts with one id.
     """
-    sketched, inputs = sketched_apart(folder, out, wanted)
+    sketched, inputs, counts = sketched_apart(folder, out, wanted)
     found, figures = FoundClusters.alone(len(sketched)), ClusteringFigures()
     if not wanted.latest:
         sketched.differing.require_none()
     columns = columns_of(wanted.rule, against=bool(wanted.against))
     count = wanted.parts or parts_for(sketched.bytes_of(columns), wanted.memory)
     radius = radius_of(wanted.bound)
-    counts = Counts(replaced=int(np.count_nonzero(sketched.without)), differing=sketched.differing.count)
+    counts.replaced, counts.differing = int(np.count_nonzero(sketched.without)), sketched.differing.count
     with finished_in(out) as finish, own_files.temporary_folder(out) as spill:
         parts = whole(sketched, columns, wanted.rule)
         if count > 1:
@@ -102,15 +102,17 @@ def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
         return finish(said_of(sketched, figures, wanted, counts, inputs, seconds))
 
 
-def sketched_apart(folder: str, out: str, wanted: ClusteringOptions) -> tuple[Sketched, Inputs]:
-    """The sketches of a folder and of the older one, and which of their inputs are not as they were.
+def sketched_apart(folder: str, out: str, wanted: ClusteringOptions) -> tuple[Sketched, Inputs, Counts]:
+    """The sketches of a folder and of the older one, their inputs that are not as they were, and the first counts.
 
-    Raises UsageError for an output into the older one, and for inputs that are gone or changed, and StoreError.
+    Raises UsageError for an output into the older one, for inputs that are gone or changed, and where no document has
+    the field of the canonical rule, and StoreError.
     """
     if wanted.against and os.path.realpath(out) == os.path.realpath(wanted.against):
         raise UsageError(f"--out {out}: is the older batch; name another folder")
     inputs = inputs_for(folder, wanted.against, wanted.stale)
-    return Sketched.of(folder, wanted.against), inputs
+    sketched = Sketched.of(folder, wanted.against)
+    return sketched, inputs, Counts(without_field=sketched.lacking(wanted.canonical))
 
 
 @contextmanager
@@ -190,6 +192,7 @@ def said_of(
         "documents": len(sketched) - counts.replaced,
         "replaced": counts.replaced,
         "differing": counts.differing,
+        "without_field": counts.without_field,
         "compared": counts.compared,
         "kept": counts.kept,
         "removed": counts.removed,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -110,15 +109,6 @@ def ranks_by_version(
     return found, unordered
 
 
-@dataclass(frozen=True, slots=True)
-class _First(CanonicalRule):
-    """The canonical documents where the members of a cluster come in the order of the rule."""
-
-    def key(self, record: Record) -> tuple[Any, ...]:  # noqa: ARG002 - their order says it
-        """See CanonicalRule."""
-        return ()
-
-
 def ids_of(rows: Any, starts: Positions, older: Any) -> list[str]:
     """The ids of clusters whose members begin at `starts`, the canonical documents.
 
@@ -133,7 +123,7 @@ def ids_of(rows: Any, starts: Positions, older: Any) -> list[str]:
         names, before = rows["id"][part].to_pylist(), older[part].to_pylist()
         for name, known in zip(names, before, strict=True):
             annotation = {"cluster": {"id": known}} if known else {}
-            gathered.add(GroupMember(number, 0, 0, Record(Ref(name)), annotation), _First())
+            gathered.add(GroupMember(number, 0, 0, Record(Ref(name)), annotation), ())
         gathered.choose_id()
         found[number] = gathered.id
     return found

@@ -102,7 +102,8 @@ def _whole(buckets: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:
 class Counts:
     """Counts of documents: `replaced` by a later one of their id, `compared`, `new`, and `repeating` older ones.
 
-    `differing` of the replaced ones have another text than the later one. Of the others, without those of an older
+    `differing` of the replaced ones have another text than the later one; `without_field` of all lack the field of the
+    canonical rule. Of the others, without those of an older
     batch, so many are `kept`, and `removed` are near one of these. `relations` counts the removed by their relation to
     that one, `lost` the words of them that stand in no kept document, and `stays` those that are near a kept one and
     stay, by reason.
@@ -110,6 +111,7 @@ class Counts:
 
     replaced: int = 0
     differing: int = 0
+    without_field: int = 0
     compared: int = 0
     new: int = 0
     repeating: int = 0

@@ -196,7 +196,7 @@ def cluster(
     """
     folder, out = os.path.abspath(folder), os.path.abspath(out)
     wanted = replace(wanted, against=wanted.against and os.path.abspath(wanted.against))
-    sketched, inputs = sketched_apart(folder, out, wanted)
+    sketched, inputs, counts = sketched_apart(folder, out, wanted)
     columns = columns_of(wanted.rule, against=bool(wanted.against))
     count = partitions_of(spark, wanted.parts, sketched.bytes_of(columns))
     most_grouped = wanted.most_grouped or MOST_GROUPED
@@ -218,7 +218,7 @@ def cluster(
             every = every.unionByName(with_file(verdicts, _ROW_BITS), allowMissingColumns=True)
         every = clusters.unionByName(every, allowMissingColumns=True)
         dealt = every.repartition(count, "file").sortWithinPartitions("file", "owner")
-        figures, counts = ClusteringFigures(), Counts(differing=differing.count)
+        figures, counts.differing = ClusteringFigures(), differing.count
         for row in mapped(dealt, write_files, _SAID, given, out, wanted).collect():
             said = json.loads(row["said"])
             if "clusters" in said:

@@ -141,6 +141,7 @@ def show_clusters(done: BatchClustered) -> None:
             ("documents", f"{done.documents:,}, of them {done.compared:,} compared"),
             ("new", "" if done.new is None else f"{done.new:,}, and {done.repeating:,} that repeat older ones"),
             ("replaced", f"{done.replaced:,} by a later one of the same id{other}" if done.replaced else ""),
+            ("no field", f"{counted(done.without_field, 'document')}, which come last" if done.without_field else ""),
             ("clusters", f"{clusters:,}, the largest of {done.largest:,}" if clusters else "0"),
             ("clustered", f"{counted(done.clustered, 'document')}"),
             ("kept", f"{done.kept:,}, and {done.removed:,} that repeat one of them"),

@@ -36,9 +36,9 @@ def source_paths(mappings: Mappings, names: Sequence[str], shown: str) -> tuple[
 
 def _source_path(mappings: Mappings, name: str, shown: str) -> str:
     paths = {path for mapping in mappings.values() if (path := _path_in(mapping.raw, name))}
-    leaves = [leaf for mapping in mappings.values() for leaf in _leaves(mapping.raw)]
+    mapped = [leaf for mapping in mappings.values() for leaf in leaves(mapping.raw)]
     if not paths:
-        known = sorted({name for name, _ in leaves if name.partition(".")[0] != ROOT})
+        known = sorted({name for name, _ in mapped if name.partition(".")[0] != ROOT})
         raise UsageError(
             f"{shown}: no index has a field {name!r} with text; fields: {', '.join(known)[:500] or 'none'}"
         )
@@ -47,7 +47,7 @@ def _source_path(mappings: Mappings, name: str, shown: str) -> str:
             f"{shown}: {name!r} stands for different fields ({', '.join(sorted(paths))}); name one of them"
         )
     path = paths.pop()
-    copied = sorted({name for name, field in leaves if path in _listed(field.get("copy_to"))})
+    copied = sorted({name for name, field in mapped if path in _listed(field.get("copy_to"))})
     if copied:
         raise UsageError(f"{shown}: {path!r} is filled by copy_to and not in _source; name {', '.join(copied)} instead")
     return path
@@ -76,10 +76,11 @@ def _path_in(mapping: Mapping[str, Any], name: str) -> str | None:
     return None if "properties" in here else name
 
 
-def _leaves(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def leaves(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each mapped field with nothing below it, by its dotted name."""
     for name, field in mapping.get("properties", {}).items():
         if "properties" in field:
-            yield from _leaves(field, f"{prefix}{name}.")
+            yield from leaves(field, f"{prefix}{name}.")
         else:
             yield prefix + name, field
 
@@ -89,8 +90,13 @@ def _listed(value: Any) -> list[str]:
 
 
 def values_of(source: Any, path: str) -> list[str]:
+    """The same as scalars_at(), numbers as JSON writes them."""
+    return [value if isinstance(value, str) else json.dumps(value) for value in scalars_at(source, path)]
+
+
+def scalars_at(source: Any, path: str) -> list[str | int | float]:
     """The strings and numbers at a dotted path of a document, in order, from arrays and arrays of objects too."""
-    texts: list[str] = []
+    found: list[str | int | float] = []
     waiting: list[tuple[Any, list[str]]] = [(source, path.split("."))]
     while waiting:
         value, parts = waiting.pop()
@@ -100,11 +106,9 @@ def values_of(source: Any, path: str) -> list[str]:
             # A name may itself have dots.
             names = [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
             waiting += [(value[name], parts[name.count(".") + 1 :]) for name in names if name in value]
-        elif not parts and isinstance(value, str):
-            texts.append(value)
-        elif not parts and isinstance(value, int | float) and not isinstance(value, bool):
-            texts.append(json.dumps(value))
-    return texts
+        elif not parts and isinstance(value, str | int | float) and not isinstance(value, bool):
+            found.append(value)
+    return found
 
 
 def text_at(source: Any, paths: Sequence[str]) -> tuple[bytes, bytes | None]:

@@ -14,7 +14,7 @@ from indexer.engine.client.gets import item_at, multi_get
 from indexer.engine.client.names import path_of, reading_path
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import Mappings, read_mappings
-from indexer.engine.index.source_fields import BOM, require_readable, source_paths, text_at
+from indexer.engine.index.source_fields import BOM, leaves, require_readable, scalars_at, source_paths, text_at
 from indexer.engine.index.texts import OWN, is_denied
 from indexer.engine.store.context import Context
 from indexer.engine.store.document_form import IndexForm
@@ -28,6 +28,7 @@ from indexer.stores.texts import DocumentForm, StoredText, TextFields, document_
 
 # Documents whose texts are read at once, and the bytes of these.
 _PAGE, _PAGE_BYTES = 250, 8 << 20
+_DATES = ("date", "date_nanos")
 
 
 class TextPart(StorePart):
@@ -44,6 +45,44 @@ class TextPart(StorePart):
         texts = _PresentTexts(self.client, self.context, None)
         pages = chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES)
         return {ref for page in pages for ref in texts.outdated(page)}
+
+    def owners_values(self, records: Sequence[Record], names: Sequence[str]) -> list[Mapping[str, Any]]:
+        """See Store.owners_values."""
+        self.context.require_open()
+        own = self.context.name
+        places = [
+            document_of(record) or dataclasses.replace(record.ref, index=record.ref.index or own) for record in records
+        ]
+        paths = {index: self._paths(index, names) for index in {place.index for place in places}}
+        items = [{**item_at(place), "_source": list(paths[place.index].values())} for place in places]
+        hits = multi_get(self.client, items) if items else []
+        return [
+            {name: found[0] for name, path in paths[place.index].items() if (found := scalars_at(source, path))}
+            for place, hit in zip(places, hits, strict=True)
+            for source in [hit.get("_source") or {}]
+        ]
+
+    def _paths(self, index: str, names: Sequence[str]) -> dict[str, str]:
+        mappings = self.context.mappings
+        known = mappings if index in mappings else read_mappings(self.client, path_of(index)[1:])
+        paths = {}
+        for name in names:
+            try:
+                [paths[name]] = source_paths(known, [name], self.context.shown)
+            except UsageError:
+                # What no mapping has may be metadata of neardup's own documents.
+                paths[name] = name
+        return paths
+
+    def date_fields(self) -> list[str] | None:
+        """See Store.date_fields."""
+        self.context.require_open()
+        mappings = list(self.context.mappings.values())
+        texts = {name for mapping in mappings for name in mapping.text_fields()}
+        for name in texts - {OWN}:
+            mappings += read_mappings(self.client, reading_path(name)).values()
+        dates = {name for mapping in mappings for name, field in leaves(mapping.raw) if field.get("type") in _DATES}
+        return sorted(name for name in dates if not name.startswith(f"{ROOT}.")) if texts else None
 
     def document_form(self, fields: TextFields | None = None) -> DocumentForm:
         """See Store.document_form."""
