@@ -90,7 +90,7 @@ def test_what_could_be_removed_is_what_the_report_calls_redundant(monkeypatch: p
     monkeypatch.syspath_prepend(str(FOLDER))
     import panels
 
-    assert set(panels.DIFFERING) == {word for word in WORDS if not could_go(word)} == {"form", "contains", "part"}
+    assert set(panels.DIFFERING) == {word for word in WORDS if not could_go(word)} > {"form", "contains", "part"}
     assert could_go(UNVERIFIED)
     assert could_go("")
 
