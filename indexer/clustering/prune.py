@@ -36,6 +36,7 @@ Measure = Finder | TextVerification
 
 _ALONE = Reason("which repeat what is gone or is to be removed itself", _GONE)
 _APART = Reason("which somebody called not the same", "somebody decided that it is not the same")
+_NOT_IDENTICAL = "whose text is not identical"
 _SHORT = Reason("with too few words", "it has too few words to be compared")
 
 
@@ -117,7 +118,7 @@ class Pruning(Removal):
             other = None
             if self.identical and not same:
                 says = f"its text is not identical with that of {member.repeats.id}"
-                other = Reason("whose text is not identical", says)
+                other = Reason(_NOT_IDENTICAL, says)
             elif (
                 (self.identical or not self._relations)
                 and member.beside
@@ -132,7 +133,24 @@ class Pruning(Removal):
             )  # fmt: skip
         if self._relations:
             surplus = list(self._related(self._relations, surplus, members))
+        elif self.identical:
+            surplus = list(self._equal_to_others(surplus))
         return self._confirmed(surplus)
+
+    def _equal_to_others(self, surplus: Sequence[RedundantDocument]) -> Iterator[RedundantDocument]:
+        """The same documents, of which one that stays for its text goes for the first equal one that does so too."""
+        first: dict[tuple[str, str], RedundantDocument] = {}
+        for document in sorted(surplus, key=lambda each: self.remembered.canonical.key(each.record)):
+            record, digest = document.record, document.record.text_digest
+            if document.kind != _NOT_IDENTICAL or not digest:
+                yield document
+                continue
+            other = first.setdefault((document.cluster, digest), document).record
+            stays = other is record or not record.is_identical(other) or self._held.are_apart(record.ref, other.ref)
+            if stays or loses_mail(record.source, other.source):
+                yield document
+            else:
+                yield replace(document, repeats=other.ref, similarity=1.0, kept="", kind="", identical=True)
 
     def _related(
         self, relations: Relations[Record], surplus: Sequence[RedundantDocument], members: Sequence[_Member]

@@ -181,7 +181,7 @@ def test_forms_are_not_left_out_unless_told(neardup: Neardup) -> None:
     write(neardup.folder, {"docs/a.txt": letter.format("1 May 2024", "120.00")})
     neardup("index", "docs")
     copy = letter.format("1 May 2024", "120.00").replace(" ", "\n\n", 3)
-    write(neardup.folder, {"docs/b.txt": letter.format("2 May 2024", "95.50"), "docs/c.md": f"# {copy}"})
+    write(neardup.folder, {"docs/b.txt": letter.format("2 May 2024", "95.50"), "docs/c.md": f"* {copy}"})
     done = neardup("index", "docs", "--skip-duplicates", "--json").json
     assert (done["indexed"], done["duplicates"]) == (1, 1)
     assert set(contents(neardup)[0]) == {"docs/a.txt", "docs/b.txt"}

@@ -10,6 +10,7 @@ import pytest
 
 import indexer
 from indexer.clustering.relations import Permitted, Relations
+from indexer.library.options import RemovalRequest
 from indexer.matching.relating import RelatedTexts
 from indexer.relations.lexicon import Lexicon
 from indexer.text.words import words_of
@@ -144,3 +145,16 @@ def test_prune_takes_all_that_repeat_the_misread_one_for_the_clean_one(tmp_path:
 def test_prune_keeps_a_misread_one_that_documents_of_other_clusters_repeat(tmp_path: Path) -> None:
     """What stands in for a document that is judged elsewhere has to stay."""
     assert pruned(tmp_path, {"bad": TEXTS["bad"], "clean": CLEAN}, noted=("other5", "bad")) == set()
+
+
+def test_equal_texts_go_for_one_another_beside_a_form(tmp_path: Path) -> None:
+    """The second and the third are equal, and the first one, which both are near, differs in a number."""
+    texts = {name: f"{CLEAN} The sum is {number}." for name, number in (("a", 7), ("b", 9), ("c", 9))}
+    lines = [json.dumps({"id": name, "text": text}) for name, text in texts.items()]
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with indexer.open(tmp_path / "store.neardup") as collection:
+        collection.index(tmp_path / "texts.jsonl")
+        collection.cluster()
+        for request in (RemovalRequest(identical=True), RemovalRequest()):
+            going = [(each.id, each.repeats) for each in collection.surplus(request) if not each.kept]
+            assert going == [("c", "b")]
