@@ -97,9 +97,13 @@ class Output:
         if self.as_texts and self.way_of(part) is _copy_files:
             raise UsageError(f"{named}: passages are cut from texts, and not from files; say --texts")
         if self.tag and isinstance(part.reader, Parquet):
-            with part.opened() as stream, parquet_file(stream, named) as file:
-                if there := TAGS.keys() & set(file.schema_arrow.names):
-                    raise UsageError(f"{named}: has a column {min(there)} already; name the data without it")
+            try:
+                with part.opened() as stream, parquet_file(stream, named) as file:
+                    there = TAGS.keys() & set(file.schema_arrow.names)
+            except (OSError, arrow.ArrowException) as error:
+                raise UsageError(f"{named}: can't be tagged, as it can't be read: {error}; leave it out") from error
+            if there:
+                raise UsageError(f"{named}: has a column {min(there)} already; name the data without it")
 
 
 def target_path(file: Any, out: str) -> Path:

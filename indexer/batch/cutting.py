@@ -278,10 +278,13 @@ def _of_table(part: Part, asked: Cutting) -> Iterator[_FileRow]:
         raise StoreError(f"{named}: can't be read: {error}") from error
 
 
-def _text_column(names: Sequence[str], asked: Cutting, named: str) -> str:
+def _text_column(names: list[str], asked: Cutting, named: str) -> str:
     name = asked.columns.text or "text"
     if name not in names:
         raise UsageError(f"{named}: has no column {name}; name the one with the text with --text-field")
+    for used in (name, asked.columns.id or "id", asked.time_field):
+        if names.count(used) > 1:
+            raise UsageError(f"{named}: several columns are called {used}; rename all but one")
     return name
 
 

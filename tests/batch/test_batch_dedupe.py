@@ -138,6 +138,10 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(tmp_path: Path) 
     ):
         with pytest.raises(UsageError, match=said):
             dedupe([str(given)], out, **more)  # type: ignore[arg-type]
+    (tmp_path / "empty.parquet").touch()
+    with pytest.raises(UsageError, match=r"empty\.parquet: can't be tagged"):
+        dedupe([str(tmp_path / "empty.parquet")], out, tag=True)
+    (tmp_path / "empty.parquet").unlink()
     with pytest.raises(UsageError, match="lies inside"):
         dedupe([str(tmp_path)], out)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet"]

@@ -176,6 +176,10 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"body": ["a"]}), tmp_path / "a.parquet")
     with pytest.raises(UsageError, match="has no column text"):
         cut_passages([str(tmp_path / "a.parquet")], Cutting())
+    both = pa.Table.from_arrays([pa.array(["a"])] * 2, names=["text", "text"])
+    pq.write_table(both, tmp_path / "a.parquet")
+    with pytest.raises(UsageError, match="several columns are called text"):
+        cut_passages([str(tmp_path / "a.parquet")], Cutting())
     with pytest.raises(UsageError, match="lies inside"):
         cut_passages([str(tmp_path)], Cutting(), str(tmp_path / "out"))
 
