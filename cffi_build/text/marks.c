@@ -37,12 +37,24 @@ static uint32_t plain_letter(uint32_t code) {
 /* Whether the first byte of a character is one of these scripts, U+0580 to U+077F or U+0800 to U+0FFF. */
 static inline bool may_fold(uint8_t lead) { return (uint8_t)(lead - 0xD6) < 8 || lead == 0xE0; }
 
+/* Whether a character that may fold is a letter of Hebrew or Syriac, or one past U+08FF, as of Hindi and Thai: none folds. */
+static inline bool is_letter(const uint8_t *text) {
+    uint8_t lead = text[0], second = text[1];
+    /* Without branches, so that whole blocks are looked at together. */
+    return ((lead == 0xD7) & (second >= 0x90)) | ((lead == 0xE0) & (second >= 0xA4)) |
+           ((lead == 0xDC) & ((uint8_t)(second - 0x90) < 0x20));
+}
+
 static size_t first_mark(const uint8_t *text, size_t length) {
     for (size_t at = 0; at < length;) {
         /* Most texts have none of these letters: whole blocks are passed over. */
-        if (length - at >= 64) {
+        if (length - at > 64) {
             uint8_t found = 0;
             for (size_t i = 0; i < 64; i++) found |= may_fold(text[at + i]);
+            if (found) {
+                found = 0;
+                for (size_t i = 0; i < 64; i++) found |= may_fold(text[at + i]) & !is_letter(text + at + i);
+            }
             if (!found) {
                 at += 64;
                 continue;
@@ -51,7 +63,7 @@ static size_t first_mark(const uint8_t *text, size_t length) {
         size_t end = length - at < 64 ? length : at + 64;
         while (at < end) {
             uint32_t code;
-            if (!may_fold(text[at])) {
+            if (!may_fold(text[at]) || (at + 1 < length && is_letter(text + at))) {
                 at++;
                 continue;
             }
