@@ -309,7 +309,7 @@ class Relations(Generic[AnyDocument]):
             if self.texts.identical(document, other):
                 yield other, Relation("identical")
             elif wording is not None:
-                yield other, self.texts.related(wording, Wording(staying.texts[number]))
+                yield other, self.texts.told(document, other, wording, Wording(staying.texts[number]))
 
     def _own(self, document: AnyDocument, stand_in: AnyDocument | None) -> list[int]:
         """The words of a document that another one lacks; all where there is none."""

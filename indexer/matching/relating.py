@@ -13,13 +13,14 @@ from indexer.matching.lexicons import StoredLexicon
 from indexer.matching.lookups import Answer
 from indexer.matching.pairing import NearPair
 from indexer.matching.question import Question
-from indexer.model import Record, Ref, name_of
+from indexer.model import Document, Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.relations.alignment import MOST_WORDS
 from indexer.relations.comparing import relate
+from indexer.relations.facts import DifferingFact
 from indexer.relations.frame import line_hashes
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import Relation, order_with
+from indexer.relations.relation import COPIES, Relation, order_with
 from indexer.relations.versions.order import Order, compared
 from indexer.relations.versions.signs import Signs, signs_of
 from indexer.relations.wording import Wording
@@ -36,6 +37,8 @@ _KEPT_AT_ONCE = 16_000_000
 _PAIRS_AT_ONCE = 500
 
 AnyDocument = TypeVar("AnyDocument")
+# What says something of a document besides its text; menus and the like are another page's too.
+_TELLING = frozenset(("page margin", "page header", "page footer", "deleted", "comment", "subject"))
 Read = Callable[[Sequence[AnyDocument]], Iterable[tuple[AnyDocument, str | ExtractionError]]]
 """Gives the texts of documents, or why there is none, in any order."""
 
@@ -59,8 +62,9 @@ class RelatedTexts(Generic[AnyDocument]):
         lexicon: Lexicon,
         learns: bool = False,
         brief: bool = False,
+        beside: Callable[[AnyDocument, AnyDocument], tuple[DifferingFact, ...]] | None = None,
     ) -> None:
-        self._brief = brief
+        self._brief, self._beside = brief, beside
         self._read, self.key, self.name, self.digest = read, key, name, digest
         self.lexicon, self._learns = lexicon, learns
         self._known: OrderedDict[Hashable, Wording | str] = OrderedDict()
@@ -111,7 +115,8 @@ class RelatedTexts(Generic[AnyDocument]):
 
     def identical(self, one: AnyDocument, other: AnyDocument) -> bool:
         """True if two documents are known to have the same text but for case and white space."""
-        return bool(digest := self.digest(one)) and digest == self.digest(other)
+        same = bool(digest := self.digest(one)) and digest == self.digest(other)
+        return same and not (self._beside and self._beside(one, other))
 
     def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
         """The relation of a document to another one, both prepared; why there is none where a text can't be read.
@@ -125,7 +130,14 @@ class RelatedTexts(Generic[AnyDocument]):
             return f"{self.name(document)}: {left}"
         if isinstance(right, str):
             return f"{self.name(other)}: {right}"
-        return self.related(left, right)
+        return self.told(document, other, left, right)
+
+    def told(self, document: AnyDocument, other: AnyDocument, left: Wording, right: Wording) -> Relation:
+        """The relation of two documents by their texts, and by what stands beside these."""
+        relation = self.related(left, right)
+        if self._beside and relation.word in COPIES and (facts := self._beside(document, other)):
+            return Relation("form", facts)
+        return relation
 
     def related(self, left: Wording, right: Wording) -> Relation:
         """The relation of two texts, by the words of the lexicon."""
@@ -150,6 +162,8 @@ def stored_texts(
 ) -> RelatedTexts[Record]:
     """The relations of a store's documents, by their `texts` as they are read again, and by the store's words.
 
+    Documents with equal texts are forms if what stands beside these differs: page margins, values of fields, and so on.
+
     `lexicon` is taken in place of those; `learns` and `brief` as there.
     """
     return RelatedTexts(
@@ -157,10 +171,38 @@ def stored_texts(
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
         digest=lambda record: record.text_digest and record.text_digest + record.read_digest,
+        beside=_FactsBeside(store),
         lexicon=lexicon or StoredLexicon(store),
         learns=learns,
         brief=brief,
     )
+
+
+class _FactsBeside:
+    """What differs between two documents besides their texts; read again only where their digests differ."""
+
+    def __init__(self, store: Store) -> None:
+        self._texts = StoredTexts(store)
+
+    def __call__(self, one: Record, other: Record) -> tuple[DifferingFact, ...]:
+        if not one.may_be_same_mail(other):
+            left, right = ({"subject": each.title, **each.mail_head} for each in (one, other))
+            names = [name for name in left | right if left.get(name, "") != right.get(name, "")]
+            return tuple(DifferingFact(name, left.get(name, ""), right.get(name, "")) for name in names)
+        if one.read_digest == other.read_digest:
+            return ()
+        found = {record.ref: document for record, document in self._texts.documents([one, other])}
+        parts = [self._parts(found.get(each.ref)) for each in (one, other)]
+        kinds = [kind for kind in parts[0] | parts[1] if parts[0].get(kind) != parts[1].get(kind)]
+        return tuple(DifferingFact(kind, parts[0].get(kind, ""), parts[1].get(kind, "")) for kind in kinds)
+
+    @staticmethod
+    def _parts(document: Document | ExtractionError | None) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for kind, text in document.left_out if isinstance(document, Document) else ():
+            if kind in _TELLING or kind.startswith("field") or "/@" in kind:
+                found[kind] = f"{found[kind]}, {text}" if kind in found else text
+        return found
 
 
 class RelatedPair(NamedTuple):
