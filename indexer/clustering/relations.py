@@ -331,6 +331,8 @@ class StandIns:
     def __init__(self, store: Store, permitted: Permitted | None) -> None:
         self._store, self._permitted, self._texts = store, permitted, StoredTexts(store)
         self._lexicon = StoredLexicon(store)
+        # On arrival nobody looks at what is left out, so frame counts.
+        self._lexicon.frames = False
 
     def first_of(self, record: Record, near: Sequence[Ref], earlier: Mapping[Ref, Record]) -> Ref | None:
         """The first of near documents that a document may be left out for, None where each says something else.
