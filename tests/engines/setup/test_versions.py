@@ -89,7 +89,8 @@ def test_a_trip_through_the_commands(servers: Servers, engine: str, tmp_path: Pa
     left = owners(sources(server, "articles"))
     assert len(left.keys() & {"articles/a", "articles/late"}) == 1
     neardup("setup", *store, "--remove", "--yes")
-    assert owners(sources(server, "articles")) == left
+    # What neardup has indexed itself goes too.
+    assert owners(sources(server, "articles")) == {name: source for name, source in left.items() if source}
     assert list(server.request("GET", "/_alias?expand_wildcards=all")) == ["articles"]
     server.request("DELETE", "/articles")
 
