@@ -179,7 +179,7 @@ def stored_texts(
 
 
 class _FactsBeside:
-    """What differs between two documents besides their texts; read again only where their digests differ."""
+    """The facts that differ beside the texts of two documents, read again only where their digests differ."""
 
     def __init__(self, store: Store) -> None:
         self._texts = StoredTexts(store)
