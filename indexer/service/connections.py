@@ -15,6 +15,8 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from indexer.text.counts import counted
+
 # Seconds in which the head of a request must have come, the whole of it, and in which its answer must have been taken.
 HEAD, BODY, ANSWER = 10.0, 60.0, 60.0
 _MOST = 4096
@@ -70,7 +72,9 @@ class Listener(socket.socket):
             self._open = {each for each in self._open if each.fileno() >= 0}
         if len(self._open) >= self._most:
             made.close()
-            self._note(f"{self._most:,} connections are open, and further ones are closed at once")
+            self._note(
+                f"{counted(self._most, 'connection is', 'connections are')} open, and further ones are closed at once"
+            )
             raise BlockingIOError
         self._open.add(made)
         return made, address

@@ -123,6 +123,7 @@ def test_documents_become_questions_in_order_each_with_its_own_identity(store: S
         if seed % 10 == 3:
             items.append(Failed(Rejected(path, path, "special-file", "a pipe"), "special-file", "a pipe"))
         elif seed % 10 == 4:
+            path = f"{folder}/{seed}.pdf"
             items.append(Item(Input("", path, path), b"%PDF-1.4 nothing", path))
         elif seed % 2:
             items.append(Item(Input("", path, path), text_of(seed).encode(), path))
@@ -131,7 +132,7 @@ def test_documents_become_questions_in_order_each_with_its_own_identity(store: S
             items.append(Item(Input(f"{seed}.txt", path, "", b"", "text", "Title"), text_of(seed).encode(), "", "text"))
     found = list(questions_of(store, items, HOW, folder))
     for seed, each in enumerate(found):
-        name = f"{folder}/{seed}.txt"
+        name = f"{folder}/{seed}.{'pdf' if seed % 10 == 4 else 'txt'}"
         if seed % 10 in (3, 4):
             assert isinstance(each, Unanswered)
             reason = "special-file" if seed % 10 == 3 else "malformed"
