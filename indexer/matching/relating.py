@@ -137,7 +137,9 @@ class RelatedTexts(Generic[AnyDocument]):
         relation = self.related(left, right)
         if self._beside and relation.word in COPIES and (facts := self._beside(document, other)):
             return Relation("form", facts)
-        return relation
+        # Their texts are equal, and their digests say that not all that was read is.
+        not_all = relation.word == "identical" and self.digest(document)
+        return Relation("reflowed") if not_all else relation
 
     def related(self, left: Wording, right: Wording) -> Relation:
         """The relation of two texts, by the words of the lexicon."""

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 import indexer
+from indexer.clustering.clusters import cluster
 from indexer.clustering.relations import Permitted, Relations
 from indexer.library.options import RemovalRequest
 from indexer.matching.relating import RelatedTexts
+from indexer.matching.rule import default_rule
 from indexer.relations.lexicon import Lexicon
 from indexer.text.words import words_of
-from tests.cli.written import prose
+from tests.cli.written import html, prose
 
 CLEAN = prose(1, 120)
 LONG = list(dict.fromkeys(CLEAN.split()))[:12:3]
@@ -158,3 +160,14 @@ def test_equal_texts_go_for_one_another_beside_a_form(tmp_path: Path) -> None:
         for request in (RemovalRequest(identical=True), RemovalRequest()):
             going = [(each.id, each.repeats) for each in collection.surplus(request) if not each.kept]
             assert going == [("c", "b")]
+
+
+def test_texts_that_are_equal_in_other_pages_are_reflowed_however_often_they_are_clustered(tmp_path: Path) -> None:
+    """What was noted held until the next clustering: the digests of all that was read said something else."""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.html").write_bytes(html(CLEAN).replace(b"Contact", name.encode()))
+    with indexer.open(tmp_path / "store.neardup") as collection:
+        collection.index([str(tmp_path)])
+        assert collection.cluster().relations == {"reflowed": 1}
+        # Without reading texts again.
+        assert cluster(collection.store, default_rule(collection.store)).changes.documents == 0
