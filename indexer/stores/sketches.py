@@ -222,9 +222,9 @@ def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> Scheme
         if scheme.name == name:
             return scheme
     there = ", ".join(known.name for known in schemes) or "none but its first"
-    # Raises an error for a name that no scheme has.
-    registry.scheme(name)
-    raise UsageError(f"{store}: has no sketches of the scheme {name!r} (it has: {there}); index with --scheme {name}")
+    named = registry.known_class(name)
+    advice = f"index with --scheme {name}" if named else "no scheme has this name; neardup schemes lists them"
+    raise UsageError(f"{store}: has no sketches of the scheme {name!r} (it has: {there}); {advice}")
 
 
 def is_new(schemes: Sequence[SchemeInfo], wanted: SchemeInfo, store: str) -> bool:

@@ -242,7 +242,7 @@ def test_what_is_asked_wrongly_is_said_with_what_can_be_asked(collection: indexe
             "'similarity'; its arguments are text, path",
         ),
         (lambda: collection.similar(5), "5 is neither a text nor a path"),
-        (lambda: collection.pairs(match="foo"), "'foo' is not a scheme; known: simhash-doc"),
+        (lambda: collection.pairs(match="foo"), "'foo'.*no scheme has this name"),
         (lambda: collection.distinct(["a"]), r"hits: hit 1 must be a pair \(id, text\) or a dict"),
         (lambda: collection.distinct([{"id": "a"}, {"html": "b"}]), "hits: hit 2"),
         (lambda: collection.distinct([(None, None)]), "hits: hit 1"),
