@@ -116,7 +116,7 @@ def _answers(
         else:
             one = next(found) if each.probes else ()
         try:
-            yield Answered(each.question, each.answer(one, limit))
+            yield Answered(each.question, each.answer(one, limit, include_short=include_short))
         except (UsageError, ExtractionError) as error:
             yield Unanswered(each.question.name, error)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from indexer.model.ragged import Ragged
 from indexer.model.refs import ref_order
 from indexer.relations.relation import Relation
 from indexer.schemes.base import SLACK, Plan, Similarities
+from indexer.schemes.simhash import SimhashDoc
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of
 from indexer.stores.sketches import Check, Found, Probe
@@ -128,7 +129,8 @@ def lookup(
     """The stored documents that the rule calls near the question.
 
     `limit` is the number of matches listed, None for all; memory grows with it, not with the candidates. Short
-    documents stay out unless asked for; `exclude` leaves one document out. `at_least` asks for what has that similarity
+    documents stay out unless asked for, but for those with the text of a short question; `exclude` leaves one document
+    out. `at_least` asks for what has that similarity
     by the rule's measure: below the rule's own, every sketch of the store is compared (see `scan`), so that 0 gives the
     nearest documents, however distant. `inside` lets the engine leave out what lies too far, for a rule of simhash-doc
     alone; the answer is the same. Raises UsageError where a plan can't serve a threshold, and where the question lacks
@@ -138,9 +140,10 @@ def lookup(
     asking = Asking(store, rule, question, exclude, at_least)
     if asking.scans:
         scan(store, rule, [asking], limit, include_short=include_short)
-        return asking.answer((), limit)
+        return asking.answer((), limit, include_short=include_short)
     check = check_of(rule, question) if inside and asking.probes else None
-    return asking.answer(asking.found(include_short=include_short, check=check), limit)
+    found = asking.found(include_short=include_short, check=check)
+    return asking.answer(found, limit, include_short=include_short)
 
 
 def scan(
@@ -203,6 +206,10 @@ class Entry(NamedTuple):
     longest: int | None
 
 
+def _by_ref(record: Record) -> tuple[str, str, str]:
+    return ref_order(record.ref)
+
+
 def _nearest(entry: Entry) -> tuple[float, tuple[str, str, str]]:
     return -entry.similarity, ref_order(entry.ref)
 
@@ -253,8 +260,11 @@ class Asking:
             return ()
         return self.store.probe(self.probes, list(self.rule.schemes), check=check, include_short=include_short)
 
-    def answer(self, batches: Iterable[Found], limit: int | None) -> Answer:
-        """The near documents among those that the store found, the nearest `limit` of them listed (None: all)."""
+    def answer(self, batches: Iterable[Found], limit: int | None, *, include_short: bool = False) -> Answer:
+        """The near documents among those that the store found, the nearest `limit` of them listed (None: all).
+
+        Where short ones are not included, the store is asked for those with the text of the question.
+        """
         for batch in batches:
             own = [place for place, ref in enumerate(batch.refs) if ref == self.exclude] if self.exclude else []
             self.take(batch, limit, *own)
@@ -278,11 +288,34 @@ class Asking:
             for entry in best
             if (record := entry.record or read.get(entry.ref)) is not None
         ]
+        if not include_short and self.question.is_short(self.rule.least_words):
+            matches = [*self._equal(limit), *matches][:limit]
         keys = sum(len(probe.keys) for probe in self.probes)
         unread = self.reader.unread if self.reader else {}
         return Answer(
             self.rule, matches, self.total, keys, self.candidates, self.lacking, self.set_aside, unread=unread
         )  # fmt: skip
+
+    def _equal(self, limit: int | None) -> list[NearDocument]:
+        """The first of the short documents with the text of the question: equal texts are equal at any length."""
+        same = self.question.digests
+
+        def equal() -> Iterator[Record]:
+            asking = Asking(self.store, MatchRule((Finder(SimhashDoc(), 1.0),)), self.question)
+            for batch in asking.found(include_short=True):
+                records = batch.records or self.store.get(list(batch.refs), sketches=False)
+                for record in records:
+                    digests = (record.text_digest, record.read_digest) if record and record.short else ("", "")
+                    if record and record.ref != self.exclude and are_identical(same, digests):
+                        self.total += 1
+                        yield record
+
+        first = sorted(equal(), key=_by_ref) if limit is None else heapq.nsmallest(limit, equal(), key=_by_ref)
+        shares = (1.0, 1.0) if self.rule.of_parts else None
+        whole = self.store.get([record.ref for record in first])
+        return [
+            NearDocument(each, 1.0, self.bits(each), self.rule, identical=True, shares=shares) for each in whole if each
+        ]
 
     def take(self, batch: Found, limit: int | None, own: int | None = None) -> None:
         """Judge some documents, and keep the nearest `limit` of all so far; `own` is the place of the one left out."""

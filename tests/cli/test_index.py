@@ -302,6 +302,20 @@ def test_min_tokens_decides_what_is_short_even_later(neardup: Neardup) -> None:
     assert neardup("similar", "a.txt", "--json").json["total"] == 1
 
 
+def test_short_documents_with_the_text_of_the_question_are_found_without_an_option(neardup: Neardup) -> None:
+    texts = ("The ferry leaves at noon.", "The ferry leaves at  noon.", "The ferry leaves at seven.", prose(1, 40))
+    write(neardup.folder, {f"{name}.txt": text for name, text in zip("abcd", texts, strict=True)})
+    neardup("index", *(f"{name}.txt" for name in "abcd"))
+    for flags in ((), ("--at-least", "0"), ("--limit", "1"), ("--match", "simhash-doc@3bits")):
+        [found] = neardup("similar", "a.txt", *flags, "--json").json["matches"][:1]
+        assert (found["id"], found["label"], found["short"]) == ("b.txt", "identical", True)
+    assert neardup("similar", "a.txt", "--json").json["total"] == 1
+    assert [each["id"] for each in neardup("similar", "--text", texts[0], "--json").json["matches"]] == [
+        "a.txt",
+        "b.txt",
+    ]
+
+
 def test_real_documents_pass_and_meet(neardup: Neardup, shared_data: Path) -> None:
     pages = sorted((shared_data / "html/javadoc/commons-csv").rglob("*.html"))
     done = neardup("index", shared_data / "html/javadoc/commons-csv", shared_data / "robust/libxml2", "--json").json

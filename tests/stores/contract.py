@@ -10,12 +10,17 @@ from typing import Any
 
 import pytest
 
+from indexer.core.text import text_digest
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
+from indexer.matching.asking import Answered, lookup_each
+from indexer.matching.lookups import lookup
+from indexer.matching.question import Question
+from indexer.matching.rule import parse_rule
 from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref, Sketch
 from indexer.model.kinds import DOCUMENTS, KIND_NAMES
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, probes, simhash_keys
-from indexer.schemes.simhash import sketched
+from indexer.schemes.simhash import SimhashDoc, sketched
 from indexer.stores import PutStatus, Store, StoreInfo
 from tests.stores.asked import counts_with_keys, documents_with_keys, holders_of, values_of
 from tests.stores.contract_clusters import ClusterContract
@@ -205,6 +210,22 @@ class StoreContract(WritingContract, ClusterContract, StoreSchemeContract, Probe
         assert documents_with_keys(store, keys, include_short=True) == every
         assert values_of(store) == {Ref("long"): 1}
         assert values_of(store, include_short=True) == every
+
+    def test_short_documents_with_the_text_of_a_question_are_found_all_the_same(self, store: Store) -> None:
+        text = "The ferry leaves at noon."
+        sketch, same = SimhashDoc().sketch(text), text_digest(text).hex()
+        named = [(name, same) for name in "abcd"] + [("another text", "0" * 32)]
+        own = {SIMHASH_DOC: sketch}
+        put(store, *(record(name, None, sketches=own, text_digest=digest, short=True) for name, digest in named))
+        rule = parse_rule(f"{SIMHASH_DOC}@3bits")
+        for at_least in (None, 0.0):
+            found = lookup(store, rule, Question("q", text=text), limit=2, exclude=Ref("b"), at_least=at_least)
+            assert ([each.record.ref.id for each in found.matches], found.total) == (["a", "c"], 3)
+            assert all(each.identical for each in found.matches)
+        stored = Question("a", record=store.get([Ref("a")])[0])
+        [other] = lookup_each(store, rule, [stored])
+        assert isinstance(other, Answered)
+        assert other.answer.total == 4
 
     def test_a_document_without_fingerprint_matches_nothing(self, store: Store) -> None:
         put(store, record("empty", None), record("zero", 0))
