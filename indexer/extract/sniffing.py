@@ -120,8 +120,8 @@ def sniff(data: bytes, name: str = "") -> Format:
     if is_mail_name(name) and is_mail(head):
         raise ExtractionError(
             "unsupported",
-            "this is a mail, whose headers and encoded parts would count as words: name it .eml, or .mbox if it is a "
-            "mailbox, or read it as it is with --format text",
+            "this is a mail, whose headers and encoded parts would count as words: neardup index and Collection.index "
+            "read mails; to read it as it is, give the format: --format text",
         )
     if named == "pdf":
         return "pdf" if data.strip() else "text"
