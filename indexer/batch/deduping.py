@@ -92,7 +92,9 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     given = sources or Sources(list(paths))
     parts = parts_to_write(given, (*paths, *((more["against"],) if more.get("against") else ())), output)
     if not parts:
-        raise UsageError(f"{', '.join(paths)}: no file to read; {counted(given.left_out, 'file')} left out by name")
+        raise UsageError(
+            f"{', '.join(paths)}: no file to read; {counted(given.passed_over.total, 'file')} left out by name"
+        )
     seconds, begin = {}, time.monotonic()
 
     def took(step: str) -> None:

@@ -124,7 +124,7 @@ def keep(
     if parts is None:
         sources = Sources(list(paths))
         parts = parts_to_write(sources, (*paths, clusters), output)
-        done.left_out = sources.left_out
+        done.left_out = sources.passed_over.total
     known = _clusters_of(clusters, unverified=unverified)
     # What can't be done is said before anything is written.
     chosen = [(part, _found(part, known, clusters)) for part in parts]

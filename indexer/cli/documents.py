@@ -354,10 +354,8 @@ def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool)
             ("empty", f"{counts.empty:,}"),
             ("formats", _counted(counts.formats)),
             ("relations", relations_shown(counts.relations)),
-            (
-                "failures",
-                f"{sum(counts.failures.values()):,}" + (f" ({_counted(counts.failures)})" if counts.failures else ""),
-            ),
+            ("failures", _totalled(counts.failures)),
+            ("passed over", _totalled(counts.passed_over) if counts.passed_over else ""),
             ("on disk", size(counts.bytes_on_disk)),
             ("last indexed", to_the_second(counts.last_indexed_at)),
             (
@@ -374,6 +372,10 @@ def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool)
             ),
         ]
     )
+
+
+def _totalled(counts: Mapping[str, int]) -> str:
+    return f"{sum(counts.values()):,}" + (f" ({_counted(counts)})" if counts else "")
 
 
 def _counted(counts: Mapping[str, int]) -> str:

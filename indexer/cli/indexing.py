@@ -203,7 +203,7 @@ def _list(run: Indexing, *, as_json: bool) -> int:
             answer_json({"id": item.id, "source": item.source})
         else:
             click.echo(f"{printable(item.id)}\t{printable(item.source)}")
-    say(f"a dry run: nothing was read or stored; {counted(sources.left_out, 'file')} left out by name")
+    say(f"a dry run: nothing was read or stored; {counted(sources.passed_over.total, 'file')} left out by name")
     return 0
 
 

@@ -21,6 +21,7 @@ from indexer.extract.base import Extractor
 from indexer.extract.formats import Format
 from indexer.ingest.folders import entries_by_name, is_folder
 from indexer.ingest.naming import absolute, container_of, fixed_part, id_of_path, is_document, matches, stem
+from indexer.ingest.passed_over import PassedOver
 from indexer.ingest.readers import (
     JSON_LINES,
     BadEntry,
@@ -137,7 +138,7 @@ class Sources:
 
     Files that this process has in use (see `indexer.model.own_files`) are passed over without counting.
 
-    `left_out` counts what was passed over: files of walked folders by name, links to folders there, and everywhere
+    `passed_over` counts what was left out: files of walked folders by name, links to folders there, and everywhere
     links to files that are taken by their own names. `roots` are the absolute paths of the folders that were walked so
     far, and of those that patterns were looked for in.
     """
@@ -146,7 +147,7 @@ class Sources:
         self, names: Sequence[str], selection: Selection | None = None, *, paths_from: Iterable[str] = ()
     ) -> None:
         self.selection = selection or Selection()
-        self.left_out = 0
+        self.passed_over = PassedOver()
         self.roots: list[str] = []
         # The files with many documents that were read, and what in each was not.
         self._whole: dict[str, tuple[_File, list[str]]] = {}
@@ -193,7 +194,7 @@ class Sources:
         met = set(files) if links else ()
         for name in links:
             if _hash_of_path(name) in met:
-                self.left_out += not own_files.is_own(name)
+                self._pass_over(name, "links")
             else:
                 yield from self._walk_or_file(name, listed=True)
 
@@ -226,7 +227,7 @@ class Sources:
                 if not name.endswith(("**", "**/")):
                     yield from self._walk(path)
             elif os.path.islink(path) and self._is_met(path):
-                self.left_out += not own_files.is_own(path)
+                self._pass_over(path, "links")
             elif self._wanted(os.path.basename(path), os.path.relpath(path, root), path):
                 yield _File(path, os.path.relpath(path, root), named=False)
         if not any_file:
@@ -243,7 +244,7 @@ class Sources:
             self.roots.append(printable_path(os.path.abspath(name)))
             yield from self._walk(name)
         elif os.path.islink(name) and self._is_met(name):
-            self.left_out += not own_files.is_own(name)
+            self._pass_over(name, "links")
         elif not own_files.is_own(name):
             yield _File(name, os.path.normpath(name), named=True, listed=listed)
 
@@ -257,12 +258,12 @@ class Sources:
             elif isinstance(entry, Rejected):
                 yield entry
             elif entry.name.startswith(".") and not self.selection.hidden:
-                self.left_out += 1
+                self._pass_over(entry.path, "hidden")
             elif is_folder(entry, self.selection.follow_links):
                 if not self._excluded(entry.name, os.path.relpath(entry.path, root)):
                     stack.append(self._listing(entry.path, seen))
             elif entry.is_symlink() and (os.path.isdir(entry.path) or self._is_met(entry.path, root)):
-                self.left_out += not own_files.is_own(entry.path)
+                self._pass_over(entry.path, "links")
             elif self._wanted(entry.name, relative := os.path.relpath(entry.path, root), entry.path):
                 yield _File(entry.path, relative, named=False)
 
@@ -319,8 +320,11 @@ class Sources:
         if own_files.is_own(path):
             return False
         wanted = self._is_wanted(name, relative) and not self._is_own(path)
-        self.left_out += not wanted
-        return wanted
+        return wanted or self._pass_over(path)
+
+    def _pass_over(self, path: str, kind: str = "") -> Literal[False]:
+        self.passed_over.add(self.roots[-1] if self.roots else "", path, kind)
+        return False
 
     def _is_own(self, path: str) -> bool:
         reader = reader_of(path)
@@ -449,9 +453,7 @@ class Sources:
         chosen, is_stdin = self.selection, stream is sys.stdin.buffer
 
         def wanted(member: str) -> bool:
-            is_taken = self._takes(file, member)
-            self.left_out += not is_taken
-            return is_taken
+            return self._takes(file, member) or self._pass_over(member)
 
         def columns_of(member: str) -> ColumnNames:
             return chosen.known.of(file.inside(member).place, chosen.columns)

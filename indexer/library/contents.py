@@ -145,13 +145,16 @@ class Contents(Erasing):
     def stats(self) -> StoreStats:
         """Counts of the store, and what its fingerprints were made with."""
         from indexer.clustering.memory import last_clustering
+        from indexer.ingest.passed_over import files_passed_over
         from indexer.library.outcomes import StoreStats
 
         with self._lock:
             counts, info, clustering = self.store.stats(), self.store.info, last_clustering(self.store)
+            passed = files_passed_over(self.store)
         return StoreStats(
             store=self.name, **{each.name: getattr(counts, each.name) for each in fields(counts)},
             clustered_at=clustering.at, clustering_finished=clustering.finished, made_with=asdict(info),
+            passed_over=passed,
         )  # fmt: skip
 
     def schemes(self) -> Rows[KeptScheme]:
@@ -236,7 +239,9 @@ class Contents(Erasing):
                 run_index(read_items(), self.store, made, summary=summary, arrivals=looking, has_read=has_read)
         if progress:
             progress(summary.done, total)
-        return indexed(self.name, summary, coming, left_out=inputs.left_out if isinstance(inputs, Sources) else 0)
+        return indexed(
+            self.name, summary, coming, left_out=inputs.passed_over.total if isinstance(inputs, Sources) else 0
+        )
 
 
 def failure_rows(store: Store, reason: str | None = None) -> Iterator[FailedDocument]:

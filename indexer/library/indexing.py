@@ -117,7 +117,7 @@ class Indexing:
         inputs = sources if exists else begun(sources)
         if inputs is None:
             self._tell("no document was found, so no store was made")
-            return indexed(self._store, self.summary, left_out=sources.left_out)
+            return indexed(self._store, self.summary, left_out=sources.passed_over.total)
         making, coming, stopped = self._making, None, False
         kind = making.kind or self._kind
         letters = Refused(self._letters, settings.options, settings.limits, self._tell)
@@ -148,9 +148,13 @@ class Indexing:
                 if stop is None or not stop.is_set():
                     raise
                 stopped = True
+            if not stopped:
+                sources.passed_over.keep(target, sources.roots)
             if not self._known.keep(target):
                 self._tell(_NO_COLUMNS)
-        return indexed(self._store, self.summary, coming, left_out=sources.left_out, letters=letters, stopped=stopped)
+        return indexed(
+            self._store, self.summary, coming, left_out=sources.passed_over.total, letters=letters, stopped=stopped
+        )
 
     def _settings(self, *, create: bool, retry_failed: bool) -> tuple[Settings, bool]:
         """The settings of the run, in the content mode of the store that is there, and if there is one."""

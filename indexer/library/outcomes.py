@@ -187,6 +187,7 @@ class StoreStats(Shown):
         short: Documents with too few words to be compared
         empty: Documents without words
         failures: Documents that could not be indexed, counted by reason
+        passed_over: Files of indexed folders that the last run left out by name or kind, counted by suffix
         formats: Documents, counted by format
         relations: The documents that could be removed, counted by how they stand to what they repeat; an empty name
             for those of which it is not known
@@ -205,6 +206,7 @@ class StoreStats(Shown):
     short: int
     empty: int
     failures: Mapping[str, int]
+    passed_over: Mapping[str, int]
     formats: Mapping[str, int]
     relations: Mapping[str, int]
     bytes_on_disk: int

@@ -292,13 +292,14 @@ def report_markdown(report: ReportContents) -> str:
     """The figures and the largest clusters as Markdown tables (GitHub Flavored Markdown 4.10)."""
     numbers, total = report.figures, report.figures.total
     beside = f", beside {numbers.differing:,} near ones that say something else" if numbers.differing else ""
+    passed = f", beside {counted(numbers.passed_over, 'file')} passed over" if numbers.passed_over else ""
     lines = [
         "# Near-duplicates",
         "",
         f"Store {_md(report.store)}, {report.made_at}, {_md(report.made_with)}.",
         f"Near-duplicates by {_md(numbers.rule.in_words)}.",
         "",
-        f"Not compared: {counted(numbers.not_compared, 'document')}.",
+        f"Not compared: {counted(numbers.not_compared, 'document')}{passed}.",
         f"Redundant: {total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%}){beside}; "
         f"{counted(numbers.clusters, 'cluster')} with {counted(numbers.in_clusters, 'document')}; "
         f"{counted(numbers.spanning, 'cluster')} from two origins or more.",

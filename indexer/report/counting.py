@@ -17,6 +17,7 @@ from indexer.clustering.noted import could_go
 from indexer.clustering.sampling import Sampler
 from indexer.clustering.stored import StoredCluster, stored_clusters
 from indexer.ingest.failures import DUPLICATE
+from indexer.ingest.passed_over import PASSED_OVER, files_passed_over
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, name_of
 from indexer.model.chunking import chunks
@@ -38,6 +39,7 @@ NOT_COMPARED = {
     "no-text": "No text was found in it: it is empty, or a scan, which neardup index --ocr reads by tesseract.",
     "too-short": "It has too few words to be compared.",
     "no-sketch": "It was stored before the sketch that the rule compares; neardup index or annotate adds it.",
+    PASSED_OVER: "Files of indexed folders that the last run left out by name or kind; --include takes them.",
 }
 # This many of the documents that are left out for one reason are named.
 _NAMED = 20
@@ -129,9 +131,9 @@ class LeftOut:
     """Documents that the other figures say nothing about.
 
     Attributes:
-        reason: A reason of `neardup failures`, or "no-text", "too-short" or "no-sketch"
+        reason: A reason of `neardup failures`, or "no-text", "too-short", "no-sketch" or "passed-over"
         documents: How many there are
-        names: The names of the first 20
+        names: The names of the first 20; of files that were passed over how many there are by suffix
     """
 
     reason: str
@@ -139,9 +141,9 @@ class LeftOut:
     names: tuple[str, ...]
 
     @property
-    def compared(self) -> bool:
-        """True if they were left out because they had been compared."""
-        return self.reason == DUPLICATE
+    def uncounted(self) -> bool:
+        """True if they are not of what was not compared: they were, or are files that nobody asked to index."""
+        return self.reason in (DUPLICATE, PASSED_OVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,12 @@ class ReportCounts:
     @property
     def not_compared(self) -> int:
         """The number of documents compared with none: those of the store, and those that could not be stored."""
-        return sum(each.documents for each in self.left_out if not each.compared)
+        return sum(each.documents for each in self.left_out if not each.uncounted)
+
+    @property
+    def passed_over(self) -> int:
+        """The number of files of indexed folders that were left out by name or kind."""
+        return sum(each.documents for each in self.left_out if each.reason == PASSED_OVER)
 
     @property
     def differing(self) -> int:
@@ -317,6 +324,9 @@ def _left_out(scan: _RecordCounts, store: Store, rule: MatchRule) -> tuple[LeftO
     kept = {SIMHASH_DOC, *(known.name for known in store.info.schemes)} & set(rule.schemes)
     if lacking := rule.lacking(store.lacking(sorted(kept))):
         counts["no-sketch"] += lacking
+    if passed := files_passed_over(store):
+        counts[PASSED_OVER] = sum(passed.values())
+        names[PASSED_OVER] = [f"{count:,} {kind}" for kind, count in passed.items()]
     return tuple(LeftOut(reason, count, tuple(names.get(reason, ()))) for reason, count in counts.most_common())
 
 

@@ -84,7 +84,8 @@ class ReportFigures:
         made_with: How the fingerprints were made
         rule: The match rule of the clusters
         not_compared: Documents that were compared with none
-        left_out: What was not compared, by reason; `not_compared` leaves out duplicates that were left out on request
+        left_out: What was not compared, by reason; `not_compared` counts no duplicates that were left out on request,
+            and no files that were passed over
         documents: The documents of the store
         redundant: Those of them that say the same as a kept one, as far as that is known
         redundant_share: The same as a share (0 to 1)

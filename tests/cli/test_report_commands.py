@@ -113,3 +113,27 @@ def test_colours_on_a_terminal_only(neardup: Neardup, plain: bool) -> None:
     os.close(ours)
     assert ("\x1b[" in shown) is not plain
     assert ("[-two-]" in shown) is plain
+
+
+def test_files_passed_over_are_named_by_the_report_and_by_stats(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    write(neardup.folder, {"docs/deep/one.png": "x", "docs/two.PNG": "x", "docs/style.css": "x", "docs/.hidden": "x"})
+    neardup("index", "docs")
+    expected = {".png": 3, ".css": 1, "hidden": 1}
+    assert neardup("stats", "--json").json["passed_over"] == expected
+    assert "5 (.png 3, .css 1, hidden 1)" in neardup("stats").out
+    # A folder inside counts with the one around it, and a file alone says nothing of either.
+    for part in ("docs/deep", "docs/a.html"):
+        neardup("index", part)
+        assert neardup("stats", "--json").json["passed_over"] == expected
+    neardup("cluster")
+    figures = neardup("report", "--format", "json").json
+    [passed] = [each for each in figures["left_out"] if each["reason"] == "passed-over"]
+    assert (passed["documents"], passed["names"]) == (5, ["3 .png", "1 .css", "1 hidden"])
+    assert figures["not_compared"] == sum(each["documents"] for each in figures["left_out"]) - 5
+    assert "beside 5 files passed over" in neardup("report", "--format", "md").out
+    neardup("report", "-o", "r.html")
+    assert "beside 5 files passed over by name or kind" in (neardup.folder / "r.html").read_text("utf-8")
+    (neardup.folder / "docs/.hidden").unlink()
+    neardup("index", "docs")
+    assert neardup("stats", "--json").json["passed_over"] == {".png": 3, ".css": 1}

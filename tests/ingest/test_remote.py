@@ -52,7 +52,7 @@ def test_a_folder_a_pattern_and_a_file(bucket: str) -> None:
     assert ids(f"{bucket}/other.txt") == [f"{bucket}/other.txt"]
     assert ids(f"{bucket}/set", id_from="relative", exclude=("*.parquet", "*.jsonl")) == ["deep/c.html"]
     found = Sources([f"{bucket}/set"])
-    assert (len(list(found)), found.left_out, found.count()) == (9, 1, None)
+    assert (len(list(found)), found.passed_over.total, found.count()) == (9, 1, None)
 
 
 def test_what_is_not_there(bucket: str) -> None:

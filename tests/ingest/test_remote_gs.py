@@ -50,7 +50,7 @@ def test_a_folder_a_pattern_and_a_file(query: str) -> None:
     assert ids(f"{BUCKET}/**/c.*{query}", id_from="name") == ["c.html"]
     assert ids(f"{other}{query}") == [other]
     found = Sources([f"{BUCKET}/set{query}"])
-    assert (len(list(found)), found.left_out, found.count()) == (9, 1, None)
+    assert (len(list(found)), found.passed_over.total, found.count()) == (9, 1, None)
 
 
 def test_documents_are_read(query: str, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_folder_is_walked_in_order_without_hidden_files_and_non_documents(tmp_
     )
     found = Sources([str(tmp_path)], Selection(id_from="relative"))
     assert ids(found) == ["a/b/c.xml", "a/z.txt", "b.html", "none"]
-    assert found.left_out == 5
+    assert found.passed_over.total == 5
 
 
 def test_what_stands_beside_a_database_is_no_document(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_links_to_folders_are_followed_on_demand_and_never_in_circles(tmp_path: 
     (tmp_path / "root/file.txt").symlink_to(tmp_path / "elsewhere/b.txt")
     found = Sources([str(tmp_path / "root")], Selection(id_from="relative"))
     assert ids(found) == ["a.txt", "file.txt"]
-    assert found.left_out == 2
+    assert found.passed_over.total == 2
     assert walked(tmp_path / "root", follow_links=True) == ["a.txt", "file.txt", "out/b.txt"]
 
 
@@ -112,7 +112,7 @@ def test_a_link_to_a_file_of_the_same_folder_is_no_second_document(tmp_path: Pat
     found = Sources([str(tmp_path / "root")], Selection(id_from="relative", exclude=("drafts",)))
     assert ids(found) == ["a.txt", "link-b.txt", "link-c.txt", "link-d.txt", "link-gone.txt"]
     assert walked(tmp_path / "root") == ["a.txt", "drafts/c.txt", "link-b.txt", "link-d.txt", "link-gone.txt"]
-    assert found.left_out == 2
+    assert found.passed_over.total == 2
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_files_in_use_are_left_out_under_every_name(tmp_path: Path) -> None:
             found = Sources(names, Selection(id_from="name"))
             assert found.count() == 1
             assert ids(found) == ["a.txt"]
-            assert found.left_out == 0
+            assert found.passed_over.total == 0
         assert ids(Sources([], Selection(id_from="name"), paths_from=named)) == ["a.txt"]
         for name in ("link.txt", "hard.txt", "own"):
             for any_kind in (False, True):
@@ -354,10 +354,10 @@ def test_a_listed_link_is_passed_over_where_what_it_leads_to_is_read(tmp_path: P
         (["1"], ["1"], 0),
     ):
         found = Sources([], Selection(id_from="name"), paths_from=[str(tmp_path / name) for name in names])
-        assert (ids(found), found.left_out) == (read, left_out)
+        assert (ids(found), found.passed_over.total) == (read, left_out)
     # What is named beside the list counts too.
     found = Sources([str(tmp_path / "a.txt")], Selection(id_from="name"), paths_from=[str(tmp_path / "1")])
-    assert (ids(found), found.left_out) == (["a.txt"], 1)
+    assert (ids(found), found.passed_over.total) == (["a.txt"], 1)
 
 
 def test_counting_ahead(tmp_path: Path) -> None:

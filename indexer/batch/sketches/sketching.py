@@ -78,7 +78,7 @@ def sketch(
     begin(folder, making.form)
     sketch_parts(sources, unfinished(task_of(parts, task), folder, counts), folder, making, counts)
     counts.forgotten += forget(sources, parts, folder)
-    counts.left_out += sources.left_out
+    counts.left_out += sources.passed_over.total
     return counts
 
 

@@ -27,7 +27,7 @@ def write_parts(
     sources = Sources([], selection)
     for some in numbers:
         sketch_parts(sources, [parts[number] for number in some], folder, making, summary)
-    summary.left_out = sources.left_out
+    summary.left_out = sources.passed_over.total
     said = {each.name: getattr(summary, each.name) for each in fields(summary)}
     yield arrow.RecordBatch.from_arrays([column_of_strings([json.dumps(said)])], schema=_SAID)
 
@@ -57,7 +57,7 @@ def sketch(
             for row in done.collect():
                 _add(counts, json.loads(row["said"]))
         counts.forgotten += forget(sources, parts, folder)
-        counts.left_out += sources.left_out
+        counts.left_out += sources.passed_over.total
     return counts
 
 

@@ -45,7 +45,7 @@ def test_members_are_files_of_a_folder(tmp_path: Path, name: str) -> None:
     items = list(found)
     inside = ["docs/one.html", "docs/two.txt", "lines.jsonl:1", "lines.jsonl:2", "inner.zip/deep.txt"]
     assert [item.id for item in items] == [f"{name}/{each}" for each in inside]
-    assert found.left_out == 3
+    assert found.passed_over.total == 3
     assert items[0].source == str(tmp_path / name / "docs/one.html")
     assert taken(tmp_path, include=("*.txt",)) == [
         f"{name}/{each}" for each in ("docs/two.txt", "drafts/three.txt", "inner.zip/deep.txt")

@@ -292,7 +292,7 @@ def test_a_wacz_file_is_read_as_its_web_archives(tmp_path: Path) -> None:
     assert [(item.id, item.source) for item in found] == [
         (f"urn:uuid:{number}", f"https://example.org/{number}") for number in range(4)
     ]
-    assert found.left_out == 0
+    assert found.passed_over.total == 0
     assert not list(Sources([str(tmp_path)], Selection(exclude=("*.wacz",))))
     by_url = Sources([str(path)], Selection(columns=ColumnNames(id="WARC-Target-URI")))
     assert [item.id for item in by_url] == [f"https://example.org/{number}" for number in range(4)]
