@@ -114,7 +114,7 @@ class NotedRelations:
         """The relation of each document to the one that it repeats, UNVERIFIED, or empty where it is not known."""
         known = [self._known(each) for each in documents]
         if self._texts is None:
-            return known
+            return _with_equals(documents, known)
         groups: dict[int, list[Record]] = {}
         before: dict[int, list[Record]] = {}
         for each, word in zip(documents, known, strict=True):
@@ -127,7 +127,7 @@ class NotedRelations:
         words = [word or self._read(each) for each, word in zip(documents, known, strict=True)]
         if groups or before:
             self.took(time.monotonic() - begun)
-        return words
+        return _with_equals(documents, words)
 
     def took(self, seconds: float) -> None:
         """Add to the time that reading texts again took."""
@@ -186,6 +186,20 @@ class NotedRelations:
         texts.prepare(pairs)
         found = [texts.between(*pair) for pair in pairs]
         return ["" if isinstance(relation, str) else relation.word for relation in found]
+
+
+def _with_equals(documents: Sequence[RepeatingDocument], words: Sequence[str]) -> list[str]:
+    """The same relations, "identical" for what is so to another document of its group that stays, as `prune` has it."""
+    found, staying = list(words), dict[tuple[int, str], Record]()
+    # What was noted of an equal one is not known any more when it is told again.
+    for place in sorted(range(len(found)), key=lambda place: not found[place]):
+        record = documents[place].record
+        key = documents[place].group, record.text_digest
+        if found[place] not in (*COPIES, UNVERIFIED) and record.text_digest:
+            other = staying.get(key) if could_go(found[place]) else staying.setdefault(key, record)
+            if other is not None and other is not record and record.is_identical(other):
+                found[place] = "identical"
+    return found
 
 
 class _AskedLexicon(Lexicon):

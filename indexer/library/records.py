@@ -81,7 +81,8 @@ class Membership:
         repeats: For a document that could be removed, the kept one that it repeats; else null
         repeats_similarity: The similarity (0 to 1) to that one; else null
         relation: How its text stands to that one: "identical", "reflowed", "noise", "form", "reworded", "edited",
-            "contains" or "part", "unverified" if a text could not be read; null if it is not known
+            "contains" or "part", "unverified" if a text could not be read; "identical" too if it differs from that one
+            and equals another one that stays; null if it is not known
     """
 
     id: str

@@ -160,6 +160,8 @@ def test_equal_texts_go_for_one_another_beside_a_form(tmp_path: Path) -> None:
         for request in (RemovalRequest(identical=True), RemovalRequest()):
             going = [(each.id, each.repeats) for each in collection.surplus(request) if not each.kept]
             assert going == [("c", "b")]
+        assert collection.report().redundant == 1
+        assert cluster(collection.store, default_rule(collection.store)).changes.documents == 0
 
 
 def test_texts_that_are_equal_in_other_pages_are_reflowed_however_often_they_are_clustered(tmp_path: Path) -> None:
