@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
@@ -23,6 +24,7 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.library.comparisons import TextDifference
 
+_MOST_SENTENCES = 10
 _REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
 
 
@@ -258,8 +260,19 @@ def _show(difference: TextDifference) -> None:
     say(f"words: {difference.same:,} the same, {difference.removed:,} removed, {difference.added:,} added")
     if difference.relation:
         say(f"A to B: {relation_shown(difference)}")
+        _show_sentences("replaced", [" / ".join(pair) for pair in difference.replaced])
+        _show_sentences("only in A", difference.only_a)
+        _show_sentences("only in B", difference.only_b)
+        _show_sentences("moved", difference.moved)
     if difference.order_evidence:
         say(order_shown(difference))
+
+
+def _show_sentences(name: str, sentences: Sequence[str]) -> None:
+    for sentence in sentences[:_MOST_SENTENCES]:
+        say(f"  {name}: {printable(sentence)}")
+    if (more := len(sentences) - _MOST_SENTENCES) > 0:
+        say(f"  {name}: {counted(more, 'other')}")
 
 
 def _show_line(words: list[str]) -> None:

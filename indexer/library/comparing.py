@@ -92,7 +92,7 @@ def diff(
     from indexer.library.comparisons import TextDifference
     from indexer.matching.lexicons import StoredLexicon
     from indexer.matching.relating import relation_of
-    from indexer.relations.relation import order_with
+    from indexer.relations.relation import Relation, order_with
     from indexer.relations.versions.order import compared as in_order
     from indexer.text.differences import shortened
     from indexer.text.part_places import part_difference
@@ -103,9 +103,11 @@ def diff(
     made = part_difference(left, right, limit=max_words)
     pieces = tuple(shortened(made.pieces, context))
     relation = relation_of(left.aligned.text, right.aligned.text, StoredLexicon(store) if store else None)
+    known = relation if isinstance(relation, Relation) else Relation("identical")
     return TextDifference(
         pieces, made.same, made.removed, made.added, made.limit, made.cut, made.holder, made.place,
         **relation_members(relation), **order_members(order_with(in_order(signs, others), relation)),
+        replaced=known.replaced, only_a=known.only_left, only_b=known.only_right, moved=known.moved,
     )  # fmt: skip
 
 

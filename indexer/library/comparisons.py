@@ -74,6 +74,10 @@ class TextDifference(Difference):
         order: How the first stands in time to the second: "newer", "older" or "unknown"
         order_confidence: How sure that is, 0 to 1; 0 if unknown
         order_evidence: Why; empty if unknown
+        replaced: The sentences that are changed, each as in the first text and in the second, cut to 60 characters
+        only_a: The sentences that stand in the first text only, frame apart
+        only_b: Those that stand in the second only
+        moved: Those that stand in both, in another place
     """
 
     relation: str = ""
@@ -82,3 +86,7 @@ class TextDifference(Difference):
     order: str = ""
     order_confidence: float = 0.0
     order_evidence: str = ""
+    replaced: tuple[tuple[str, str], ...] = ()
+    only_a: tuple[str, ...] = ()
+    only_b: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()

@@ -24,6 +24,8 @@ from indexer.text.words import marks_differ
 _CONTAINS = 1.5
 # Two sentences with less than so much in common are two sentences, none of them the other one changed.
 _VARIANT = 0.5
+# Sentences of larger stretches are not paired one by one.
+_MOST_PAIRED = 1000
 # A stretch of more words is not read letter by letter: layout changes single words, and the time is bounded.
 _LONGEST_LAYOUT = 200
 _LINE_HYPHEN = re.compile("[-\u2010\u00ad][ \t]*\n\\s*|\u00ad")
@@ -82,9 +84,9 @@ class _SentenceComparison:
         text_gone = [run for run in gone if not _is_in(run, frame[0])]
         text_new = [run for run in new if not _is_in(run, frame[1])]
         removed, added = (sum(end - start for start, end in runs) for runs in (gone, new))
-        replaced = [
-            (left.written(b.start, b.end), right.written(b.other_start, b.other_end)) for b, _ in self._variants
-        ]
+        replaced, rest = self._sentence_pairs()
+        only_left, moved = _apart(left, [*text_gone, *rest[0]], right, [*text_new, *rest[1]])
+        only_right, _ = _apart(right, [*text_new, *rest[1]], left, [*text_gone, *rest[0]])
         word: RelationWord
         if self._variants:
             word = "form" if facts else "reworded"
@@ -97,10 +99,7 @@ class _SentenceComparison:
                 cleaner = "right" if removed > added else "left"
         return Relation(
             word, facts, misread, added, removed,
-            only_left=tuple(left.written(*run) for run in text_gone),
-            only_right=tuple(right.written(*run) for run in text_new),
-            replaced=tuple(replaced),
-            moved=self._moved(text_gone, text_new),
+            only_left=tuple(only_left), only_right=tuple(only_right), replaced=tuple(replaced), moved=tuple(moved),
             cleaner="left" if cleaner == "left" else "right" if cleaner else "",
         )  # fmt: skip
 
@@ -245,12 +244,38 @@ class _SentenceComparison:
         shared = np.intersect1d(ours, theirs).size
         return bool(shared >= _VARIANT * min(np.unique(ours).size, np.unique(theirs).size)) and shared > 0
 
-    def _moved(self, gone: Sequence[tuple[int, int]], new: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-        """The sentences that stand elsewhere."""
-        there = {key for run in new for key in _keys(self._right, _sentences(self._right, *run))}
-        here = [sentence for run in gone for sentence in _sentences(self._left, *run)]
-        keys = _keys(self._left, here)
-        return tuple(self._left.written(*each) for each, key in zip(here, keys, strict=True) if key in there)
+    def _sentence_pairs(self) -> tuple[list[tuple[str, str]], tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
+        """The changed sentences, each with the one that it became, and those of both texts that have none."""
+        pairs: list[tuple[str, str]] = []
+        rest: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        for block, _ in self._variants:
+            ours = _sentences(self._left, block.start, block.end)
+            theirs = _sentences(self._right, block.other_start, block.other_end)
+            if len(ours) == len(theirs):
+                matched = list(zip(ours, theirs, strict=True))
+            elif len(ours) * len(theirs) > _MOST_PAIRED:
+                matched, ours, theirs = [((block.start, block.end), (block.other_start, block.other_end))], [], []
+            else:
+                matched = self._alike(ours, theirs)
+            pairs += [(self._left.written(*one), self._right.written(*other)) for one, other in matched]
+            rest[0].extend(each for each in ours if each not in {one for one, _ in matched})
+            rest[1].extend(each for each in theirs if each not in {other for _, other in matched})
+        return pairs, rest
+
+    def _alike(
+        self, ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]]
+    ) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """The sentences that are the other one changed, each at most once."""
+        words = {each: {*self._right.values[slice(*each)].tolist()} for each in theirs}
+        found = []
+        for each in ours:
+            own = {*self._left.values[slice(*each)].tolist()}
+            for other, known in words.items():
+                if len(own & known) >= max(1, _VARIANT * min(len(own), len(known))):
+                    found.append((each, other))
+                    del words[other]
+                    break
+        return found
 
     # FactFinder.
 
@@ -333,6 +358,19 @@ def _sentences(wording: Wording, start: int, end: int) -> list[tuple[int, int]]:
     ends = wording.sorted_ends
     inside = ends[bisect_right(ends, start) : bisect_left(ends, end)]
     return [each for each in zip([start, *inside], [*inside, end], strict=True) if each[0] < each[1]]
+
+
+def _apart(
+    wording: Wording, runs: Iterable[tuple[int, int]], other: Wording, other_runs: Iterable[tuple[int, int]]
+) -> tuple[list[str], list[str]]:
+    """The sentences of one text that the other one lacks, and those that stand elsewhere there."""
+    there = {key for run in other_runs for key in _keys(other, _sentences(other, *run))}
+    sides: tuple[list[str], list[str]] = ([], [])
+    for run in runs:
+        sentences = _sentences(wording, *run)
+        for sentence, key in zip(sentences, _keys(wording, sentences), strict=True):
+            sides[key in there].append(wording.written(*sentence))
+    return sides
 
 
 def _keys(wording: Wording, sentences: Sequence[tuple[int, int]]) -> list[bytes]:

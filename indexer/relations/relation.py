@@ -50,12 +50,16 @@ class Relation:
     @property
     def says_less(self) -> bool:
         """True if each sentence of the left stands on the right, unchanged and in order."""
-        return self.word in COPIES or (self.word in ("edited", "contains", "part") and not self.only_left)
+        return self.word in COPIES or (
+            self.word in ("edited", "contains", "part") and not (self.only_left or self.moved)
+        )
 
     @property
     def may_hold(self) -> bool:
         """True if the left may say all that the right says: no sentence of both is changed, and none only right."""
-        return self.word in COPIES or (self.word in ("edited", "contains", "part") and not self.only_right)
+        return self.word in COPIES or (
+            self.word in ("edited", "contains", "part") and not (self.only_right or self.moved)
+        )
 
     def __str__(self) -> str:
         """The word and its evidence in one line."""
@@ -83,7 +87,8 @@ class Relation:
         if self.word in ("edited", "contains", "part"):
             cut = f" ({_listed(list(self.only_left))})" if self.only_left else ""
             gone, new = counted(self.removed, "word"), counted(self.added, "word")
-            return f"{gone} only on the left{cut}, {new} only on the right"
+            moved = f", {counted(len(self.moved), 'sentence')} moved" if self.moved else ""
+            return f"{gone} only on the left{cut}, {new} only on the right{moved}"
         return ""
 
 

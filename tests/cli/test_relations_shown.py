@@ -149,3 +149,18 @@ def test_clusters_read_large_files_where_it_is_asked_for(forms: Neardup) -> None
     assert made["relations"] == {"form": 1, "identical": 1, "edited": 1}
     assert made["reading_seconds"] > 0
     assert forms("cluster", "--json").json["reading_seconds"] is None
+
+
+def test_diff_shows_replaced_missing_and_moved_sentences_apart(neardup: Neardup) -> None:
+    opened, tickets = "The garden is open every day.", "Tickets cost two crowns at the gate."
+    one = f"{opened} {tickets} Children pay nothing at all. The tea house closes at six."
+    other = f"{tickets} {opened} The tea house closes at seven. Bring your own cup."
+    write(neardup.folder, {"one.txt": one, "other.txt": other})
+    found = neardup("diff", "one.txt", "other.txt", "--json").json
+    assert found["replaced"] == [["The tea house closes at six", "The tea house closes at seven"]]
+    assert (found["only_a"], found["only_b"]) == (["Children pay nothing at all"], ["Bring your own cup"])
+    assert len(found["moved"]) == 1
+    assert found["moved"][0] in one
+    said = neardup("diff", "one.txt", "other.txt").err
+    assert "replaced: The tea house closes at six / The tea house closes at seven\n" in said
+    assert "only in A: Children pay nothing at all\n" in said

@@ -26,7 +26,8 @@ MAPPING: dict[str, Any] = {"properties": {"body": {"type": "text"}, "lang": {"ty
 
 def test_what_is_marked_is_found_by_a_query(server: Server, index_name: str) -> None:
     url = f"{server.url}/{index_name}"
-    texts = {"a": prose(1), "b": prose(1), "near": prose(1).rsplit(" ", 8)[0], "other": prose(2)}
+    quoted = f'"{prose(1)}"'
+    texts = {"a": quoted, "b": quoted, "near": prose(1), "other": prose(2)}
     fill(server, index_name, {name: {"body": text} for name, text in texts.items()}, MAPPING)
     annotate(url, "--field", "body")
     neardup("cluster", "--store", url, "--canonical", "longest")
