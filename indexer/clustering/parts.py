@@ -27,6 +27,7 @@ from indexer.relations.relation import Relation
 from indexer.schemes.base import SLACK, Positions, Scheme
 from indexer.stores.base import Store, Versioned
 from indexer.stores.schemes import scheme_of
+from indexer.text.counts import counted
 
 # Texts that are looked through for one, and those, the longest first, among which these are.
 _TRIED, _OTHERS = 20, 200
@@ -107,12 +108,13 @@ class PartPruning(Removal):
         raise UsageError("a part is no duplicate, and is not marked as one: list it (dry_run), or delete it")
 
     def remark(self) -> str:
-        """A sentence where texts were to be compared and none could be read; empty else, and before they were."""
+        """A sentence where no text could be read, or about what is too short to be looked for; else empty."""
         if self._unread and not self._read:
             return (
                 f"none of the texts that have to be compared could be read, and so nothing is removed: {self._unread}"
             )
-        return ""
+        short = self.store.stats().short
+        return f"{counted(short, 'document')} not looked for: too few words that are no numbers" if short else ""
 
     def _checked(self) -> Iterator[list[RedundantDocument]]:
         nodes = read_nodes(self.store, self.rule)

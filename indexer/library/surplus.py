@@ -86,7 +86,7 @@ class SurplusStream(Iterator[Surplus]):
 
     @property
     def remark(self) -> str:
-        """A sentence where texts had to be compared and none could be read, known at the end; else empty."""
+        """A sentence on texts that could not be read, or are too short, known at the end; else empty."""
         return self._pruning.remark()
 
     def __next__(self) -> Surplus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from indexer.schemes.testing import document
-from tests.cli.command import Neardup
+from tests.cli.command import Neardup, write
 
 CHAPTERS = [document(seed, 1000) for seed in range(12)]
 RULE = "passages@0.3"
@@ -174,3 +174,12 @@ def test_a_batch_is_not_clustered_by_a_rule_of_parts(neardup: Neardup) -> None:
     for out, schemes in (("lean", ()), ("with", ("--scheme", "passages"))):
         neardup("batch", "sketch", "in.jsonl", "--out", out, *schemes)
         assert "also finds parts" in neardup("batch", "cluster", out, "--out", "clusters", "--match", RULE, code=2).err
+
+
+def test_prune_says_how_many_documents_it_did_not_look_for(neardup: Neardup) -> None:
+    table = "tonnes " + " ".join(map(str, range(100, 180)))
+    write(neardup.folder, {"docs/table.txt": table, "docs/book.txt": f"{CHAPTERS[0]} {table}"})
+    neardup("index", "docs", "--scheme", "passages")
+    said = neardup("prune", "--parts", "--dry-run").err
+    assert "1 document not looked for: too few words that are no numbers" in said
+    assert "0 documents stand whole" in said
