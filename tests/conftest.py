@@ -35,13 +35,25 @@ QUICK = (
     "extract/test_xml.py",
     "stores/test_sqlite_sketches.py",
     "cli/test_help.py",
-    "cli/test_json_reference.py",
     "cli/test_typed_options.py",
     "repository/test_imports.py",
     "repository/test_names.py",
     "repository/test_operations.py",
 )
-_SLOW = {"matching/test_oracle.py", "report/test_judging.py", "report/test_walk.py"}
+# Oracles, browsers, servers and attacks.
+_SLOW = {
+    "ingest/readers/test_bombs.py",
+    "ingest/test_remote.py",
+    "ingest/test_remote_gs.py",
+    "matching/evaluation/test_evaluate.py",
+    "matching/test_aligned.py",
+    "matching/test_hostile_passages.py",
+    "matching/test_nearest.py",
+    "matching/test_oracle.py",
+    "report/test_judging.py",
+    "report/test_walk.py",
+    "schemes/test_many_texts.py",
+}
 _PARAMETER = re.compile(r"\[(elasticsearch|opensearch)\b")
 _ASKED_FOR = re.compile(r'servers\.get\("(\w+)"\)')
 _SPARK = re.compile(r"\b(spark): Any\b")
