@@ -14,9 +14,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from indexer.clustering.canonical import loses_mail
-from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lexicons import StoredLexicon, read_lexicon
-from indexer.matching.relating import RelatedTexts, relation_of, stored_texts
+from indexer.matching.relating import RelatedTexts, stored_texts
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.mails import is_mail
@@ -329,10 +328,11 @@ class StandIns:
     """
 
     def __init__(self, store: Store, permitted: Permitted | None) -> None:
-        self._store, self._permitted, self._texts = store, permitted, StoredTexts(store)
-        self._lexicon = StoredLexicon(store)
+        lexicon = StoredLexicon(store)
         # On arrival nobody looks at what is left out, so frame counts.
-        self._lexicon.frames = False
+        lexicon.frames = False
+        self._store, self._permitted = store, permitted
+        self._texts = stored_texts(store, lexicon=lexicon, brief=True)
 
     def first_of(self, record: Record, near: Sequence[Ref], earlier: Mapping[Ref, Record]) -> Ref | None:
         """The first of near documents that a document may be left out for, None where each says something else.
@@ -345,13 +345,19 @@ class StandIns:
         some = near[:MOST_TRIED]
         stored = zip(some, self._store.get(some, sketches=False), strict=True)
         others = {ref: other for ref, known in stored if (other := earlier.get(ref) or known)}
-        others = {ref: other for ref, other in others.items() if not loses_mail(record.source, other.source)}
+        others = {
+            ref: other
+            for ref, other in others.items()
+            if not loses_mail(record.source, other.source) and record.may_be_same_mail(other)
+        }
         for ref, other in others.items():
             if self._permitted is None or record.is_identical(other):
                 return ref
-        texts = {one.ref: text for one, text in self._texts.read([record, *others.values()])}
-        for ref in others:
-            relation = relation_of(texts[record.ref], texts[ref], self._lexicon, brief=True)
+        # What was read of a document before may have another text now.
+        self._texts.forget()
+        self._texts.prepare([[record, *others.values()]])
+        for ref, other in others.items():
+            relation = self._texts.between(record, other)
             if isinstance(relation, Relation) and self._permitted and self._permitted.lets_go(relation):
                 return ref
         return None

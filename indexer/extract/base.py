@@ -27,7 +27,7 @@ LEAST_MEMORY = 64 << 20
 """The bytes that the extractors themselves take, with room for a small document."""
 
 # Raised whenever the same bytes may give another text: fingerprints made under different versions don't mix.
-EXTRACTOR_VERSION = "2"
+EXTRACTOR_VERSION = "3"
 
 NEEDS_OCR = "needs-ocr"
 """The reason of failure of an image where no OCR is asked for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Generic, Literal, NamedTuple, TypeVar
 
@@ -180,6 +180,12 @@ def stored_texts(
     )
 
 
+def differing(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[DifferingFact, ...]:
+    """The facts that two documents give other values, by their names."""
+    sides = {name: (one.get(name, ""), other.get(name, "")) for name in {**one, **other}}
+    return tuple(DifferingFact(name, *both) for name, both in sides.items() if both[0] != both[1])
+
+
 class _FactsBeside:
     """The facts that differ beside the texts of two documents, read again only where their digests differ."""
 
@@ -188,15 +194,15 @@ class _FactsBeside:
 
     def __call__(self, one: Record, other: Record) -> tuple[DifferingFact, ...]:
         if not one.may_be_same_mail(other):
-            left, right = ({"subject": each.title, **each.mail_head} for each in (one, other))
-            names = [name for name in left | right if left.get(name, "") != right.get(name, "")]
-            return tuple(DifferingFact(name, left.get(name, ""), right.get(name, "")) for name in names)
+            return differing(one.mail_head, other.mail_head)
         if one.read_digest == other.read_digest:
             return ()
         found = {record.ref: document for record, document in self._texts.documents([one, other])}
         parts = [self._parts(found.get(each.ref)) for each in (one, other)]
-        kinds = [kind for kind in parts[0] | parts[1] if parts[0].get(kind) != parts[1].get(kind)]
-        return tuple(DifferingFact(kind, parts[0].get(kind, ""), parts[1].get(kind, "")) for kind in kinds)
+        if not (one.mail_head and other.mail_head):
+            # What is no mail has no subject.
+            parts = [{kind: text for kind, text in each.items() if kind != "subject"} for each in parts]
+        return differing(*parts)
 
     @staticmethod
     def _parts(document: Document | ExtractionError | None) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from indexer.errors import UsageError
-from indexer.model.mails import HEAD, is_mail
+from indexer.model.mails import mail_head, may_be_one_mail
 from indexer.model.times import in_order
 
 SIMHASH_DOC = "simhash-doc"
@@ -265,20 +265,12 @@ class Record:
 
     def may_be_same_mail(self, other: Record) -> bool:
         """False for two mails that neither have one Message-ID nor agree in sender, recipients, date and subject."""
-        heads = self.mail_head, other.mail_head
-        if heads == ({}, {}):
-            return True
-        one, same = heads
-        if one.get("message_id") and one.get("message_id") == same.get("message_id"):
-            return True
-        return self.title == other.title and all(one.get(name) == same.get(name) for name in HEAD[1:])
+        return may_be_one_mail(self.mail_head, other.mail_head)
 
     @property
     def mail_head(self) -> Mapping[str, str]:
-        """The Message-ID, sender, recipients and date of a mail; empty for other documents."""
-        if not is_mail(self.source):
-            return {}
-        return {name: str(self.metadata[name]) for name in HEAD if name in self.metadata}
+        """The subject, Message-ID, sender, recipients and date of a mail; empty for other documents."""
+        return mail_head(self.source, self.title, self.metadata)
 
 
 def first_arrival(indexed_at: str, *known: str) -> str:

@@ -30,13 +30,18 @@ _KINDS = (
 
 
 class DifferingFact(NamedTuple):
-    """A fact that differs between two texts: its `kind`, such as "date", and how each says it, empty for not."""
+    """A fact that differs between two texts: its `kind`, such as "date", and how each says it, empty for not.
+
+    Of one that can't be read again both are empty.
+    """
 
     kind: str
     left: str
     right: str
 
     def __str__(self) -> str:
+        if not (self.left or self.right):
+            return self.kind
         return f"{self.kind} {self.left or 'nothing'} / {self.right or 'nothing'}"
 
 

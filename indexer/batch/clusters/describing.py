@@ -12,19 +12,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import arrow, column_of, compute, joined_of, numbers_of, present_in, scalar
+from indexer.batch.arrow import (
+    arrow,
+    column_of,
+    column_of_strings,
+    compute,
+    flags_of,
+    joined_of,
+    numbers_of,
+    present_in,
+    scalar,
+)
 from indexer.clustering.assign import Gathered, GroupMember
 from indexer.clustering.canonical import COPY_WORDS, CanonicalRule
 from indexer.clustering.succession import PlacedVersion, Succession, by_version
 from indexer.core.sketches import cluster_ids, sorted_distinct
 from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
-from indexer.model.mails import MAILS
+from indexer.model.mails import MAILS, mail_head
 from indexer.model.origins import origin_of
 from indexer.model.times import now, time_keys
 from indexer.schemes.base import Positions
 
 # Which arrival or the id decides between.
 _ANY = Ref("")
+HEAD_COLUMNS = ("source", "title", "metadata")
+"""The columns of sketches that hold the heads of mails."""
 
 
 def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) -> Positions:
@@ -52,6 +64,16 @@ def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) ->
 def are_mails(sources: Any) -> Any:
     """A boolean for each path or URL, true for that of a mail, as `indexer.model.mails.is_mail` says."""
     return compute.match_substring_regex(_after_slash(sources), MAILS, ignore_case=True)
+
+
+def mail_heads(rows: Any) -> Any:
+    """The head of each mail among documents in JSON, null for other documents."""
+    heads: list[str | None] = [None] * len(rows)
+    sources = rows["source"].combine_chunks() if isinstance(rows["source"], arrow.ChunkedArray) else rows["source"]
+    for place in np.flatnonzero(flags_of(are_mails(sources))).tolist():
+        source, title, metadata = (rows[name][place].as_py() for name in HEAD_COLUMNS)
+        heads[place] = json.dumps(mail_head(source, title or "", json.loads(metadata) if metadata else {}))
+    return column_of_strings(heads)
 
 
 def _after_slash(sources: Any) -> Any:

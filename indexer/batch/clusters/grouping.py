@@ -25,7 +25,7 @@ from indexer.batch.arrow import (
     present_in,
     scalar,
 )
-from indexer.batch.clusters.describing import are_mails, ids_of, origins_of, ranks_by_version, ranks_in, versions_in
+from indexer.batch.clusters.describing import ids_of, mail_heads, origins_of, ranks_by_version, ranks_in, versions_in
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, column_name
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import choose
@@ -35,7 +35,8 @@ from indexer.core.sketches import cluster_ids
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
 from indexer.matching.rule import MatchRule
-from indexer.model import SIMHASH_DOC, Record, Ref
+from indexer.model import SIMHASH_DOC
+from indexer.model.mails import may_be_one_mail
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefTable
 from indexer.schemes.base import Positions, Sketches
@@ -311,15 +312,10 @@ def _same_texts(table: Any, one: Positions, other: Positions) -> npt.NDArray[np.
     for name in ("text_digest", "read_digest"):
         left, right = (compute.cast(table[name].take(column_of(rows)), arrow.binary()) for rows in (one, other))
         same &= flags_of(compute.coalesce(compute.equal(left, right), scalar(False)).combine_chunks())
-    mails = are_mails(table["source"].combine_chunks())
-    for place in np.flatnonzero(same & flags_of(mails.take(column_of(one)))).tolist():
-        same[place] = _mail(table, int(one[place])).may_be_same_mail(_mail(table, int(other[place])))
+    left, right = (mail_heads(table.take(column_of(rows)).combine_chunks()).to_pylist() for rows in (one, other))
+    for place in np.flatnonzero(same).tolist():
+        same[place] = may_be_one_mail(*(json.loads(heads[place] or "{}") for heads in (left, right)))
     return same
-
-
-def _mail(table: Any, row: int) -> Record:
-    source, title, metadata = (table[name][row].as_py() for name in ("source", "title", "metadata"))
-    return Record(Ref(""), source=source, title=title, metadata=json.loads(metadata) if metadata else {})
 
 
 def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ component, so that they say the same.
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -26,15 +27,19 @@ from indexer.batch.clusters.grouping import payloads_of
 from indexer.batch.form import column_name
 from indexer.clustering.relations import Permitted, Relations, Verdict, settled
 from indexer.core.sketches import sorted_distinct
+from indexer.core.text import DIGEST_BYTES
 from indexer.errors import ExtractionError
 from indexer.matching.measures.tables import Comparer
-from indexer.matching.relating import RelatedTexts
+from indexer.matching.relating import RelatedTexts, differing
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks, chunks_by_size
+from indexer.model.mails import may_be_one_mail
 from indexer.model.ragged import Ragged
+from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Hashes, Lexicon
 from indexer.schemes.base import Positions
+from indexer.text.digests import folded_exactly, read_digest
 from indexer.text.words import words_of
 
 NEAR = arrow.schema(
@@ -46,7 +51,7 @@ NEAR = arrow.schema(
         ("stand_in", arrow.int64()),
         ("similarity", arrow.float64()),
         ("stays", arrow.bool_()),
-        ("mail", arrow.bool_()),
+        ("mail", arrow.string()),
         ("digest", arrow.binary()),
         ("text", arrow.binary()),
         ("unread", arrow.string()),
@@ -54,9 +59,9 @@ NEAR = arrow.schema(
 )
 """Documents that repeat another one, their `stand_in`, and those that are one, with no `stand_in` (null).
 
-`rank` is their order in a `component`; one that `stays` was kept by an older batch, and `mail` says of each whether it
-is one. `text` is compressed, null where none is needed or none could be read: `unread` then says why. The sketches of
-the rule follow.
+`rank` is their order in a `component`; one that `stays` was kept by an older batch, and `mail` is the head of one that
+is a mail, in JSON. `digest` has both digests. `text` is compressed, null where none is needed or none could be read:
+`unread` then says why. The sketches of the rule follow.
 """
 VERDICTS = arrow.schema(
     [
@@ -73,6 +78,10 @@ VERDICTS = arrow.schema(
 )
 """The decisions on documents that repeat another one, in columns of files of clusters."""
 _WORDS_AT_ONCE = 1 << 22
+# The digits of the first of both digests.
+_DIGEST = 2 * DIGEST_BYTES
+# What is left out of texts can't be read again here.
+_BESIDE = DifferingFact("what was read beside the text, or its signs", "", "")
 _VERDICTS_AT_ONCE = 1 << 14
 
 
@@ -187,14 +196,27 @@ class _NearRows:
         if not self._owners.size:
             return
         digests = [each.hex() if each else "" for each in self._table["digest"].to_pylist()]
-        stays, mails = (flags_of(self._table[name].combine_chunks()) for name in ("stays", "mail"))
-        ids = self._table["id"]
+        stays, ids = flags_of(self._table["stays"].combine_chunks()), self._table["id"]
+        mails = [json.loads(each or "{}") for each in self._table["mail"].to_pylist()]
+
+        def beside(one: int, other: int) -> tuple[DifferingFact, ...]:
+            if not may_be_one_mail(mails[one], mails[other]):
+                return differing(mails[one], mails[other])
+            left, right = digests[one], digests[other]
+            if left == right or left[:_DIGEST] != right[:_DIGEST]:
+                return ()
+            # Nothing is lost where the first has nothing beside its text.
+            read = [wording.text for place in (one, other) if (wording := texts.wording(place))]
+            is_all = len({folded_exactly(text) for text in read}) == 1 and read_digest(read[0]) == left[_DIGEST:]
+            return () if is_all and len(read) == len((one, other)) else (_BESIDE,)
+
         texts = RelatedTexts(
             lambda places: ((place, self._text(place)) for place in places),
             key=int,
             name=lambda place: str(ids[place].as_py()),
             digest=lambda place: digests[place],
             lexicon=lexicon,
+            beside=beside,
         )
         found = settled(
             Relations(permitted, texts, lambda place: bool(mails[place])),

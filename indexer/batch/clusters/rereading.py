@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, both_digests, column_of, column_of_strings, numbers_of, parquet
-from indexer.batch.clusters.describing import are_mails
+from indexer.batch.clusters.describing import HEAD_COLUMNS, mail_heads
 from indexer.batch.clusters.judging import NEAR, near_schema, packed_text
 from indexer.batch.form import column_name
 from indexer.batch.texts import BatchTexts
@@ -47,7 +47,7 @@ def near_in_file(
     """
     places = numbers_of(described["place"])
     known = parquet.read_table(
-        path, columns=["id", "source", "text_digest", "read_digest", *map(column_name, rule.schemes)]
+        path, columns=["id", *HEAD_COLUMNS, "text_digest", "read_digest", *map(column_name, rule.schemes)]
     )
     known = known.take(column_of(places)).combine_chunks()
     for some in chunks(np.flatnonzero(~read).tolist(), _ROWS):
@@ -66,7 +66,7 @@ def _rows(described: Any, known: Any, at: Sequence[int], texts: Sequence[Text], 
     sketches, said = known.take(taken).combine_chunks(), described.take(taken)
     columns = {name: said[name] for name in DESCRIBED}
     columns["id"] = sketches["id"].combine_chunks()
-    columns["mail"] = are_mails(sketches["source"].combine_chunks())
+    columns["mail"] = mail_heads(sketches)
     columns["digest"] = both_digests(sketches["text_digest"], sketches["read_digest"])
     packed = [packed_text(text) if isinstance(text, str) else None for text in texts]
     columns["text"] = arrow.array(packed, arrow.binary())

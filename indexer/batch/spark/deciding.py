@@ -24,7 +24,7 @@ from indexer.batch.arrow import (
     flags_of,
     numbers_of,
 )
-from indexer.batch.clusters.describing import are_mails
+from indexer.batch.clusters.describing import mail_heads
 from indexer.batch.clusters.judging import (
     VERDICTS,
     NearDocuments,
@@ -87,7 +87,7 @@ def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: M
 
 
 def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
-    """Rows of NEAR, of those up to `stays`, source, both digests, is_read, text, and the sketches of the rule."""
+    """Rows of NEAR, of those up to `stays`, HEAD_COLUMNS, both digests, is_read, text, and the sketches of the rule."""
     for batch in batches:
         texts: list[bytes | None] = []
         unread: list[str | None] = []
@@ -98,7 +98,7 @@ def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
             unread.append(None if same or not wanted else _NO_TEXT if text is None else _OTHER_TEXT)
         columns = {name: batch[name] for name in schema.names if name in batch.schema.names}
         columns |= {
-            "mail": are_mails(batch["source"]),
+            "mail": mail_heads(batch),
             "digest": both_digests(batch["text_digest"], batch["read_digest"]),
             "text": arrow.array(texts, arrow.binary()),
         }

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from indexer.batch.arrow import arrow
+from indexer.batch.clusters.describing import HEAD_COLUMNS
 from indexer.batch.clusters.grouping import found_by
 from indexer.batch.clusters.judging import VERDICTS, near_schema
 from indexer.batch.clusters.writing import JUDGED
@@ -218,7 +219,7 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
     sketched = every.select(
         "owner",
         "id",
-        "source",
+        *HEAD_COLUMNS,
         "text_digest",
         "read_digest",
         *map(column_name, run.rule.schemes),
@@ -236,7 +237,7 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
         column("stand_in"),
         functions.coalesce("duplicate_similarity", functions.lit(0.0)).alias("similarity"),
         stays.alias("stays"),
-        *map(column, ("source", "text_digest", "read_digest", "is_read", "text")),
+        *map(column, (*HEAD_COLUMNS, "text_digest", "read_digest", "is_read", "text")),
         *map(column, map(column_name, run.rule.schemes)),
     ]  # fmt: skip
     schema = near_schema(run.rule)
