@@ -42,7 +42,7 @@ static inline bool is_letter(const uint8_t *text) {
     uint8_t lead = text[0], second = text[1];
     /* Without branches, so that whole blocks are looked at together. */
     return ((lead == 0xD7) & (second >= 0x90)) | ((lead == 0xE0) & (second >= 0xA4)) |
-           ((lead == 0xDC) & ((uint8_t)(second - 0x90) < 0x20));
+           ((lead == 0xDC) & ((uint8_t)(second - 0x92) < 0x1E));
 }
 
 static size_t first_mark(const uint8_t *text, size_t length) {

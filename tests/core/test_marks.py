@@ -49,6 +49,10 @@ def test_texts_with_and_without_such_marks_have_equal_sketches(name: str) -> Non
     assert not np.array_equal(token_hashes(left), token_hashes(right))
 
 
+def test_the_mark_between_letters_of_syriac_is_left_out_also_without_others() -> None:
+    assert without_marks("ܟܬ\u0711ܒܐ") == "ܟܬܒܐ".encode()
+
+
 @pytest.mark.parametrize("name", ALWAYS)
 def test_marks_that_a_language_always_writes_stay(name: str) -> None:
     left, right = ALWAYS[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -105,7 +106,9 @@ def agree(server: Server, texts: Iterable[str], scheme: Scheme = MINHASH) -> Cou
         counts["equal"] += 1
         assert record["minhash"] == sketched(scheme, text), ascii(text)
         assert record["text_digest"] == packed_digest(text_digest(printable(text)).hex()), ascii(text)
-        assert record["read_digest"] == packed_digest(read_digest(printable(text))), ascii(text)
+        # Of letters that this Python does not know yet, it does not know the small ones.
+        if all(unicodedata.category(each) != "Cn" for each in text):
+            assert record["read_digest"] == packed_digest(read_digest(printable(text))), ascii(text)
         fingerprint = simhash.fingerprint(text)
         if fingerprint is None:
             assert record["tokens"] == 0, ascii(text)

@@ -199,8 +199,9 @@ def test_every_code_point(painless: Server) -> None:
         if not 0xD800 <= start < 0xE000
     ]
     counts = agree(painless, texts)
-    # All of U+20000 to U+20FFF, and what the server's Java does not know.
-    assert set(counts) == {"equal", "unicode"}
+    # U+001B and U+009B; all of U+20000 to U+20FFF, and what the server's Java does not know.
+    assert set(counts) == {"equal", "escapes", "unicode"}
+    assert counts["escapes"] == 2
     assert counts["equal"] > 0.95 * (0x20000 - 0x800) / 16
 
 
@@ -215,6 +216,12 @@ def test_any_text(painless: Server, texts: list[str]) -> None:
 def test_european_text_is_not_handed_over(painless: Server, texts: list[str]) -> None:
     counts = agree(painless, [text for text in texts if text.strip()])
     assert set(counts) <= {"equal"}
+
+
+def test_marks_and_letters_that_fold_are_those_of_the_core(painless: Server) -> None:
+    folding = [*range(0x590, 0x750), *range(0x870, 0x900)]
+    # Beside no other mark, since the core looks for one first.
+    assert set(agree(painless, [f"x {chr(code)} x{chr(code)}x" for code in folding])) <= {"equal", "unicode"}
 
 
 def test_real_documents(painless: Server, shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
