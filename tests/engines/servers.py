@@ -52,6 +52,7 @@ class Server(ABC):
         self.port = 0
         self._supervisor: subprocess.Popen[bytes] | None = None
         self._group = 0
+        self._answered = False
 
     @property
     def url(self) -> str:
@@ -91,22 +92,29 @@ class Server(ABC):
         return str(self.folder / "output.log")
 
     def ready(self, seconds: float = START_SECONDS) -> None:
-        """Wait until the node answers."""
+        """Wait until the node answers; at its first start on another port if somebody else took the one it chose."""
         limit = time.monotonic() + seconds
         while not self.answers():
             assert self._supervisor
             if time.monotonic() > limit:
                 raise AssertionError(f"{self.name} did not start:\n{self.log()[-4000:]}")
             if self._supervisor.poll() is not None:
-                raise AssertionError(f"{self.name} ended at once:\n{self.log()[-4000:]}")
+                if self._answered or not re.search(r"Bind\w*Exception", self.log()):
+                    raise AssertionError(f"{self.name} ended at once:\n{self.log()[-4000:]}")
+                self._end()
+                Path(self._log).unlink()
+                self.port = 0
+                self.launch()
             time.sleep(0.2)
+        self._answered = True
 
     def answers(self) -> bool:
-        """Whether the HTTP interface answers, with whatever status of the client's making."""
+        """Whether the HTTP interface answers, also to somebody without credentials; not that of another node."""
         context = ssl._create_unverified_context() if self.scheme == "https" else None
         try:
             with urllib.request.urlopen(self.url + "/_cluster/health", timeout=2, context=context) as answer:
-                return b'"status":"red"' not in answer.read()
+                health = json.load(answer)
+                return bool(health["cluster_name"] == self.folder.name and health["status"] != "red")
         except urllib.error.HTTPError as error:
             return error.code in (401, 403)
         except OSError:
@@ -197,6 +205,7 @@ class Elasticsearch(Server):
         self.port = self.port or free_port()
         settings = [
             "discovery.type=single-node",
+            f"cluster.name={self.folder.name}",
             f"http.port={self.port}",
             f"transport.port={free_port()}",
             f"path.repo={self.repository}",
@@ -264,8 +273,10 @@ class OpenSearch(Server):
         return [str(self._java.home / "bin" / "java"), *HEAP.split(), *runner, *flags], {}
 
     def answers(self) -> bool:
-        """Whether it answers, and not another node that took the port a moment before."""
-        return super().answers() and self.request("GET", "/_cluster/health").get("cluster_name") == self.folder.name
+        """Whether it answers, on the port that the runner gave it: the next free one if the one named was taken."""
+        found = re.findall(r"HttpServerTransport.* publish_address \{127\.0\.0\.1:(\d+)\}", self.log())
+        self.port = int(found[-1]) if found else self.port
+        return super().answers()
 
 
 def _own_ports() -> range:
@@ -354,10 +365,6 @@ class SecuredOpenSearch(OpenSearch):
             "plugins.security.nodes_dn": '["CN=server"]',
             "plugins.security.allow_default_init_securityindex": "true",
         }
-
-    def answers(self) -> bool:
-        """Whether it answers, to somebody without credentials too."""
-        return Server.answers(self)
 
 
 class KnnOpenSearch(OpenSearch):
