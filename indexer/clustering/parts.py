@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indexer.clustering.assign import READ_AT_ONCE, Changes, cluster_of, repeated_by
+from indexer.clustering.canonical import loses_mail
 from indexer.clustering.relations import Reason
 from indexer.clustering.removal import MARK, RedundantDocument, Removal
 from indexer.core.text import digest_of_folded, folded_text
@@ -38,6 +39,7 @@ _GOING = Reason(
     "whose text stands, if at all, in what is to be removed itself",
     "what may hold it repeats another document, and is to be removed itself; prune that first",
 )
+_MAIL = Reason("which are mails, in what is another document", "its sender, recipients and date would be lost")
 _GONE = Reason("which stand in what has changed meanwhile", "the document that holds it is gone, or was changed")
 
 
@@ -186,8 +188,11 @@ class PartPruning(Removal):
                 # Gone, or another one: it stays without a word, as any that came meanwhile.
                 continue
             reason = one.reason
-            if reason is None and not _is_staying(one.by, known[one.by.ref]):
+            holder = known[one.by.ref]
+            if reason is None and not _is_staying(one.by, holder):
                 reason = _GONE
+            elif reason is None and holder and _loses_mail(stored.record, holder.record):
+                reason = _MAIL
             kind, says = reason or ("", "")
             beside = max(0, one.by.tokens - one.held.tokens)
             surplus.append(
@@ -197,6 +202,10 @@ class PartPruning(Removal):
                 )
             )  # fmt: skip
         return surplus
+
+
+def _loses_mail(record: Record, other: Record | None) -> bool:
+    return other is None or loses_mail(record.source, other.source) or not record.may_be_same_mail(other)
 
 
 class _TextFile:

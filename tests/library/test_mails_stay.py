@@ -107,3 +107,17 @@ def test_a_mail_with_an_attachment_stays_and_the_text_of_its_body_goes(tmp_path:
     mail.add_attachment(prose(2).encode(), maintype="text", subtype="plain", filename="minutes.txt")
     (folder / "b.eml").write_bytes(bytes(mail))
     assert removed_of_store(folder, CanonicalRule()) == {"a.txt": ""}
+
+
+def test_a_mail_that_stands_whole_in_a_longer_document_stays(tmp_path: Path) -> None:
+    folder = written(tmp_path / "in", ("a.txt", "b.eml"))
+    for name in ("longer.txt", "z.eml"):
+        mail = EmailMessage()
+        mail["From"], mail["Subject"], mail["Date"] = "Ben <b@example.org>", "More", "Tue, 06 Jan 2026 10:00:00 +0100"
+        mail.set_content(f"{prose(3)}\n{prose(1)}\n{prose(2)}", cte="8bit")
+        (folder / name).write_bytes(mail.get_content().encode() if name.endswith(".txt") else bytes(mail))
+    with indexer.open(tmp_path / "a.neardup", schemes=["passages"]) as store:
+        store.index(folder, id_from="relative")
+        kept = {row.id: row.kept for row in store.prune(RemovalRequest(parts=True), dry_run=True).surplus}
+    assert kept["a.txt"] == ""
+    assert "sender" in kept["b.eml"]
