@@ -17,7 +17,7 @@ from tests.cli.written import prose
 
 PAIRS = Rows(Pair, [Pair("a", "b", 0.75), Pair("a", "c", 1.0)])
 MATCH = Match(
-    "a\x1b[31m", "", None, None, None, 0, False, "", "", "<script>alert(1)</script>", "text", "", 9, "", "", "", "",
+    "a\x1b[31m", "", None, None, None, 0, False, "", "", "<script>alert(1)</script>", "text", "", 9, "", "", "", "", "",
     {"year": 2024}, 0.99999, True, False, None, "near", None, None,
     None, None, (), "", "", (), "", 0.0, "",
 )  # fmt: skip
