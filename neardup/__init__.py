@@ -1,7 +1,7 @@
 """The package under the name that people import: `neardup.X` is `indexer.X`, for public names and submodules.
 
 >>> import neardup
->>> found = neardup.dedupe(["Pour hot water on the tea.", "Oranges", "pour hot water on the tea!"])
+>>> found = neardup.dedupe(["Pour hot water on the tea.", "Oranges", "pour hot  water on the tea"])
 >>> found.of.tolist()
 [0, 1, 0]
 """

@@ -28,6 +28,8 @@ from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.text.counts import counted
 
 _OBJECT = re.compile(rb"^\s*\{", re.MULTILINE)
+# A string, with the colon behind it where it names a member, or what opens or closes an object or a list.
+_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:?)|[{}\[\]]')
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -47,8 +49,8 @@ class JsonLines(FileReader):
     def are_rows(self, head: bytes, columns: ColumnNames) -> bool:
         """True if the first of some bytes' lines is an object with the text, whatever the file is called."""
         line, ended, _ = head.removeprefix(MARK).lstrip().partition(b"\n")
-        names = [name.encode() for name in ((columns.text,) if columns.text else ("text", "html"))]
-        if not line.startswith(b"{") or not any(b'"%s"' % name.rpartition(b".")[2] in line for name in names):
+        names = {name.partition(".")[0].encode() for name in ((columns.text,) if columns.text else ("text", "html"))}
+        if not line.startswith(b"{") or names.isdisjoint(_members(line)):
             return False
         # A line that goes on behind the head is none that can be parsed.
         return not ended or isinstance(_document(1, line, columns), FileEntry)
@@ -76,6 +78,17 @@ class JsonLines(FileReader):
                     return
         except BROKEN as error:
             yield BadEntry(number + 1, "unreadable", f"the stream breaks off here: {error}", is_last=True)
+
+
+def _members(line: bytes) -> Iterator[bytes]:
+    """The names of the members of an object whose end may lie behind these bytes, without those of objects in it."""
+    depth = 0
+    for token in _TOKEN.finditer(line):
+        if token[2]:
+            if depth == 1:
+                yield token[1]
+        elif token[1] is None:
+            depth += 1 if token[0] in b"{[" else -1
 
 
 def _document(number: int, line: bytes, columns: ColumnNames) -> FileEntry | BadEntry:
