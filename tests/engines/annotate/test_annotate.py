@@ -120,7 +120,7 @@ def test_vectors_are_kept(server: Server, index_name: str) -> None:
     require_type(server, index_name, vector)
     documents = {name: {"body": prose(number), "v": [number, 1, 0.5]} for number, name in enumerate("abc")}
     fill(server, index_name, documents, {"properties": {"body": {"type": "text"}, "v": vector}})
-    asked = {"knn": {"field": "v", "query_vector": [1, 1, 0.5], "k": 3, "num_candidates": 10}, "_source": True}
+    asked = {"knn": {"field": "v", "query_vector": [1.25, 1, 0.5], "k": 3, "num_candidates": 10}, "_source": True}
     asked["_source"] = {"exclude_vectors": False, "excludes": ["neardup"]}
     before = server.request("POST", f"/{index_name}/_search", asked)["hits"]["hits"]
     assert before[0]["_id"] == "b"
