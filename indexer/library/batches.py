@@ -362,7 +362,18 @@ def _output(output: BatchOutput) -> Output:
 def _clustered(found: Mapping[str, Any]) -> dict[str, Any]:
     """The members of `BatchClustered` but the time, of what a file of clusters says of itself."""
     plain = ("rule", "bound", "canonical", "similarity", "by_hash_alone", "verify", "documents", "replaced")
-    counts = ("differing", "compared", "kept", "removed", "clusters", "clustered", "largest", "split", "unordered")
+    counts = (
+        "differing",
+        "compared",
+        "kept",
+        "removed",
+        "clusters",
+        "clustered",
+        "largest",
+        "split",
+        "unordered",
+        "without_field",
+    )
     judged = ("comparisons", "relations", "lost", "stays", "reading_seconds")
     return {
         **{name: found[name] for name in (*plain, *counts, *judged)},
