@@ -99,8 +99,11 @@ def test_a_cell_of_any_type_in_any_column_is_told_or_read(sound: Path, tmp_path:
     harmless = set()
     for number, (table, column) in enumerate(columns(sound)):
         heard = 0
-        # All of them take too long for every change.
-        for value in WRONG if os.environ.get("NEARDUP_ALL") else WRONG[number % 2 :: 2]:
+        # All of them take too long for every change: the others only where none of the first two was heard of.
+        every = os.environ.get("NEARDUP_ALL")
+        for place, value in enumerate((*WRONG[number % 2 :: 2], *WRONG[1 - number % 2 :: 2])):
+            if place == len(WRONG) // 2 and heard and not every:
+                break
             shutil.copy(sound, path)
             with changed(path) as connection, suppress(sqlite3.Error):
                 # One row, not the first where there are others: what was given before it is right.
