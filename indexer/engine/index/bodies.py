@@ -392,11 +392,16 @@ def _fits(cluster: Mapping[str, Any]) -> bool:
     return (
         isinstance(cluster.get("id"), str)
         and len(cluster["id"]) <= MAX_ID_BYTES
-        and all(type(value) in CLUSTER_FIELDS.get(name, ()) for name, value in cluster.items())
+        and all(_is_of(CLUSTER_FIELDS.get(name, ()), value) for name, value in cluster.items())
         and all(0 <= cluster.get(name, 0) <= 1 for name in ("similarity", "repeats_similarity"))
         and 0 <= cluster.get("distance", 0) <= 64
         and all(len(cluster.get(name, "")) <= MAX_ID_BYTES for name in ("size_class", "repeats", "relation"))
     )
+
+
+def _is_of(types: tuple[type, ...], value: object) -> bool:
+    # A number of an answer is a WrittenFloat, and a boolean is an integer to Python.
+    return isinstance(value, types) and (bool in types or not isinstance(value, bool))
 
 
 def pack_json(value: Mapping[str, Any], name: str) -> str:
