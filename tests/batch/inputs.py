@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 ORIGINALS = [" ".join(f"word{number}x{place}" for place in range(60)) for number in range(6)]
 
 
-# Each has a longer copy, which stays.
-TEXTS = [*ORIGINALS, *(f"{text} and more" for text in ORIGINALS[:4])]
+# Of some another text says all and a sentence more, which stays where edited ones may go.
+TEXTS = [*ORIGINALS, *(f"{text}. And more." for text in ORIGINALS[:4])]
 
 
 def page(text: str) -> bytes:

@@ -19,9 +19,11 @@ import pytest
 
 from indexer.batch.deduping import batch_folder, dedupe
 from indexer.batch.filtering import removed_file
+from indexer.clustering.relations import Permitted
 from indexer.errors import UsageError
 from tests.batch.inputs import ORIGINALS, TEXTS, as_files, as_gzip, as_parquet, as_warc, page
 
+EDITED = {"permitted": Permitted(edited=True)}
 KEPT = sorted([*ORIGINALS[4:], *TEXTS[6:]])
 
 
@@ -66,7 +68,7 @@ def test_what_is_kept_of_each_kind_of_input(write: Callable[[Path], None], tmp_p
     given, out = tmp_path / "in", tmp_path / "kept"
     given.mkdir()
     write(given)
-    done = dedupe([str(given)], str(out), texts=True, canonical="longest")
+    done = dedupe([str(given)], str(out), texts=True, canonical="longest", wanted=EDITED)
     assert texts_in(rows_in(out)) == KEPT
     assert (done.filtered.kept, done.filtered.removed) == (6, 4)
     assert set(done.seconds) == {"sketch", "cluster", "filter"}
@@ -75,7 +77,7 @@ def test_what_is_kept_of_each_kind_of_input(write: Callable[[Path], None], tmp_p
     assert {row["duplicate_of"] for row in listed} <= ids
     assert len(listed) == 4
     # All of it, with what was decided.
-    tagged = dedupe([str(given)], str(tmp_path / "tagged"), tag=True, canonical="longest")
+    tagged = dedupe([str(given)], str(tmp_path / "tagged"), tag=True, canonical="longest", wanted=EDITED)
     assert tagged.sketched.done_before == 0
     rows = rows_in(tmp_path / "tagged")
     assert texts_in(rows) == sorted(TEXTS)
@@ -89,7 +91,7 @@ def test_what_is_kept_of_each_kind_of_input(write: Callable[[Path], None], tmp_p
 def test_single_files_are_copied_unless_their_texts_are_asked_for(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     as_files(tmp_path / "in")
-    dedupe([str(tmp_path / "in")], str(tmp_path / "kept"), canonical="longest")
+    dedupe([str(tmp_path / "in")], str(tmp_path / "kept"), canonical="longest", wanted=EDITED)
     names = sorted(path.relative_to(tmp_path / "kept").as_posix() for path in (tmp_path / "kept").rglob("*.html"))
     assert names == ["even/5.html", "even/7.html", "even/9.html", "odd/4.html", "odd/6.html", "odd/8.html"]
     assert (tmp_path / "kept" / names[0]).read_bytes() == (tmp_path / "in" / names[0]).read_bytes()
@@ -120,7 +122,7 @@ def test_it_goes_on_with_what_is_there_and_an_older_run_counts(tmp_path: Path) -
     assert first.batch == batch_folder(may)
     with pytest.raises(UsageError, match="is not empty"):
         dedupe([str(tmp_path / "may")], may)
-    new = [f"{ORIGINALS[5]} and", " ".join(f"other{place}" for place in range(60))]
+    new = [f"{ORIGINALS[5]}.", " ".join(f"other{place}" for place in range(60))]
     pq.write_table(pa.table({"id": ["x", "y"], "text": new}), tmp_path / "june" / "b.parquet")
     done = dedupe([str(tmp_path / "june")], june, wanted={"against": first.batch})
     assert [row["id"] for row in rows_in(tmp_path / "june-kept")] == ["y"]

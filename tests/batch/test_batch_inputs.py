@@ -19,6 +19,7 @@ from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.batch.rows import Batch
 from indexer.batch.sketches import inputs
+from indexer.clustering.relations import Permitted
 from indexer.errors import UsageError
 from indexer.model import own_files
 from tests.batch.batched import LONGEST, MINHASH, clusters_in, sketched
@@ -34,13 +35,15 @@ def lines(path: Path, texts: Sequence[str], name: str) -> Path:
 
 
 def clustered(out: Path, **more: Any) -> dict[str, Any]:
-    return cluster(str(out), str(out), ClusteringOptions(rule_of(FORM, None), LONGEST, threads=1, **more))
+    # What says less may go for what says more.
+    asked = {"permitted": Permitted(edited=True), "threads": 1, **more}
+    return cluster(str(out), str(out), ClusteringOptions(rule_of(FORM, None), LONGEST, **asked))
 
 
 def crawl(folder: Path) -> Path:
-    """Two files, of which the second has longer copies of texts of the first, sketched and clustered."""
+    """Two files, of which the second has texts of the first with a sentence more, sketched and clustered."""
     lines(folder / "crawl" / "a.jsonl", TEXTS, "a")
-    lines(folder / "crawl" / "z.jsonl", [f"{text} and more" for text in TEXTS[:25]], "z")
+    lines(folder / "crawl" / "z.jsonl", [f"{text}. And more." for text in TEXTS[:25]], "z")
     sketched(folder / "crawl", folder / "batch", FORM)
     clustered(folder / "batch")
     return folder / "crawl"
@@ -48,7 +51,7 @@ def crawl(folder: Path) -> Path:
 
 def texts_in(folder: Path) -> list[str]:
     found = [json.loads(line)["text"] for path in folder.rglob("*.jsonl") for line in path.read_text().splitlines()]
-    return sorted(text.removesuffix(" and more") for text in found)
+    return sorted(text.removesuffix(". And more.") for text in found)
 
 
 @pytest.mark.parametrize("how", ["renamed", "deleted", "deleted with its folder"])
