@@ -280,7 +280,11 @@ class QuestionRelations:
 
 def _between(own: Wording, record: Record, text: str | ExtractionError, lexicon: Lexicon) -> Relation | str:
     said = _made_ready(text)
-    return f"{name_of(record.ref)}: {said}" if isinstance(said, str) else relate(own, said, lexicon)
+    if isinstance(said, str):
+        return f"{name_of(record.ref)}: {said}"
+    relation = relate(own, said, lexicon)
+    # What is identical by the digests of all that was read is not asked about.
+    return Relation("reflowed") if relation.word == "identical" and record.text_digest else relation
 
 
 def relation_of(

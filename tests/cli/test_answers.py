@@ -16,6 +16,8 @@ from tests.cli.command import Neardup, contents, mixed_folder, write
 from tests.cli.written import changed, html, prose, xml
 
 ALIKE = ("docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "docs/near.txt")
+# The navigation of the page stands beside its text, and so the page is identical with none of these.
+EQUAL = ("docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt")
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202egpj.exe [bold]x[/bold] \r\nline"
 
 
@@ -34,6 +36,8 @@ def test_similar_finds_the_same_text_in_every_format(stored: Neardup) -> None:
         others = {"docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt"} - {f"docs/{name}"}
         assert others | {"docs/near.txt"} == set(matches), name
         assert found["total"] == 4
+        equal = set(EQUAL) - {f"docs/{name}"} if f"docs/{name}" in EQUAL else set()
+        assert {match["id"] for match in found["matches"] if match["identical"]} == equal, name
         for match in matches.values():
             assert match["similarity"] == 1 - match["bits"] / 64
             assert match["label"] == (
@@ -51,7 +55,8 @@ def test_similar_finds_the_same_text_in_every_format(stored: Neardup) -> None:
         usual = stored("similar", f"docs/{name}", "--json").json
         assert usual["rule"] == "simhash-doc@3bits/minhash@0.6+minhash@0.6"
         assert {match["id"] for match in usual["matches"]} == set(matches)
-        assert {match["label"] for match in usual["matches"]} == {"near", "identical"}
+        labels = {match["id"]: match["label"] for match in usual["matches"]}
+        assert labels == {other: "identical" if other in equal else "near" for other in matches}, name
         shares = [match["similarity"] for match in usual["matches"]]
         assert shares == sorted(shares, reverse=True)
         assert (shares[0], usual["not_comparable"]) == (1.0, 0)
@@ -81,14 +86,15 @@ def test_similar_by_every_way_of_asking(stored: Neardup) -> None:
 
 def test_similar_in_words(stored: Neardup) -> None:
     done = stored("similar", "docs/deep/d.txt", "-k", "7", "--limit", "2")
-    header, *rows = done.out.splitlines()
+    header, *rows, blank, told = done.out.splitlines()
     assert header.split() == ["id", "bits", "label", "title"]
-    assert len(rows) == 2
-    assert all("identical" in row for row in rows)
+    assert (blank, told) == ("", "docs/a.html: reflowed")
+    assert [row.split()[::2] for row in rows] == [["docs/a.html", "close"], ["docs/b.pdf", "identical"]]
     assert "the nearest 2 of 4" in done.err
-    header, first, *_ = stored("similar", "docs/deep/d.txt").out.splitlines()
+    header, first, second, *_ = stored("similar", "docs/deep/d.txt").out.splitlines()
     assert header.split() == ["id", "shares", "bits", "label", "title"]
-    assert first.split()[1:4] == ["100%", "0", "identical"]
+    assert first.split()[:4] == ["docs/a.html", "100%", "0", "near"]
+    assert second.split()[:4] == ["docs/b.pdf", "100%", "0", "identical"]
     # From elsewhere the path is not the id, and is shown.
     elsewhere = Neardup(stored.folder / "docs/deep")
     done = elsewhere("similar", "d.txt", "--store", "../../collection.neardup")
@@ -134,11 +140,17 @@ def test_the_nearest_candidates_whatever_they_are_like(stored: Neardup) -> None:
     assert {match["id"] for match in strict["matches"]} == set(ALIKE) - {"docs/deep/d.txt", "docs/near.txt"}
     assert set(near) == set(ALIKE) - {"docs/deep/d.txt"} | {"docs/other.html"}
     assert {name: (match["near"], match["label"]) for name, match in near.items()} == {
-        name: (False, "") if name in ("docs/near.txt", "docs/other.html") else (True, "identical") for name in near
+        name: (False, "")
+        if name in ("docs/near.txt", "docs/other.html")
+        else (True, "identical" if name in EQUAL else "near")
+        for name in near
     }
     # In the table what is not near has no label.
-    rows = stored(*asked, "--at-least", "0.3").out.splitlines()[1:]
-    assert [("near.txt" in row, "  identical" in row) for row in rows] == [(False, True)] * 3 + [(True, False)]
+    _, *rows, blank, told = stored(*asked, "--at-least", "0.3").out.splitlines()
+    assert (blank, told) == ("", "docs/a.html: reflowed")
+    assert [("near.txt" in row, "  identical" in row) for row in rows] == [
+        (False, False), (False, True), (False, True), (True, False)
+    ]  # fmt: skip
     assert stored(*asked, "--at-least", "1", "--json").json["total"] == 3
     stored(*asked, "--at-least", "1.5", code=2)
 
