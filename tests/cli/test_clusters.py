@@ -150,7 +150,8 @@ def test_clusters_that_were_left_unfinished_are_told_of(indexed: Neardup) -> Non
         assert clusters(indexed)["docs/later.txt"] == {}
         indexed("delete", "docs/later.txt")
     indexed("cluster")
-    assert indexed("prune", "--json").json["marked"] == 4
+    # A sentence of near.txt has a word more, so it stays.
+    assert indexed("prune", "--json").json["marked"] == 3
 
 
 def test_near_copies_can_be_left_out(neardup: Neardup) -> None:
@@ -158,18 +159,18 @@ def test_near_copies_can_be_left_out(neardup: Neardup) -> None:
     neardup("index", "docs")
     mixed_folder(neardup.folder)
     done = neardup("index", "docs", "--skip-duplicates", "--strict", "--exclude", "broken.pdf", "--json").json
-    assert (done["duplicates"], done["new"], done["failed"]) == (5, 1, {})
+    assert (done["duplicates"], done["new"], done["failed"]) == (4, 1, {})
     records, failures = contents(neardup)
-    assert set(records) == {"docs/a.txt", "docs/other.html", "docs/short.txt", "docs/empty.txt"}
-    assert {name: each["reason"] for name, each in failures.items()} == dict.fromkeys(ALIKE, "duplicate")
+    # A sentence of near.txt has a word more, so it is stored.
+    assert set(records) == {"docs/a.txt", "docs/near.txt", "docs/other.html", "docs/short.txt", "docs/empty.txt"}
+    assert {name: each["reason"] for name, each in failures.items()} == dict.fromkeys(ALIKE[:-1], "duplicate")
     listed = neardup("failures", "--reason", "duplicate").out
-    assert listed.count("docs/a.txt") == 5
-    assert "docs/near.txt: shares 9" in listed
+    assert listed.count("docs/a.txt") == 4
     # Once what they repeat is gone, the first of them takes its place.
     neardup("delete", "docs/a.txt")
     (neardup.folder / "docs/a.txt").unlink()
     again = neardup("index", "docs", "--skip-duplicates", "--exclude", "broken.pdf", "--json").json
-    assert (again["indexed"], again["duplicates"]) == (1, 4)
+    assert (again["indexed"], again["duplicates"]) == (1, 3)
     # And without the option all are stored, and are failures no more.
     neardup("index", "docs", "--exclude", "broken.pdf")
     assert set(contents(neardup)[0]) >= set(ALIKE)
