@@ -12,20 +12,18 @@ from indexer.matching.lexicons import read_lexicon
 from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, stored_texts
 from indexer.model import Record, Ref
 from indexer.relations.lexicon import Lexicon, WordAnswers
-from indexer.relations.relation import COPIES
+from indexer.relations.relation import COPIES, verdict_of
 from indexer.stores.base import Store
 
 UNVERIFIED = "unverified"
 """Noted in place of a relation where a text could not be read."""
-
-_COULD_GO = (*COPIES, UNVERIFIED, "")
 
 _PLACE = ("repeats", "repeats_index", "repeats_routing")
 
 
 def could_go(relation: str) -> bool:
     """False for what is noted of forms, in which facts differ, and parts; true also where nothing is known."""
-    return relation in _COULD_GO
+    return verdict_of(relation) != "differs"
 
 
 def is_redundant(annotation: Mapping[str, Any]) -> bool:

@@ -16,8 +16,19 @@ WORDS: tuple[RelationWord, ...] = get_args(RelationWord)
 """The relations, from the closest."""
 COPIES = ("identical", "reflowed", "noise")
 """The relations of texts that say the same, so that one can stand for the other."""
+VerdictWord = Literal["stays", "could go", "differs"]
 
 _SHOWN = 3
+
+
+def verdict_of(relation: str | None) -> VerdictWord:
+    """The verdict on a document by its relation to the one that it repeats, None where it repeats none.
+
+    What could not be read, or was not compared by its text, stays.
+    """
+    if relation in COPIES:
+        return "could go"
+    return "differs" if relation in WORDS else "stays"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from indexer.clustering.relations import Permitted
 from indexer.relations.comparing import relate
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import COPIES, Relation
+from indexer.relations.relation import COPIES, WORDS, Relation, verdict_of
 from indexer.relations.wording import Wording
 from tests.relations.labelled import GENRES, KINDS, LANGUAGES, labelled
 from tests.relations.measure import measured
@@ -232,3 +232,9 @@ def test_the_word_is_the_same_where_only_the_first_fact_is_looked_for(left: str,
     whole, brief = relate(one, other), relate(one, other, brief=True)
     assert whole.word == brief.word
     assert whole == brief if whole.word != "form" else {*brief.facts} <= {*whole.facts}
+
+
+def test_the_verdict_is_could_go_for_copies_alone_and_what_was_not_read_stays() -> None:
+    assert {word for word in WORDS if verdict_of(word) == "could go"} == set(COPIES)
+    assert {verdict_of(word) for word in WORDS} == {"could go", "differs"}
+    assert {verdict_of(word) for word in (None, "", "unverified")} == {"stays"}
