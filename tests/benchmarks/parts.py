@@ -1,4 +1,4 @@
-"""Which parts of real documents are found by rules, by their length and by misread letters: see docs/how-to/parts.md.
+"""Which parts of documents rules find, by length and by misread letters: see docs/explanation/parts.md.
 
 Run as `python -m tests.benchmarks parts`. The documents are those of html/mixed of at least 1,000 words. Of random ones
 a run of words is asked for, as it stands or with letters replaced as in bad OCR. It counts as found where the document

@@ -1,4 +1,4 @@
-"""Parts of documents in an engine: passages beside the engine's own more_like_this; see docs/how-to/parts.md.
+"""Parts of documents in an engine: passages beside the engine's own more_like_this; see docs/explanation/parts.md.
 
 Run as `python -m tests.benchmarks parts_engine --cluster URL [--documents FOLDER]`; URL is a cluster, in which two
 indices are made and deleted again, FOLDER has documents of your own in the place of html/mixed. Of random documents a

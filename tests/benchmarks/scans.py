@@ -1,4 +1,4 @@
-"""Pages printed to images and read again, asked for by their own text among many others: see docs/how-to/parts.md.
+"""Pages printed to images and read again, asked for by their own text among many others: see docs/explanation/parts.md.
 
 Run as `python -m tests.benchmarks scans [--others FOLDER]...`. Pages of the papers in jose are made images at three
 resolutions by pdftoppm and read by tesseract (Debian: poppler-utils, tesseract-ocr); nothing is measured without these.
