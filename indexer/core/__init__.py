@@ -1,1 +1,1 @@
-"""The C core with the types of Python and numpy, and what needs arrays alone."""
+"""The C core with Python and numpy types, and algorithms on plain arrays."""

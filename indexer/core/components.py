@@ -9,7 +9,7 @@ Labels = npt.NDArray[np.int64]
 
 
 class Components:
-    """A union-find over `count` positions that takes whole blocks of pairs at once; 8 bytes a position."""
+    """A union-find over `count` positions. It takes whole blocks of pairs at once and uses 8 bytes a position."""
 
     def __init__(self, count: int) -> None:
         self._parent: Labels = np.arange(count, dtype=np.int64)
@@ -36,7 +36,6 @@ class Components:
             self._parent[positions] = top
 
     def labels(self) -> Labels:
-        """The smallest position of each position's component."""
         return self.roots(np.arange(self._parent.size, dtype=np.int64)).copy()
 
 
@@ -47,17 +46,14 @@ class NamedComponents:
         self._parent: dict[object, object] = {}
 
     def add(self, name: object) -> None:
-        """Have a name, alone at first."""
         self._parent.setdefault(name, name)
 
     def root(self, name: object) -> object:
-        """The name that stands for all of a component, until the next join."""
         while (up := self._parent[name]) != name:
             self._parent[name] = name = self._parent[up]
         return name
 
     def join(self, a: object, b: object) -> None:
-        """Put two names into one component."""
         self.add(a)
         self.add(b)
         self._parent[self.root(b)] = self.root(a)

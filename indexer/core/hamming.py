@@ -24,7 +24,7 @@ PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
 def hamming_distances(query: int, values: ArrayLike) -> NDArray[np.uint8]:
     """The Hamming distance, 0 to 64, of one hash to each of `values`: shape (n,) to uint8 of shape (n,).
 
-    Raises UsageError for numbers that are no 64-bit integers, unsigned or signed with the same bits.
+    Raises UsageError unless all numbers are 64-bit integers (unsigned, or signed with the same bits).
     """
     hashes = as_hashes(values, "values")
     query = int(as_hashes([query], "query")[0])
@@ -45,14 +45,14 @@ def hamming_matrix(left: ArrayLike, right: ArrayLike) -> NDArray[np.uint8]:
 
 
 def pairs_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64]:
-    """The masks of the tables of the cheapest all-pairs search among distinct hashes; one of 0 says: without tables."""
+    """The masks of the tables for the cheapest all-pairs search among distinct hashes; a single 0 means no tables."""
     masks = np.zeros(lib.ND_MAX_TABLES, dtype=np.uint64)
     count = lib.nd_pairs_plan(pointer("uint64_t[]", distinct), distinct.size, distance, pointer("uint64_t[]", masks))
     return masks[:count]
 
 
 def pairs_bucket_mask(mask: int, count: int) -> int:
-    """The bits of a table's mask that distinguish its buckets, for this many values."""
+    """Select the bits of a table's mask to number its buckets by, for this many values."""
     return int(lib.nd_pairs_bucket_mask(mask, count))
 
 
@@ -64,7 +64,7 @@ def pairs_count(values: NDArray[np.uint64], bucket_mask: int, counts: NDArray[np
 def pairs_scatter(
     values: NDArray[np.uint64], bucket_mask: int, cursors: NDArray[np.uint64], out: NDArray[np.uint64]
 ) -> None:
-    """Put each value into `out` at its bucket's cursor, which moves on; the cursors must come from `pairs_count`."""
+    """Put each value into `out` at its bucket's cursor and move the cursor on. `pairs_count` makes the cursors."""
     lib.nd_pairs_scatter(
         pointer("uint64_t[]", values), values.size, bucket_mask,
         pointer("uint64_t[]", cursors), pointer("uint64_t[]", out),
@@ -90,7 +90,7 @@ class Buckets:
 
 
 def pairs_scan(buckets: Buckets, distance: int, block: int, part: tuple[int, int], sink: PairSink) -> None:
-    """Give the pairs that lie in a part of the buckets (first, last + 1) to the sink, in blocks. Raises MemoryError."""
+    """Give the pairs of buckets `first` to `last` to the sink, in blocks. Raises MemoryError."""
     handle = ffi.new_handle(sink)
     check(
         lib.nd_pairs_scan(
@@ -102,7 +102,7 @@ def pairs_scan(buckets: Buckets, distance: int, block: int, part: tuple[int, int
 
 
 def pairs_brute(values: NDArray[np.uint64], distance: int, block: int, rows: tuple[int, int], sink: PairSink) -> None:
-    """The same without tables: each value of a range of rows with every one behind it. Raises MemoryError."""
+    """Compare each value of a range of rows with every later one, without tables. Raises MemoryError."""
     handle = ffi.new_handle(sink)
     check(
         lib.nd_pairs_brute(
@@ -112,7 +112,7 @@ def pairs_brute(values: NDArray[np.uint64], distance: int, block: int, rows: tup
 
 
 def find_values(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every value that is among the `wanted` ones (distinct), in order: its place there, and its position.
+    """For every value among the distinct `wanted` ones, in order: its place there, and its position.
 
     Raises MemoryError.
     """

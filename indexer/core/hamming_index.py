@@ -26,9 +26,9 @@ ALIGNMENT = 64
 
 
 class HammingHits(NamedTuple):
-    """Results of a search, as arrays of one length, sorted by query, then distance, then position.
+    """Results of a search: arrays of one length, sorted by query, then distance, then position.
 
-    `query[i]` is the number of a query, `position[i]` that of an indexed hash, `distance[i]` the bits between them.
+    `query[i]` numbers the query, `position[i]` the indexed hash; `distance[i]` counts the bits between them.
     """
 
     query: npt.NDArray[np.int64]
@@ -47,15 +47,15 @@ class _Table:
 
 
 class HammingIndex:
-    """Hashes that can be searched by Hamming distance; no match is missed.
+    """Hashes to search by Hamming distance; no match is missed.
 
     `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers; searches return positions in it.
-    `distance` (0 to 16) is how far the tables reach: searches up to it look into distance + 1 buckets, wider ones
-    compare with every hash. Memory: 8 bytes a hash for each of the distance + 1 tables, and 24 more.
+    `distance` (0 to 16) is the reach of the tables: a search within it looks into distance + 1 buckets, a wider one
+    compares with every hash. Memory: 8 bytes a hash for each of the distance + 1 tables, and 24 more.
 
-    `shard` (i, n) keeps only the i-th of n parts of each table's keys, 0 <= i < n. Each match comes from exactly one of
-    the shards built from the same hashes, so the answers of all shards together are complete and have no repetitions;
-    a shard can be searched only as far as its tables reach. Raises UsageError for values out of range.
+    `shard` (i, n) keeps only the i-th of n parts of each table's keys, 0 <= i < n. Exactly one of the shards of the
+    same hashes finds each match, so their answers together are complete without repetitions. A shard can be searched
+    only as far as its tables reach. Raises UsageError for values out of range.
     """
 
     def __init__(self, hashes: npt.ArrayLike, distance: int = 3, *, shard: tuple[int, int] = (0, 1)) -> None:
@@ -78,7 +78,6 @@ class HammingIndex:
             self._keep_only_tables()
 
     def _keep_only_tables(self) -> None:
-        """Forget the positions of hashes that are in none of this shard's tables."""
         kept = sorted_distinct(np.concatenate([table.values for table in self._tables]))
         at = np.searchsorted(self._distinct, kept)
         counts = np.diff(self._starts)[at]
@@ -88,12 +87,12 @@ class HammingIndex:
 
     @property
     def distance(self) -> int:
-        """The greatest distance that the tables find, in bits."""
+        """The greatest distance, in bits, within reach of the tables."""
         return self._distance
 
     @property
     def nbytes(self) -> int:
-        """The bytes that the index takes, in memory or mapped."""
+        """The size of the index in bytes, in memory or mapped."""
         return sum(array.nbytes for array in self._arrays().values())
 
     def __len__(self) -> int:
@@ -145,7 +144,6 @@ class HammingIndex:
         return np.full(values.size, number, dtype=np.int64), values
 
     def _expand(self, queries: npt.NDArray[Any], values: Hashes, asked: Hashes) -> HammingHits:
-        """The positions that hold some values."""
         at = np.searchsorted(self._distinct, values)
         counts = self._starts[at + 1] - self._starts[at]
         ends = np.cumsum(counts)
@@ -166,7 +164,7 @@ class HammingIndex:
         return arrays
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to one file, which `open` maps: a new file first, then renamed. Raises StoreError."""
+        """Write the index to one file for `open`: a new file first, then renamed. Raises StoreError."""
         target = Path(path)
         arrays = self._arrays()
         described: dict[str, dict[str, Any]] = {}
@@ -194,7 +192,7 @@ class HammingIndex:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> HammingIndex:
-        """Memory-map an index that `save` wrote; data is read when it is needed. Raises StoreError."""
+        """Memory-map an index written by `save`; data is read when needed. Raises StoreError."""
         source = Path(path)
         try:
             with open(source, "rb", opener=own_files.reader) as file:

@@ -1,7 +1,7 @@
-"""Pages of HTML as rows of tags, white space, and the characters that no text keeps, by the C core.
+"""HTML pages as rows of tags, white space, and characters to drop from every text, by the C core.
 
-Until their white space is folded, texts hold marks where something ends: BLOCK_END, CELL_END, ROW_END and PAGE_END.
-Without numpy: the processes that extract have little memory.
+Before white space is folded, marks in the text end a block, a cell, a row or a page: BLOCK_END, CELL_END, ROW_END and
+PAGE_END. This module does without numpy because extracting processes have little memory.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ BLOCK_END, CELL_END, ROW_END, PAGE_END = (
 
 
 class Names:
-    """The names that a scan looks for: elements, and beginnings of classes and ids.
+    """The names a scan looks for: elements, and beginnings of classes and ids.
 
-    All are ASCII in small letters; the beginnings are of three. `ends` are the elements that end something, each with a
-    mark, ENDS_WORD, or ENDS_LINES for a block in which lines count.
+    All are lower-case ASCII; beginnings have three letters. `ends` maps elements to the mark they leave, ENDS_WORD, or
+    ENDS_LINES for a block with significant lines.
     """
 
     def __init__(self, ends: Mapping[str, str], others: Sequence[str], beginnings: Sequence[str]) -> None:
@@ -42,7 +42,7 @@ class Names:
 
 
 class Needles:
-    """Words that are looked for in one pass over a text: ASCII in small letters, of two at least."""
+    """Words to look for in one pass over a text: lower-case ASCII of two characters or more."""
 
     def __init__(self, *marks: str) -> None:
         if len(marks) > lib.ND_MAX_MARKS or any(len(mark) < 2 for mark in marks):
@@ -52,18 +52,18 @@ class Needles:
         self._ends = ffi.new("size_t[]", list(accumulate(map(len, marks))))
 
     def within(self, text: bytes) -> frozenset[str]:
-        """Those that stand in a text, in letters of either case."""
+        """The words found in a text, in either case."""
         seen = bytearray(len(self._marks))
         lib.nd_find_marks(ffi.from_buffer(text), len(text), self._letters, self._ends, len(seen), ffi.from_buffer(seen))
         return frozenset(compress(self._marks, seen))
 
 
 class Scan(NamedTuple):
-    """A page with a mark before each tag that ends something, and what stands in it.
+    """A page with a mark before each tag that ends something, and the names found in it.
 
-    `elements` are the names of those that open anywhere; `classes` and `ids` those of their names that have one of the
-    beginnings, and some others, each behind a space; `styles` and `roles` say that some attribute is called so; `depth`
-    is the most by which opening tags are ahead of closing ones. What looks like a tag counts as one, in comments too.
+    `elements` are the names of opening elements. `classes` and `ids` are their names with one of the wanted beginnings
+    (and some others), each behind a space. `styles` and `roles` say that an attribute of this name exists. `depth` is
+    the most by which opening tags are ahead of closing ones. Anything shaped like a tag counts, in comments too.
     """
 
     page: bytes
@@ -97,9 +97,9 @@ def _taken(data: Any, length: int) -> bytes:
 
 
 def collapsed(text: str, *, marks: bool = False) -> str:
-    """A text with every run of white space and control characters as one character, and none at its ends.
+    r"""A text with each run of white space and control characters as one character, none at its ends.
 
-    It is a space; with `marks` it is "\n" where a block or a row ends, "\t" where a cell ends, "\f" where a page ends.
+    It becomes a space; with `marks` it becomes "\n" if a block or a row ends in it, "\t" for a cell, "\f" for a page.
     """
     data = bytearray(text.encode("utf-8", "surrogatepass"))
     length = lib.nd_collapse(ffi.from_buffer(data), len(data), marks)
@@ -109,6 +109,6 @@ def collapsed(text: str, *, marks: bool = False) -> str:
 def is_clean(text: Any) -> bool:
     """True if the extraction of plain text takes UTF-8 (bytes, or anything with their interface) as it is.
 
-    That is, without control characters but white space, U+FFFE, U+FFFF and U+FEFF.
+    It has no control characters except white space, and no U+FFFE, U+FFFF or U+FEFF.
     """
     return bool(lib.nd_is_clean(ffi.from_buffer(text), memoryview(text).nbytes))

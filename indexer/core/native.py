@@ -1,4 +1,4 @@
-"""For all calls of the C core: its status as errors, its memory as arrays, and the instructions in use."""
+"""Support for all calls of the C core: status as errors, memory as arrays, and the instructions in use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Scalar = TypeVar("Scalar", np.uint64, np.uintp, np.uint32)
 
 
 def check(status: int) -> None:
-    """Raise MemoryError or UsageError for what the core says instead of an answer."""
+    """Raise MemoryError or UsageError if the core returned a failure."""
     if status == lib.ND_NO_MEMORY:
         raise MemoryError("the core ran out of memory")
     if status == lib.ND_OVERFLOW:
@@ -25,12 +25,11 @@ def check(status: int) -> None:
 
 
 def taken(tokens: Any) -> bytes:
-    """A copy of the text of an `nd_tokens`."""
     return bytes(ffi.buffer(tokens.text, tokens.length)) if tokens.length else b""
 
 
 def adopted(values: Any, count: int, kind: type[Scalar]) -> NDArray[Scalar]:
-    """An array over memory that the core reserved, which is freed with it; of few numbers a copy."""
+    """An array over memory reserved by the core, freed with the array; a copy if there are few numbers."""
     owned = values if count <= _FEW else ffi.gc(values, lib.nd_free)
     if count:
         array = np.frombuffer(ffi.buffer(owned, count * np.dtype(kind).itemsize), dtype=kind)
@@ -54,5 +53,5 @@ def simd_level() -> int:
 
 
 def set_simd_level(level: int) -> int:
-    """Ask for a level of instructions, for tests; gives the level in use, never more than the machine has."""
+    """Ask for a level of instructions, for tests; returns the level in use, never more than the machine has."""
     return int(lib.nd_set_simd_level(level))

@@ -1,4 +1,4 @@
-"""All that the schemes take from a text, by one pass of the C core over it."""
+"""Everything the schemes take from a text, by one pass of the C core over it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from indexer.model.ragged import Ragged
 
 @dataclass(frozen=True, slots=True)
 class MinhashForm:
-    """The parameters of a sketch of the scheme minhash; `indexer.schemes.minhash` checks and explains the values."""
+    """The parameters of a minhash sketch; `indexer.schemes.minhash` checks and explains the values."""
 
     shingle: int = 5
     numbers: bool = True
@@ -31,7 +31,7 @@ class MinhashForm:
 
 @dataclass(frozen=True, slots=True)
 class PassagesForm:
-    """The parameters of the keys of the scheme passages; `indexer.schemes.passages` checks and explains the values."""
+    """The parameters of the keys of the passages scheme; `indexer.schemes.passages` checks and explains the values."""
 
     shingle: int = 5
     window: int = 32
@@ -39,7 +39,7 @@ class PassagesForm:
 
 
 class Forms(NamedTuple):
-    """The sketches that one pass over a text makes beside a simhash-doc fingerprint; None for one that it does not."""
+    """The sketches to make in one pass beside a simhash-doc fingerprint; None for a sketch not wanted."""
 
     minhash: MinhashForm | None = None
     passages: PassagesForm | None = None
@@ -56,10 +56,10 @@ class Forms(NamedTuple):
 class TextFeatures(NamedTuple):
     """The results of one pass over each of many texts, a row for each.
 
-    `simhashes` and `tokens` are those of simhash-doc, uint64 of shape (n,), zeros where a text holds no token. Of a
-    minhash `shingles` are the numbers of distinct ones, uint64 of (n,), `packed` uint8 of (n, bytes), `keys` uint64 of
-    (n, bands), packed: table << 32 | key; zeros where there are no shingles. `passages` are the keys of passages, as
-    int64. What was not asked for has rows without values.
+    `simhashes` and `tokens` are those of simhash-doc, uint64 of shape (n,), zero for a text without tokens. For
+    minhash, `shingles` counts distinct ones, uint64 of (n,); `packed` is uint8 of (n, bytes); `keys` is uint64 of (n,
+    bands), packed as table << 32 | key. They are zero where there are no shingles. `passages` are the keys of passages,
+    int64. Sketches not asked for have rows without values.
     """
 
     simhashes: NDArray[np.uint64]
@@ -71,7 +71,7 @@ class TextFeatures(NamedTuple):
 
 
 class OneTextFeatures(NamedTuple):
-    """The same of one text, as Python's numbers: many arrays of one row take longer than the pass itself."""
+    """The features of one text as Python numbers: arrays of one row take longer than the pass itself."""
 
     simhash: int
     tokens: int
@@ -82,7 +82,7 @@ class OneTextFeatures(NamedTuple):
 
 
 def features_of_text(text: str | bytes, forms: Forms) -> OneTextFeatures:
-    """The same as of `features_of_texts`, of one text. Raises MemoryError, UsageError for an invalid form."""
+    """`features_of_texts` for one text. Raises MemoryError, UsageError for an invalid form."""
     minhash, passages = forms
     asked = _minhash_form(minhash), _passages_form(passages)
     data = encoded(text)
@@ -98,10 +98,10 @@ def features_of_text(text: str | bytes, forms: Forms) -> OneTextFeatures:
 
 
 def features_of_texts(texts: Texts, forms: Forms = Forms()) -> TextFeatures:  # noqa: B008 - frozen
-    """The simhash-doc fingerprint, and the sketches that are asked for, of each text, made from one pass over it.
+    """Make the simhash-doc fingerprint and the requested sketches of each text in one pass over it.
 
-    Bytes are read as UTF-8, ill-formed ones as U+FFFD. A text of fewer tokens than a shingle has is one shingle. With
-    numbers a text of numbers has a sketch and no fingerprint. Raises MemoryError, UsageError for an invalid form.
+    Bytes are read as UTF-8, ill-formed ones as U+FFFD. A text with fewer tokens than a shingle is one shingle. With
+    numbers, a text of numbers has a sketch but no fingerprint. Raises MemoryError, UsageError for an invalid form.
     """
     minhash, passages = forms
     asked = _minhash_form(minhash), _passages_form(passages)

@@ -57,11 +57,11 @@ def find_pairs(
 ) -> Pairs:
     """Every pair of positions whose hashes are within `distance` bits (0 to 16), once, sorted by left, then right.
 
-    `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers. With `collapse` each distinct hash is
-    represented by its first position, and further positions are paired only with that one, so that a million equal
-    hashes make a million pairs and not half a trillion. `threads` defaults to the number of processors; the result
-    does not depend on it. Memory: about 16 bytes a hash, and 17 a pair; `iter_pairs` holds only a few blocks of pairs.
-    Raises UsageError for other distances or types.
+    `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers. With `collapse` the first position of
+    each distinct hash represents it, and its other positions are paired only with this one: a million equal hashes make
+    a million pairs instead of half a trillion. `threads` defaults to the number of processors; the result does not
+    depend on it. Memory: about 16 bytes a hash, and 17 a pair; `iter_pairs` holds only a few blocks of pairs. Raises
+    UsageError for other distances or types.
     """
     blocks = list(iter_pairs(hashes, distance, threads, collapse=collapse))
     if not blocks:
@@ -114,7 +114,7 @@ def require_distance(distance: int) -> None:
 
 
 def number_of_threads(threads: int | None) -> int:
-    """A number of threads; where None, as many as this process may use processors. Raises UsageError."""
+    """A number of threads; for None, the processors available to this process. Raises UsageError."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not isinstance(threads, int | np.integer) or not 1 <= threads <= _MOST_THREADS:
@@ -132,7 +132,6 @@ class _ValuePositions:
 
     @classmethod
     def of(cls, hashes: Hashes, held: list[HashPairs], repeated: Hashes) -> _ValuePositions:
-        """The places of the values in some pairs and of the repeated ones, without sorting all of the input."""
         wanted = _distinct(np.sort(np.concatenate([*(part for block in held for part in block), repeated])))
         if wanted.size > hashes.size // 4:
             return cls.all(hashes)
@@ -146,24 +145,20 @@ class _ValuePositions:
 
     @classmethod
     def all(cls, hashes: Hashes) -> _ValuePositions:
-        """The places of every value."""
         order = np.argsort(hashes, kind="stable")
         ordered = hashes[order]
         starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
         return cls(ordered[starts], np.append(starts, hashes.size).astype(np.int64), order.astype(np.int64))
 
     def find(self, values: Hashes) -> Positions:
-        """The index of each of these values, all of which are there."""
         if values.size < self.values.size // 16:
             return np.searchsorted(self.values, values)
         return find_values(values, self.values)[0]
 
     def counts(self, at: Positions) -> Positions:
-        """The number of positions that hold each of these values."""
         return self.starts[at + 1] - self.starts[at]
 
     def equal_pairs(self, repeated: Hashes, *, collapse: bool) -> Iterator[Pairs]:
-        """The pairs at distance 0."""
         for index in np.searchsorted(self.values, repeated):
             places = self.positions[self.starts[index] : self.starts[index + 1]]
             if collapse:
@@ -173,7 +168,6 @@ class _ValuePositions:
                     yield from _blocks(places[n : n + 1], places[n + 1 :], 0)
 
     def expand(self, left: Hashes, right: Hashes, *, collapse: bool) -> Iterator[Pairs]:
-        """The pairs of positions that pairs of distinct values stand for."""
         a, b = self.find(left), self.find(right)
         distances = np.bitwise_count(left ^ right).astype(np.uint8)
         single = np.ones(a.size, dtype=bool) if collapse else self.counts(a) * self.counts(b) == 1
@@ -187,7 +181,6 @@ class _ValuePositions:
 
 
 def _distinct(ordered: Hashes) -> Hashes:
-    """An ordered array without repetitions."""
     return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if ordered.size else ordered
 
 
@@ -227,14 +220,12 @@ def _ranges(edges: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _even_ranges(offsets: Hashes, parts: int) -> list[tuple[int, int]]:
-    """Ranges of buckets with about the same number of values each."""
     wanted = np.linspace(0, int(offsets[-1]), parts + 1)
     edges = np.unique(np.append(np.searchsorted(offsets, wanted[:-1]), offsets.size - 1)).tolist()
     return _ranges(edges)
 
 
 def _scatter(values: Hashes, bucket_mask: int, out: Hashes, threads: int) -> Hashes:
-    """Sort values into buckets, with as many threads as asked for; the bounds of the buckets."""
     buckets = 1 << bucket_mask.bit_count()
     slices = [values[a:b] for a, b in _ranges(np.linspace(0, values.size, threads + 1, dtype=np.int64).tolist())]
     counts = np.zeros((threads, buckets), dtype=np.uint64)
@@ -248,14 +239,13 @@ def _scatter(values: Hashes, bucket_mask: int, out: Hashes, threads: int) -> Has
 
 
 def _together(tasks: Sequence[Callable[[], None]]) -> None:
-    """Run tasks side by side and wait for them; the first failure is raised."""
     with ThreadPoolExecutor(len(tasks)) as pool:
         for done in [pool.submit(task) for task in tasks]:
             done.result()
 
 
 def _in_order(tasks: Sequence[Callable[[PairSink], None]], threads: int) -> Iterator[HashPairs]:
-    """The blocks that tasks give to their sinks, all of the first task's, then all of the second's, and so on.
+    """The blocks given to their sinks by tasks, in the order of the tasks.
 
     Tasks run side by side, but none gets further ahead of the reader than QUEUED_BLOCKS.
     """

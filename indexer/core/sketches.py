@@ -31,7 +31,7 @@ _Integer = TypeVar("_Integer", bound=np.integer[Any])
 
 
 def fingerprint(text: str | bytes) -> tuple[int, int] | None:
-    """The simhash-doc value (unsigned 64 bits) and the number of tokens of a text; None where it holds no token.
+    """The simhash-doc value (unsigned 64 bits) and the number of tokens of a text; None without tokens.
 
     Bytes are read as UTF-8, ill-formed ones as U+FFFD. Raises MemoryError.
     """
@@ -49,9 +49,9 @@ def fingerprint(text: str | bytes) -> tuple[int, int] | None:
 def simhash(features: ArrayLike, weights: ArrayLike | None = None) -> int | None:
     """The simhash (Charikar 2002) of ready 64-bit feature hashes, each counted once or by its integer weight.
 
-    `features` is a uint64 (or int64, same bits) array of shape (n,), `weights` an int64 array of the same shape. Gives
-    an unsigned value, None for no feature. A bucket of exactly 0 gives bit 0. Raises UsageError where shapes or types
-    do not fit, and where the absolute weights pass the range of int64.
+    `features` is a uint64 (or int64, same bits) array of shape (n,), `weights` an int64 array of the same shape.
+    Returns an unsigned value, None without features. A bucket of exactly 0 gives bit 0. Raises UsageError if shapes or
+    types do not fit, or if the absolute weights pass the range of int64.
     """
     hashes = as_hashes(features, "features")
     counts = None
@@ -117,17 +117,17 @@ def fast_minhash(features: ArrayLike, values: int, rounds: int = ROUNDS) -> NDAr
 
 
 def require_values(values: int) -> None:
-    """Raise UsageError for a number of values that no signature by fast similarity sketching has."""
+    """Raise UsageError unless fast similarity sketching has signatures of this many values."""
     if not MIN_VALUES <= values <= MAX_VALUES or values & (values - 1):
         raise UsageError(f"values must be a power of 2 from {MIN_VALUES} to {MAX_VALUES}, not {values}")
 
 
 def weighted_minhash(features: ArrayLike, weights: ArrayLike, values: int) -> NDArray[np.uint32] | None:
-    """A signature of consistent weighted sampling (Ioffe 2010): a value is equal as often as the weighted Jaccard says.
+    """A signature of consistent weighted sampling (Ioffe 2010): equal values estimate the weighted Jaccard similarity.
 
-    `features` are distinct, well-mixed 64-bit hashes of shape (n,), their order of no account unless two samples are
-    equal; `weights` the same shape, above 0. Gives uint32 of shape (values,); None for no feature. simhash.h says how
-    the random numbers are drawn. Raises UsageError for weights of another shape, or that are no positive numbers.
+    `features` are distinct, well-mixed 64-bit hashes of shape (n,); their order matters only if two samples are equal.
+    `weights` has the same shape and is above 0. Returns uint32 of shape (values,); None without features. simhash.h
+    says how the random numbers are drawn. Raises UsageError for weights of another shape, or not above 0.
     """
     hashes = as_hashes(features, "features")
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
@@ -144,10 +144,10 @@ def weighted_minhash(features: ArrayLike, weights: ArrayLike, values: int) -> ND
 
 
 def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | None:
-    """The bits of a random projection of well-mixed 64-bit feature hashes, each counted as often as it is given.
+    """The bits of a random projection of well-mixed 64-bit feature hashes, repeats counted.
 
-    Shape (n,) to uint64 of shape (words,); None for no feature. Bit i of word w is 1 where more features have a 1 there
-    than a 0, in number w (from 0) of SplitMix64 from the feature as the seed.
+    Shape (n,) to uint64 of shape (words,); None without features. Bit i of word w is 1 where more features have a 1
+    there than a 0, in number w (from 0) of SplitMix64 from the feature as the seed.
     """
     hashes = as_hashes(features, "features")
     projection = np.empty(words, dtype=np.uint64)
@@ -158,7 +158,7 @@ def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | N
 
 
 def distinct(numbers: ArrayLike) -> NDArray[np.uint64]:
-    """The distinct ones of 64-bit integers, in the order in which each comes first: uint64 of shape (m,).
+    """The distinct 64-bit integers, in order of first occurrence: uint64 of shape (m,).
 
     Raises MemoryError.
     """
@@ -169,7 +169,10 @@ def distinct(numbers: ArrayLike) -> NDArray[np.uint64]:
 
 
 def sorted_distinct(numbers: NDArray[_Integer]) -> NDArray[_Integer]:
-    """The distinct ones of integers, rising: as numpy.unique, which takes twenty times as long from numpy 2.3 on."""
+    """The distinct integers, rising.
+
+    It does the same as numpy.unique, which takes twenty times as long from numpy 2.3 on.
+    """
     ordered = np.sort(numbers, axis=None)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if ordered.size else ordered
 
@@ -177,9 +180,9 @@ def sorted_distinct(numbers: NDArray[_Integer]) -> NDArray[_Integer]:
 def winnowed(hashes: ArrayLike, window: int) -> NDArray[np.uint64]:
     """The least of every `window` (1 on) hashes in a row, in order: uint64 of shape (n,) to (m,), m at most n.
 
-    One that is the least of several windows in a row comes once; of fewer hashes than a window the least of all is
-    left. (Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003.)
-    Raises UsageError for a window below 1, MemoryError.
+    The least of several windows in a row comes once. With fewer hashes than a window the least of all is left.
+    (Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003.) Raises
+    UsageError for a window below 1, MemoryError.
     """
     if window < 1:
         raise UsageError(f"a window has at least 1 hash, not {window}")
@@ -203,10 +206,10 @@ def pack(signature: NDArray[np.uint32], bits: int) -> bytes:
 
 
 def band_keys(signature: NDArray[np.uint32], bands: int, rows: int) -> NDArray[np.uint64]:
-    """The hash of each band of a signature's values, `rows` of them at a time: uint64 of shape (bands,).
+    """The hash of each band of `rows` values of a signature: uint64 of shape (bands,).
 
-    It is lookup8 (initial value 0) of the values, each written as 4 bytes, the lowest first. Raises UsageError where
-    the signature has fewer than bands * rows values, or rows are not 1 to 256.
+    It is lookup8 (initial value 0) of the values, each written as 4 bytes, the lowest first. Raises UsageError if the
+    signature has fewer than bands * rows values, or rows are not 1 to 256.
     """
     if not 1 <= rows <= MAX_ROWS or bands * rows > signature.size:
         raise UsageError(f"{bands} bands of {rows} rows do not fit into {signature.size} values")
@@ -217,9 +220,9 @@ def band_keys(signature: NDArray[np.uint32], bands: int, rows: int) -> NDArray[n
 
 
 def equal_parts(one: bytes, packed: NDArray[np.uint8], bits: int = 1) -> NDArray[np.int32]:
-    """The number of packed groups of `bits` bits that are equal in `one` and in each row of an array.
+    """The number of equal packed groups of `bits` bits in `one` and each row of an array.
 
-    `packed` is uint8 of shape (n, len(one)); gives int32 of shape (n,). Bits that fill a last byte count as equal.
+    `packed` is uint8 of shape (n, len(one)); returns int32 of shape (n,). Bits filling the last byte count as equal.
     Raises UsageError for other shapes, types or bits.
     """
     parts = _parts(packed, bits)
@@ -237,9 +240,9 @@ def equal_parts(one: bytes, packed: NDArray[np.uint8], bits: int = 1) -> NDArray
 def equal_parts_of_pairs(
     packed: NDArray[np.uint8], left: ArrayLike, right: ArrayLike, bits: int = 1
 ) -> NDArray[np.int32]:
-    """The same for pairs of rows of one array, left[i] and right[i]: int32 of their shape (m,).
+    """`equal_parts` for pairs of rows of one array, left[i] and right[i]: int32 of their shape (m,).
 
-    Raises UsageError also for numbers of no row, and where left and right have different shapes.
+    Raises UsageError also for numbers beyond the rows, and for different shapes of left and right.
     """
     parts = _parts(packed, bits)
     lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
@@ -265,9 +268,10 @@ def _parts(packed: NDArray[np.uint8], bits: int) -> int:
 
 
 def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[np.uint32]:
-    """The number of packed groups of `bits` bits (1, 2, 4, 8 or 16) in which each other string differs from `one`.
+    """The number of differing packed groups of `bits` bits (1, 2, 4, 8 or 16) between `one` and each other string.
 
-    All strings have the same length. Gives uint32 of shape (len(others),). Raises UsageError for other lengths or bits.
+    All strings have the same length. Returns uint32 of shape (len(others),). Raises UsageError for other lengths or
+    bits.
     """
     if bits not in (1, 2, 4, 8, 16):
         raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
@@ -282,10 +286,10 @@ def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[
 
 
 def intersection_sizes(values: ArrayLike, offsets: ArrayLike, left: ArrayLike, right: ArrayLike) -> NDArray[np.int64]:
-    """The number of values that the sets left[i] and right[i] share, for each i: int64 of the shape (n,) of `left`.
+    """The number of values shared by the sets left[i] and right[i], for each i: int64 of the shape (n,) of `left`.
 
-    Set s is `values[offsets[s]:offsets[s + 1]]`, sorted 64-bit integers. Raises UsageError for a set that is not
-    sorted, offsets that leave `values`, numbers of no set, and other shapes.
+    Set s is `values[offsets[s]:offsets[s + 1]]`, sorted 64-bit integers. Raises UsageError for an unsorted set, offsets
+    outside `values`, numbers beyond the sets, and other shapes.
     """
     numbers, ends = as_hashes(values, "values"), as_hashes(offsets, "offsets")
     _require_rising(numbers, ends, "values")
@@ -299,11 +303,11 @@ def intersection_sizes(values: ArrayLike, offsets: ArrayLike, left: ArrayLike, r
 
 
 class RunMeetings:
-    """Rows of runs that sketches hold, such as the keys that several of them have: finds where two of them meet.
+    """Rows of runs held by sketches, such as keys common to several; finds where two sketches meet.
 
     Sketch s holds `codes[offsets[s]:offsets[s + 1]]`, int64 and rising, each 2 * run + side and each run once; run r is
-    of table `tables[r]`, which rises with r. Two sketches meet in a run that both hold, not both on side 1. Raises
-    UsageError for a row that is not sorted, offsets that leave `codes`, and runs without a table.
+    of table `tables[r]`, which rises with r. Two sketches meet in a run held by both, unless both are on side 1. Raises
+    UsageError for an unsorted row, offsets outside `codes`, and runs without a table.
     """
 
     def __init__(self, codes: ArrayLike, offsets: ArrayLike, tables: ArrayLike) -> None:
@@ -314,9 +318,10 @@ class RunMeetings:
             raise UsageError(f"codes must be of the {self._tables.size} runs that have a table")
 
     def firsts(self, left: ArrayLike, right: ArrayLike, agreeing: int = 1) -> NDArray[np.int64]:
-        """The least run in which left[i] and right[i] meet, -1 where they meet in runs of fewer than `agreeing` tables.
+        """The least run where left[i] and right[i] meet, -1 if they meet in runs of fewer than `agreeing` tables.
 
-        All have the shape (n,). Raises UsageError for numbers of no sketch, other shapes, and `agreeing` below 1.
+        All have the shape (n,). Raises UsageError for numbers beyond the sketches, other shapes, and `agreeing` below
+        1.
         """
         lefts, rights = _pairs_of_rows(left, right, self._offsets.size - 1)
         if agreeing < 1:

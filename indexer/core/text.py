@@ -32,10 +32,9 @@ def _tokens(status: int, tokens: Any) -> Tokens:
 
 
 def tokenise(text: str | bytes, *, numbers: bool = False) -> Tokens:
-    """The tokens that `fingerprint` hashes, in the text that they are cut from: normalised, identifiers blanked.
+    """The tokens hashed by `fingerprint`, in the normalised text with identifiers blanked.
 
-    With `numbers` also the pieces that simhash-doc leaves out for having no letter, if they have a decimal digit.
-    Raises MemoryError.
+    With `numbers` also the pieces with a decimal digit and no letter, omitted by simhash-doc. Raises MemoryError.
     """
     data = encoded(text)
     tokens = ffi.new("nd_tokens *")
@@ -53,7 +52,7 @@ def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
 
 
 def strip_digits(tokens: Tokens) -> Tokens:
-    """The tokens without their decimal digits, those of digits alone left out. Raises MemoryError."""
+    """The tokens without their decimal digits; tokens of digits alone are left out. Raises MemoryError."""
     stripped = ffi.new("nd_tokens *")
     return _tokens(lib.nd_strip_digits(*_spans(tokens), stripped), stripped)
 
@@ -64,10 +63,10 @@ def normalise(text: str | bytes) -> bytes:
 
 
 def without_marks(text: str | bytes) -> bytes:
-    """A text as all sketches but simhash-doc take it: without marks that its language may leave out, as UTF-8.
+    """A text as all sketches except simhash-doc take it: without optional marks of its language, as UTF-8.
 
-    These are vowel signs of Arabic, Hebrew and Syriac, and tatweel; alef, yeh, kaf and digits of Arabic have one form.
-    The text is in NFKC_Casefold then, and as it was given where it has no such marks. Raises MemoryError.
+    These are vowel signs of Arabic, Hebrew and Syriac, and tatweel; alef, yeh, kaf and digits of Arabic get one form. A
+    text with marks is returned in NFKC_Casefold, any other unchanged. Raises MemoryError.
     """
     data = encoded(text)
     if data.isascii():
@@ -94,7 +93,7 @@ def lookup8(key: bytes, initial: int = 0) -> int:
 
 
 def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
-    """The hash of every token that `fingerprint` adds up, in the order of the text: uint64 of shape (tokens,).
+    """The hash of every token in `fingerprint`, in the order of the text: uint64 of shape (tokens,).
 
     It is lookup8 (initial value 0) of the token's UTF-8. Raises MemoryError.
     """
@@ -104,7 +103,7 @@ def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
 
 
 def hash_tokens(tokens: Tokens) -> NDArray[np.uint64]:
-    """lookup8 (initial value 0) of each token: uint64 of shape (n,). UsageError where one is not within its text."""
+    """lookup8 (initial value 0) of each token: uint64 of shape (n,). Raises UsageError for a token outside its text."""
     text, starts, ends, count = _spans(tokens)
     hashes = np.empty(count, dtype=np.uint64)
     lib.nd_hash_spans(text, len(tokens.text), starts, ends, count, pointer("uint64_t[]", hashes))
@@ -126,8 +125,8 @@ def character_hashes(tokens: Tokens, size: int) -> NDArray[np.uint64]:
 def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> NDArray[np.uint64]:
     """The hash of every shingle of `size` tokens (1 on), in the order of the text, with repeats: uint64 of shape (n,).
 
-    It is lookup8 (initial value 0) of the tokens' hashes, each written as 8 bytes, the lowest first. A text of fewer
-    tokens has one shingle, of all its tokens; one without tokens has none. With `numbers` the tokens are those of
+    It is lookup8 (initial value 0) of the tokens' hashes, each written as 8 bytes, the lowest first. A text with fewer
+    tokens has one shingle, all its tokens; a text without tokens has none. With `numbers` the tokens are those of
     `tokenise` with numbers. The text is taken `without_marks`. Raises UsageError for a size below 1, MemoryError.
     """
     if size < 1:
@@ -140,12 +139,12 @@ def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> ND
 def words_of(
     text: str | bytes, *, numbers: bool = True, identifiers: bool = True
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
-    """The words of a text, in order: their hashes, and where each begins and ends in the text.
+    """The words of a text, in order: their hashes, and the places where they begin and end.
 
-    Hashes are those of `token_hashes` of the words `without_marks`; a word of such marks alone is none.
+    Hashes are `token_hashes` of the words `without_marks`; marks alone make no word.
 
-    Three arrays of shape (n,); starts and ends count characters. With `numbers` also the words without a letter,
-    with `identifiers` also what stands in URLs and the like. Raises UsageError for 4 GiB of text or more, MemoryError.
+    Three arrays of shape (n,); starts and ends count characters. With `numbers` also words without a letter, with
+    `identifiers` also words in URLs and the like. Raises UsageError for 4 GiB of text or more, MemoryError.
     """
     return adopted_words(found_words(encoded(text), numbers=numbers, identifiers=identifiers))
 
@@ -160,7 +159,7 @@ def found_words(data: bytes, *, numbers: bool = True, identifiers: bool = True) 
 
 
 def adopted_words(words: Any) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
-    """The arrays of what the core found, an `nd_words`, which is freed with them."""
+    """The arrays of an `nd_words` from the core, freed with them."""
     count = words.count
     # Three arrays in one block.
     numbers = adopted(words.hashes, 2 * count, np.uint64)
@@ -173,9 +172,9 @@ def signed_words_of(
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32], Sequence[int]]:
     """All words of a text as of `words_of`, and the signs between them.
 
-    A sign is a character of which `kinds[code]` is not 0, of SIGN_KINDS, and where it is SIGN_OF_DIGITS one in front of
-    an ASCII digit. Of each there are two numbers in a row: its place in characters, and the number of the first word
-    behind it. Raises UsageError for 4 GiB of text or more, MemoryError.
+    A sign is a character with a `kinds[code]` of SIGN_KINDS other than 0; SIGN_OF_DIGITS counts only before an ASCII
+    digit. Each sign is two numbers in a row: its place in characters, and the number of the next word. Raises
+    UsageError for 4 GiB of text or more, MemoryError.
     """
     data = encoded(text)
     words, signs = found_words(data), ffi.new("nd_signs *")
@@ -190,10 +189,10 @@ def signed_words_of(
 def common_runs(
     left: NDArray[np.uint64], right: NDArray[np.uint64], *, size: int, gap: int, least: int
 ) -> NDArray[np.uint32]:
-    """Chains of the runs of equal hashes that two rows have in common: uint32 of shape (n, 4), as simhash.h says.
+    """Chains of the runs of equal hashes common to two rows: uint32 of shape (n, 4), as simhash.h says.
 
-    Each is a place in the left row, one in the right row, the number of hashes, and the chain; the runs of a chain
-    follow one another in both rows, with `gap` hashes at most between two. A chain begins with `size` (1 on) equal
+    Each is a place in the left row, one in the right row, the number of hashes, and the chain. The runs of a chain
+    follow one another in both rows, with at most `gap` hashes between two. A chain begins with `size` (1 on) equal
     hashes in a row, reaches over `least` in both, and has half as many in its runs. Raises UsageError for 2**31 hashes
     or more, MemoryError.
     """
@@ -206,10 +205,10 @@ def common_runs(
 
 
 def align(left: NDArray[np.uint64], right: NDArray[np.uint64], limit: int) -> NDArray[np.uint32] | None:
-    """The blocks in which two lines of numbers differ, by the alignment that leaves the fewest out (Myers 1986).
+    """The blocks that differ in two lines of numbers, by the alignment with the fewest left out (Myers 1986).
 
     Rows of uint32, shape (n, 4): `left[row[0]:row[1]]` stands against `right[row[2]:row[3]]`, and one of them may be
-    empty. None where more than `limit` numbers are left out. Raises MemoryError.
+    empty. None if more than `limit` numbers are left out. Raises MemoryError.
     """
     blocks, count = np.empty((limit + 1, 4), dtype=np.uint32), ffi.new("size_t *")
     status = lib.nd_align(
@@ -223,15 +222,14 @@ def align(left: NDArray[np.uint64], right: NDArray[np.uint64], limit: int) -> ND
 
 
 def folded_text(text: str | bytes) -> bytes:
-    """A text as `text_digest` reads it: toNFKC_Casefold, runs of White_Space one space, none at the ends, as UTF-8.
+    """A text as read by `text_digest`: toNFKC_Casefold, runs of White_Space one space, none at the ends, as UTF-8.
 
-    White_Space is the property of that name in Unicode. Raises MemoryError.
+    White_Space is the Unicode property. Raises MemoryError.
     """
     return _rewritten(lib.nd_fold_text, text)
 
 
 def _rewritten(function: Any, text: str | bytes) -> bytes:
-    """The text that a function of the core makes of another one, as UTF-8."""
     data = encoded(text)
     made = ffi.new("nd_tokens *")
     check(function(ffi.from_buffer(data), len(data), made))
@@ -242,10 +240,10 @@ def _rewritten(function: Any, text: str | bytes) -> bytes:
 
 
 def text_digest(text: str | bytes) -> bytes:
-    """A digest of 16 bytes, equal for two texts only if they are equal except for case and white space.
+    """A digest of 16 bytes, equal only for texts equal except for case and white space.
 
-    They are the first 16 of SHA-256 (FIPS 180-4), which scripts inside engines can make too, over `folded_text`; so
-    numbers, symbols and URLs count. Raises MemoryError.
+    It is the first half of SHA-256 (FIPS 180-4) over `folded_text`; scripts inside engines can compute it too. Numbers,
+    symbols and URLs count. Raises MemoryError.
     """
     return digest_of_folded(folded_text(text))
 
@@ -270,5 +268,5 @@ def text_digests(texts: Texts) -> NDArray[np.uint8]:
 
 
 def digest_of_folded(folded: bytes | memoryview) -> bytes:
-    """The `text_digest` of a text that is folded."""
+    """The `text_digest` of a folded text."""
     return hashlib.sha256(folded).digest()[:DIGEST_BYTES]

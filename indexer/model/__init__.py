@@ -1,4 +1,4 @@
-"""The records that everything else is about: documents, fingerprints, sketches, identities, clusters."""
+"""The records all packages share: documents, fingerprints, sketches, identities, clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many items as lists of a few, for what is read, sent or written at once."""
+"""Many items as lists of a few, for reading, sending or writing at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def chunks_by_size(items: Iterable[T], most: int, size_of: Callable[[T], int], size: int) -> Iterator[list[T]]:
-    """The items in lists of at most `most`, which end early with the item that makes them `size` together."""
+    """The items in lists of at most `most`; a list ends early at `size` in all."""
     chunk: list[T] = []
     held = 0
     for item in items:

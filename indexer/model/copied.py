@@ -12,10 +12,10 @@ from indexer.model.records import Ref
 
 @dataclass(frozen=True, slots=True)
 class CopiedRow:
-    """A passage of several documents, the share of a document that stands elsewhere, or what one origin has of another.
+    """A passage of several documents, a document's share found elsewhere, or one origin's words in another.
 
-    `key` tells it from all others of its kind. `ref` is the document that a passage stood in first, or that a share is
-    of. `texts` and `numbers` are the values of its fields.
+    `key` identifies it among all of its kind. `ref` is the first document of a passage, or the document of a share.
+    `texts` and `numbers` are the values of its fields.
     """
 
     kind: Literal["passage", "document", "origins"]

@@ -1,4 +1,4 @@
-"""The decisions of people about documents that were called near: what is kept, what goes, and what is not the same."""
+"""The decisions of people about near documents: keep, drop, or apart (not the same)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ CHOICES: tuple[DecidedChoice, ...] = get_args(DecidedChoice)
 
 @dataclass(frozen=True, slots=True)
 class DecidedDocument:
-    """A document that somebody decided about: its id as users write it, the digest of the text that was seen, a choice.
+    """A document of a decision: its id as users write it, the digest of the text seen, and the choice.
 
-    `digest` is that of `indexer.core.text.text_digest` in hexadecimal digits; a decision holds for that text alone.
-    "keep" and "drop" are for documents that belong together, "apart" for one that is not the same as these.
+    `digest` is `indexer.core.text.text_digest` in hexadecimal; a decision holds for this text alone. "keep" and "drop"
+    are for documents that belong together, "apart" for a document unlike these.
     """
 
     id: str
@@ -28,28 +28,27 @@ class DecidedDocument:
 class Decision:
     """The decision about the documents of one cluster, each once.
 
-    Those to keep and to drop belong together; each that is apart is not the same as any of these, and where all are
-    apart no two are the same.
+    Kept and dropped documents belong together. A document apart differs from all of these; if all are apart, no two are
+    the same.
     """
 
     documents: tuple[DecidedDocument, ...]
 
     @property
     def together(self) -> tuple[DecidedDocument, ...]:
-        """The documents that belong together: those to keep, then those to drop."""
+        """The documents that belong together: first kept, then dropped ones."""
         return (*self.chosen("keep"), *self.chosen("drop"))
 
     def chosen(self, choice: DecidedChoice) -> list[DecidedDocument]:
-        """The documents with this choice."""
         return [one for one in self.documents if one.choice == choice]
 
     @property
     def id(self) -> str:
-        """The id of the decision, the same for the same one: 32 hexadecimal digits of its SHA-256."""
+        """The id of the decision, the same for equal decisions: 32 hexadecimal digits of its SHA-256."""
         return hashlib.sha256(decision_json(self).encode()).hexdigest()[:32]
 
     def without_choices(self) -> Decision:
-        """The same as it is remembered: which documents belong together, and which don't."""
+        """The decision reduced to documents that belong together and documents apart."""
         documents = [DecidedDocument(one.id, one.digest, "keep") for one in self.together]
         return Decision(tuple(sorted((*documents, *self.chosen("apart")), key=lambda one: (one.id, one.digest))))
 
@@ -58,9 +57,8 @@ class Decision:
 class JudgedSample:
     """The judgments of a random sample of documents that repeat others.
 
-    The sample is that of `indexer.clustering.sampling`, of so many documents by this seed. Each of `judged` is of two
-    documents, one of the sample first and then the one that it repeats: both to keep where they are the same, else both
-    apart.
+    `indexer.clustering.sampling` draws so many documents with this seed. Each of `judged` has a document of the sample
+    first and the document it repeats second: both "keep" if they are the same, else both "apart".
     """
 
     seed: str
@@ -69,7 +67,7 @@ class JudgedSample:
 
 
 def decision_json(decision: Decision) -> str:
-    """A decision as JSON in ASCII, in which a lone half of a surrogate pair is kept."""
+    """A decision as JSON in ASCII; a lone half of a surrogate pair is kept."""
     return json.dumps([[one.id, one.digest, one.choice] for one in decision.documents])
 
 

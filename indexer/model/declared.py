@@ -1,4 +1,4 @@
-"""Results, declared once: a frozen dataclass whose docstring says of each field, under "Attributes:", what it means.
+"""Results, declared once: a frozen dataclass with a docstring that explains each field under "Attributes:".
 
 From the declaration come the answer in JSON (`as_json`), the columns of Arrow tables and frames
 (`indexer.library.rows`), the list in the help of a command (`indexer.cli.options.answers`) and its section of
@@ -18,9 +18,9 @@ _ENTRY = re.compile(r"(\w+): (.+)", re.DOTALL)
 
 
 class DeclaredMember(NamedTuple):
-    """A member of a result: its name, its meaning in a phrase, and the `kind` of the results in it, None for a value.
+    """A member of a result: its name, its meaning, and the `kind` of results in it, None for a value.
 
-    With `many` it is a list of these. `of` is the class that declares it.
+    With `many` it is a list of these. `of` is the class declaring it.
     """
 
     name: str
@@ -31,7 +31,7 @@ class DeclaredMember(NamedTuple):
 
 
 def members(kind: type) -> list[DeclaredMember]:
-    """The members of a class of results, in order. Raises TypeError for a field that the docstring does not explain."""
+    """The members of a class of results, in order. Raises TypeError for a field missing in the docstring."""
     hints = typing.get_type_hints(kind)
     found = []
     for field in fields(kind):
@@ -51,7 +51,7 @@ def description(kind: type) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """A result as JSON types: an object with every field, null for what is unknown."""
+    """A result as JSON types: an object with every field, null for unknown values."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if is_dataclass(value):
@@ -71,7 +71,6 @@ def _meanings(kind: type) -> dict[str, str]:
 
 
 def _declared(hint: Any) -> Iterator[type]:
-    """The classes of results that a type is made of."""
     if isinstance(hint, type) and is_dataclass(hint):
         yield hint
     for each in typing.get_args(hint):

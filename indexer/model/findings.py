@@ -12,13 +12,13 @@ Level = Literal["ok", "warning", "error"]
 class Finding:
     """The result of a check.
 
-    A warning is about answers that are not what they could be, an error about what fails or misleads.
+    A warning says that answers could be better; an error says that something fails or misleads.
 
     Attributes:
-        check: What was checked
+        check: The thing checked
         level: "ok", "warning" or "error"
-        says: What was found
-        advice: What to do; empty for nothing
+        says: The finding
+        advice: The thing to do; empty for nothing
     """
 
     check: str

@@ -19,8 +19,8 @@ Ends = npt.NDArray[np.uintp]
 class Joined:
     """Texts behind one another in a buffer of UTF-8 (bytes, or anything with their interface).
 
-    Text i ends before `ends[i]`, uintp of shape (n,); the first begins at 0, each other where the one before it ends.
-    Raises UsageError for ends that leave the buffer.
+    Text i ends before `ends[i]`, uintp of shape (n,). The first begins at 0, each other at the end of the one before.
+    Raises UsageError for ends outside the buffer.
     """
 
     data: Any
@@ -39,7 +39,6 @@ class Joined:
 
     @property
     def starts(self) -> Ends:
-        """The offset at which each begins."""
         return np.concatenate((np.zeros(1, dtype=np.uintp), self.ends[:-1])) if len(self) else self.ends
 
     def listed(self) -> list[bytes]:
@@ -58,7 +57,7 @@ def encoded(text: str | bytes) -> bytes:
 
 
 def joined_texts(texts: Texts) -> tuple[Any, Ends]:
-    """Texts as UTF-8 behind one another, and where each ends: uintp of shape (n,)."""
+    """Texts as UTF-8 behind one another, and the end of each: uintp of shape (n,)."""
     if isinstance(texts, Joined):
         return texts.data, texts.ends
     data = [encoded(text) for text in texts]

@@ -1,4 +1,4 @@
-"""The kinds of texts that a store is made for: what sketches it keeps, by which rule, and from how many words on."""
+"""The kinds of texts a store is made for, with the sketches, rule and least number of words of each."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ DOCUMENTS: KindName = "documents"
 
 @dataclass(frozen=True, slots=True)
 class TextKind:
-    """A kind of texts: what a store of it is made with, unless something else is asked for.
+    """A kind of texts: the defaults for a new store.
 
-    `schemes` are those beside simhash-doc as they are written, `rule` is the match rule where none is asked for, and
-    documents of fewer than `min_tokens` words are left out of answers. `about` says what texts are of the kind.
+    `schemes` are the written schemes beside simhash-doc, `rule` is the default match rule, and answers leave out
+    documents with fewer than `min_tokens` words. `about` describes the texts of the kind.
     """
 
     name: KindName
@@ -67,7 +67,7 @@ KINDS: Mapping[str, TextKind] = {
 
 
 def kind_named(name: str) -> TextKind:
-    """The kind of this name. Raises UsageError where there is none."""
+    """The kind of this name. Raises UsageError for an unknown name."""
     if name not in KINDS:
         raise UsageError(f"there is no kind of texts {name!r}; choose one of {', '.join(KINDS)}")
     return KINDS[name]

@@ -1,4 +1,4 @@
-"""Mails among the documents of a store: how their paths end, and what tells two of them apart."""
+"""Mails among the documents of a store: their file names, and the headers two copies share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def mail_head(source: str, title: str, metadata: Mapping[str, Any]) -> dict[str,
 
 
 def may_be_one_mail(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """False for heads of two mails that neither have one Message-ID nor agree in sender, recipients, date, subject."""
+    """False for the headers of two mails with different Message-IDs that also differ in sender, recipients, date or
+    subject.
+    """
     if not (one and other):
         return True
     if one.get("message_id") and one.get("message_id") == other.get("message_id"):

@@ -12,7 +12,7 @@ _FILE = re.compile(r"\.(?:x?html?|xml|pdf|te?xt|md|rst|json|epub|docx?|od[tps]|r
 
 
 def origin_parts(source: str) -> tuple[str, ...]:
-    """A URL's host, the folders of a path, the outermost first ("/" where the path is absolute), or a name as it is."""
+    """A URL's host, the folders of a path from the outermost ("/" for an absolute path), or a plain name."""
     if "://" in source[:20]:
         try:
             return (urlsplit(source).netloc.rpartition("@")[2].lower() or UNKNOWN,)
@@ -32,5 +32,5 @@ def origin_name(parts: Sequence[str]) -> str:
 
 
 def origin_of(source: str) -> str:
-    """The host of a URL, the whole folder of a path, or a plain name that is no file's; "unknown" for another."""
+    """The host of a URL, the whole folder of a path, or a plain name not of a file; else "unknown"."""
     return origin_name(origin_parts(source))

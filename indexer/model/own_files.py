@@ -1,8 +1,8 @@
-"""The files that this process has in use itself, and so are no documents: its open stores, and what a run writes.
+"""The files in use by this process, never read as documents: its open stores, and files a run writes.
 
-SQLite guards a store by POSIX locks, and closing any descriptor of a file takes away all that the process holds on it
-(fcntl(2)): to read a store's own file as a document would let others write over what was just stored. So such a file is
-recognised by device and inode, under whatever name, before it is opened.
+SQLite guards a store by POSIX locks, and closing any descriptor of a file drops all locks the process holds on it
+(fcntl(2)). Reading a store's own file as a document would let others write over fresh data. So these files are
+recognised by device and inode, under any name, before they are opened.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _IN_USE = "belongs to a store that is in use, or is written in the same run"
 
 
 class OwnFileError(OSError):
-    """A file that is in use by this process, or is a store, was named where another is meant."""
+    """The named file is in use by this process, or is a store."""
 
     def __init__(self, path: AnyPath, reason: str) -> None:
         super().__init__(errno.EBUSY, reason, os.fspath(path))
@@ -48,7 +48,7 @@ class OwnFileError(OSError):
 
 @contextmanager
 def in_use(path: AnyPath, *, store: bool = False) -> Iterator[None]:
-    """Keep a file from being read as a document, with `store` also what stands beside a store; it need not be there."""
+    """Keep a file from being read as a document; with `store` also its neighbours. The file need not exist."""
     whole = os.path.realpath(path)
     names = (whole, *(whole + suffix for suffix in SIDE_FILES)) if store else (whole,)
     with _guard:
@@ -63,14 +63,14 @@ def in_use(path: AnyPath, *, store: bool = False) -> Iterator[None]:
 
 
 def is_own(path: AnyPath) -> bool:
-    """True if a path, however it is written, leads to a file that this process has in use."""
+    """True if a path, however written, leads to a file in use by this process."""
     with suppress(OSError, ValueError):
         return _is_own(os.stat(path))
     return False
 
 
 def reader(path: AnyPath, flags: int = os.O_RDONLY) -> int:
-    """Open a file that a user named for reading, as `opener` of open() too. OwnFileError for one that is in use."""
+    """Open a file named by a user for reading, also as `opener` of open(). Raises OwnFileError for a file in use."""
     before = os.stat(path)
     if not _is_own(before):
         descriptor = os.open(path, flags)
@@ -82,16 +82,16 @@ def reader(path: AnyPath, flags: int = os.O_RDONLY) -> int:
 
 
 def writer(path: AnyPath, flags: int, mode: int = 0o666) -> int:
-    """Open a file that a user named for writing, as `opener` of open() too. OwnFileError as require_free()."""
+    """Open a file named by a user for writing, also as `opener` of open(). Raises OwnFileError as require_free()."""
     require_free(path)
     return os.open(path, flags, mode)
 
 
 @contextmanager
 def written_whole(path: AnyPath, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """A file to write, as by open(), that takes the place at a path when it is complete, and is gone otherwise.
+    """A file to write, as by open(); it takes its place at the path when complete and is removed otherwise.
 
-    It is read by whom the file there was read by. What a killed process leaves is gone with `remove_left`. Raises
+    It keeps the permissions of the file it replaces. `remove_left` removes the remains of a killed process. Raises
     OwnFileError as require_free(), and OSError.
     """
     require_free(path)
@@ -125,7 +125,7 @@ def written_whole(path: AnyPath, mode: str = "wb", **options: Any) -> Iterator[I
 
 @contextmanager
 def temporary_folder(parent: AnyPath) -> Iterator[str]:
-    """A folder in another one that is there for a while; what a killed process leaves is gone with `remove_left`."""
+    """A temporary folder inside another one; `remove_left` removes the remains of a killed process."""
     import shutil
 
     folder = part_beside(os.path.join(os.fsdecode(parent), "any"))
@@ -141,7 +141,7 @@ def temporary_folder(parent: AnyPath) -> Iterator[str]:
 
 
 def part_beside(path: AnyPath) -> str:
-    """A new name for what is to take the place at a path, which says on which machine it is written."""
+    """A new name for an unfinished file or folder beside a path, with the name of the writing machine."""
     return os.path.join(os.path.dirname(os.fsdecode(path)), f"{_PART}{machine()}-{os.urandom(8).hex()}.part")
 
 
@@ -154,10 +154,10 @@ def machine() -> str:
 
 
 def remove_left(folder: AnyPath) -> None:
-    """Remove from a folder what processes that were killed have left of files and folders that were not complete.
+    """Remove incomplete files and folders of killed processes from a folder.
 
-    What another machine writes there, whose locks may not reach this one, is left if it is a day old. A folder that is
-    not there, or can't be written, has nothing to remove.
+    Locks of another machine may not reach this one, so its files stay for a day. A missing or read-only folder has
+    nothing to remove.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -186,7 +186,10 @@ def _remove_if_left(entry: os.DirEntry[str]) -> None:
 
 
 def _locked(file: int, *, wait: bool = True) -> bool:
-    """Lock an open file until the process ends; False where there are no such locks. OSError where another has it."""
+    """Lock an open file until the process ends; False without locks on this system.
+
+    Raises OSError if another process has the lock.
+    """
     try:
         import fcntl
     except ImportError:
@@ -202,7 +205,7 @@ def _locked(file: int, *, wait: bool = True) -> bool:
 
 
 def require_free(path: AnyPath) -> None:
-    """Raise OwnFileError where writing to a path would harm a store, of this process or another, or its log or lock."""
+    """Raise OwnFileError if writing to a path would harm a store of this or another process, or its log or lock."""
     whole = os.path.realpath(path)
     beside = [whole.removesuffix(suffix) for suffix in SIDE_FILES if whole.endswith(suffix)]
     # Its log may hold all that tells a store from another program's file, and that one is no place for a report either.
@@ -211,7 +214,7 @@ def require_free(path: AnyPath) -> None:
 
 
 def is_database(path: AnyPath) -> bool:
-    """True if a path leads to an SQLite file, by its first bytes; that of an open store is not opened again."""
+    """True if a path leads to an SQLite file, by its first bytes; an open store is not opened again."""
     return _first_bytes(path) == _SQLITE
 
 

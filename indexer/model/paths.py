@@ -1,4 +1,4 @@
-"""Paths as text that any store takes, and the paths of stores."""
+"""Paths as text for any store, and the paths of stores."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _SURROGATE = re.compile("[\udc80-\udcff]")
 
 
 def printable_path(path: str) -> str:
-    r"""A path as text that any store takes, of no two paths the same: bytes that are no UTF-8 are written \xff.
+    r"""A path as text for any store, different for different paths: bytes outside UTF-8 become \xff.
 
-    A path that has such bytes, or the written-out form of one, has its backslashes written \x5c.
+    A path with these bytes, or with their written form, has its backslashes written \x5c.
     """
     data = os.fsencode(path)
     text = data.decode("utf-8", "surrogateescape")
@@ -23,13 +23,13 @@ def printable_path(path: str) -> str:
 
 
 def path_of_printable(text: str) -> str:
-    """The path that printable_path() wrote."""
+    """The path written by printable_path()."""
     data = text.encode("utf-8", "surrogatepass")
     return os.fsdecode(_WRITTEN_OUT.sub(lambda written: bytes([int(written[1], 16)]), data))
 
 
 def store_file(store: str) -> str:
-    """The absolute path of an embedded store's file, empty for a store that is no file."""
+    """The absolute path of an embedded store's file, empty for other stores."""
     scheme, colon, rest = store.partition("://")
     if colon and scheme == "sqlite":
         return os.path.abspath(rest.removeprefix("/"))
@@ -38,22 +38,22 @@ def store_file(store: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MovableFolder:
-    """The folder of a store's file: paths below it are kept relative to it, so that both can be moved together.
+    """The folder of a store's file. Paths below it are kept relative to it, so that both can be moved together.
 
-    `prefix` is the folder as printable_path() writes it, with a slash at its end; empty for a store that has none. Any
-    text that is no path below it is kept as it is, and comes back so.
+    `prefix` is the folder as written by printable_path(), with a final slash; empty for a store without a file. Any
+    other text is kept as it is.
     """
 
     prefix: str = ""
 
     @classmethod
     def of_file(cls, path: str | os.PathLike[str]) -> MovableFolder:
-        """The folder that this file lies in now, or the one that it is a link to, by the name that it was given."""
+        """The folder this file lies in now; for a link, also the folder it points to, by its given name."""
         named, real = os.path.dirname(os.path.abspath(path)), os.path.dirname(os.path.realpath(path))
         return cls(printable_path(os.path.join(named if os.path.realpath(named) == real else real, "")))
 
     def kept(self, text: str) -> str:
-        """The form in which a path is kept: ./ before it where it is relative."""
+        """The form a path is kept in: relative, behind "./", if it is below the folder."""
         if self.prefix:
             below = text[len(self.prefix) :]
             if text and f"{text}/" == self.prefix:
@@ -65,7 +65,7 @@ class MovableFolder:
         return text
 
     def now(self, kept: str) -> str:
-        """The path as it is now, of what kept() gave."""
+        """The current path for a result of kept()."""
         if not self.prefix or not kept.startswith("./"):
             return kept
         if kept.startswith(".//"):

@@ -29,7 +29,6 @@ class Ragged:
 
     @classmethod
     def of_bytes(cls, rows: Sequence[bytes]) -> Self:
-        """Rows of bytes, dtype uint8."""
         values = np.frombuffer(b"".join(rows), dtype=np.uint8)
         if len(widths := set(map(len, rows))) == 1:
             return cls._even(values, len(rows), widths.pop())
@@ -37,7 +36,6 @@ class Ragged:
 
     @classmethod
     def of_integers(cls, rows: Sequence[Sequence[int]]) -> Self:
-        """Rows of integers, dtype int64."""
         offsets = _offsets(map(len, rows), len(rows))
         return cls(np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(offsets[-1])), offsets)
 
@@ -48,14 +46,13 @@ class Ragged:
 
     @classmethod
     def _even(cls, values: npt.NDArray[Any], count: int, width: int) -> Self:
-        """Rows of one width, one after the other in `values`."""
         made = cls(values, (_few_offsets if count <= _FEW else _even_offsets)(count, width))
         made._known.append(width if count else -1)
         return made
 
     @classmethod
     def joined(cls, parts: Sequence[Ragged], dtype: npt.DTypeLike = np.uint8) -> Self:
-        """All rows of several, one after the other; `dtype` is that of no parts at all."""
+        """All rows of several, one after the other; `dtype` is used if there are no parts."""
         if not parts:
             return cls(np.empty(0, dtype=dtype), np.zeros(1, dtype=np.int64))
         starts = np.cumsum([0, *(int(part.offsets[-1]) for part in parts)])
@@ -68,16 +65,13 @@ class Ragged:
         return self.offsets.size - 1
 
     def row(self, number: int) -> npt.NDArray[Any]:
-        """One row, a view."""
         return self.values[self.offsets[number] : self.offsets[number + 1]]
 
     def bytes_of(self, number: int) -> bytes:
-        """One row as bytes."""
         return self.row(number).tobytes()
 
     @property
     def sizes(self) -> Offsets:
-        """The length of each row."""
         return self.offsets[1:] - self.offsets[:-1]
 
     def take(self, positions: npt.NDArray[Any]) -> Ragged:
@@ -97,18 +91,18 @@ class Ragged:
         return Ragged(values, offsets)
 
     def only(self, kept: npt.NDArray[np.bool_]) -> Ragged:
-        """The same number of rows with only those of their values that are kept, by a mask of all `values`."""
+        """As many rows with only some of their values, by a mask of all `values`."""
         ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept, dtype=np.int64)))
         return Ragged(self.values[kept], ends[self.offsets])
 
     def where(self, kept: npt.NDArray[np.bool_]) -> Ragged:
-        """The same number of rows, with those that are not kept, by a mask of shape (n,), without values."""
+        """As many rows with some of them emptied, by a mask of shape (n,)."""
         ends = np.cumsum(np.where(kept, self.sizes, 0))
         return Ragged(self.take(kept).values, np.concatenate((np.zeros(1, dtype=np.int64), ends)))
 
     @property
     def width(self) -> int:
-        """The length that all rows have; -1 where they differ, or there are none. Found out once."""
+        """The common length of all rows; -1 if they differ, or there are none. Computed once."""
         if not self._known:
             sizes = self.sizes
             same = sizes.size and int(sizes.min()) == int(sizes.max())
@@ -116,7 +110,7 @@ class Ragged:
         return self._known[0]
 
     def matrix(self, width: int) -> npt.NDArray[Any]:
-        """The rows as a matrix of shape (n, width), a view; PayloadError where one has another length."""
+        """The rows as a matrix of shape (n, width), a view. Raises PayloadError if one has another length."""
         if len(self) and self.width != width:
             wrong = int(self.sizes[np.flatnonzero(self.sizes != width)[0]])
             raise no_payload(f"a row of {wrong} values where each has {width}")
@@ -124,7 +118,7 @@ class Ragged:
 
 
 def no_payload(reason: str) -> PayloadError:
-    """The error for a payload that does not belong to its scheme."""
+    """The error for a payload of another scheme."""
     return PayloadError(
         f"{reason}: that is no sketch of the scheme, so the store that holds it is damaged. Restore it from a copy, or "
         "index into a new one"

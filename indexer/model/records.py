@@ -37,7 +37,7 @@ DEFAULT_DISTANCE = 3
 
 @dataclass(frozen=True, slots=True, order=True)
 class Ref:
-    """The identity of a stored document: its id, the index that holds it, and its routing value.
+    """The identity of a stored document: its id, its index, and its routing value.
 
     An embedded store has one unnamed index and no routing.
     """
@@ -48,15 +48,15 @@ class Ref:
 
 
 def name_of(ref: Ref) -> str:
-    """An identity as users write it: the id, INDEX/ID where it has an index, and ?routing=VALUE (percent-encoded)."""
+    """An identity as users write it: the id, or INDEX/ID, with ?routing=VALUE (percent-encoded) if it has one."""
     name = f"{ref.index}/{ref.id}" if ref.index else ref.id
     return name if ref.routing is None else name + _ROUTING + quote(ref.routing, safe="")
 
 
 def readings_of(name: str) -> list[Ref]:
-    """The identities that a name written by a user can mean, first the one whose id is the whole name.
+    """The identities a name may mean, first the one with the whole name as its id.
 
-    An index of "" stands for any, and so does a routing of None; one of "" stands for none.
+    Index "" and routing None stand for any; routing "" stands for none.
     """
     front, mark, routing = name.rpartition(_ROUTING)
     readings = []
@@ -68,15 +68,14 @@ def readings_of(name: str) -> list[Ref]:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The text of one document and where it came from.
+    r"""The text of one document and its source.
 
-    In `text`, "\\n" ends a block (a heading, a paragraph, a list item, a row), "\\t" a cell, and "\\f" a page.
-    `format` is one of `indexer.extract.formats.Format` or a plug-in's; `extractor` names the extractor and its version;
-    `content` is the content mode that decided what counts as text ("landmarks", "full" or "main"); `size`
-    is the number of input bytes; `notes` are remarks of the extractor that a user should see; `pages`, of a PDF, are
-    the characters of the text at which its pages begin; `left_out` are parts that were read and are not in the text,
-    each with its kind, such as "footer"; `declared` is what the document says of its version, see
-    `indexer.extract.declared`.
+    In `text`, "\n" ends a block (a heading, a paragraph, a list item, a row), "\t" a cell, and "\f" a page. `format` is
+    one of `neardup.extract.formats.Format` or of a plug-in; `extractor` names the extractor and its version; `content`
+    is the content mode used ("landmarks", "full" or "main"); `size` is the number of input bytes; `notes` are remarks
+    of the extractor for the user; `pages` are the first characters of a PDF's pages in the text; `left_out` are parts
+    read but not in the text, each with its kind, such as "footer"; `declared` is the document's own account of its
+    version, see `neardup.extract.declared`.
     """
 
     text: str
@@ -93,10 +92,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A 64-bit simhash and the number of tokens that it was made from.
+    """A 64-bit simhash and the number of tokens it was made from.
 
-    `value` is unsigned, bit 1 the most significant; `str()` gives the scheme's short id, a hyphen and the
-    13 characters of the base32 form (RFC 4648 section 6, lower case, no padding) of the eight bytes, big-endian.
+    `value` is unsigned, bit 1 the most significant. `str()` gives the scheme's short id, a hyphen and the 13 characters
+    of the base32 form (RFC 4648 section 6, lower case, no padding) of the eight bytes, big-endian.
     """
 
     value: int
@@ -121,11 +120,11 @@ class Fingerprint:
         return to_signed(self.value)
 
     def sketches(self, keys: Sequence[int]) -> dict[str, Sketch]:
-        """The same as a record has it: the sketch with these packed keys, by the scheme's name."""
+        """The fingerprint as a record holds it: the sketch with these packed keys, by the scheme's name."""
         return {SIMHASH_DOC: Sketch(self.scheme, self.value.to_bytes(8, "big"), tuple(keys), self.tokens)}
 
     def distance(self, other: Fingerprint) -> int:
-        """The Hamming distance to `other`, 0 to 64; UsageError where the schemes differ."""
+        """The Hamming distance to `other`, 0 to 64. Raises UsageError if the schemes differ."""
         if self.scheme != other.scheme:
             raise UsageError(f"fingerprints of {self.scheme} and {other.scheme} can't be compared")
         return (self.value ^ other.value).bit_count()
@@ -144,8 +143,8 @@ def to_unsigned(bits: int) -> int:
 def parse_fingerprint(text: str, tokens: int = 0) -> Fingerprint:
     """Read a fingerprint from its text: base32 with or without the scheme's short id, or 16 hexadecimal digits.
 
-    Read case-insensitively. Raises UsageError for anything else, and for a base32 form whose pad bit is not zero
-    (RFC 4648 section 3.5).
+    Case does not matter. Raises UsageError for anything else, and for a base32 form with a pad bit other than zero (RFC
+    4648 section 3.5).
     """
     plain = text.strip().lower()
     scheme = SIMHASH_DOC
@@ -174,11 +173,11 @@ def parse_fingerprint(text: str, tokens: int = 0) -> Fingerprint:
 class Sketch:
     """A document's sketch by a scheme.
 
-    `scheme` is the scheme's id with all its parameters; `payload` what similarities are computed from, in the scheme's
-    own serialised form; `keys` are the packed keys (see `indexer.schemes.keys.layout`), at least one, several of one
-    table where the scheme says so, and empty in a record that was read without sketches; `features` is the number of
-    features that it was made from. A document in which the scheme found no features has a sketch without payload and
-    keys (`without_features`): it matches nothing, and says that the scheme was applied.
+    `scheme` is the scheme's id with all parameters. `payload` is compared for similarity, in the scheme's own
+    serialised form. `keys` are the packed keys (see `neardup.schemes.keys.layout`): at least one, several of one table
+    if the scheme says so, and empty in a record read without sketches. `features` counts the features it was made from.
+    A document without features has a sketch without payload and keys (`without_features`). It matches nothing, but
+    shows that the scheme was applied.
     """
 
     scheme: str
@@ -188,7 +187,7 @@ class Sketch:
 
     @classmethod
     def without_features(cls, scheme: str) -> Sketch:
-        """The sketch of a document in which a scheme found no features."""
+        """The sketch of a document without features for a scheme."""
         return cls(scheme, b"", (), 0)
 
 
@@ -196,16 +195,14 @@ class Sketch:
 class Record:
     """The record of one document in a store.
 
-    `sketches` are those by each scheme, by the scheme's name; a document without words has none of simhash-doc, and
-    those of schemes that were added to the store after the document are missing; `short` marks documents with too few
-    tokens for a meaningful simhash; `source` is the path or URL; `source_digest` reveals a stale fingerprint: it is a
-    digest of the bytes (or fields) that the fingerprint was made from, the scheme and the extractor's version;
-    `text_digest` is equal for texts that are identical except for case and white space
-    (`indexer.core.text.text_digest` in hexadecimal digits, empty if unknown), and `read_digest` for documents of which
-    all that was read is (`indexer.text.digests.read_digest`); `indexed_at` is when this record was
-    made, ISO 8601 in UTC, and `first_indexed_at` when the document first came, empty where that is the same; `metadata`
-    is the user's own, JSON types only; `container` is the file with many documents that it was read from, where
-    `source` does not say so, as a URL of its own.
+    `sketches` has the sketches by scheme name. A document without words has none of simhash-doc; schemes added to the
+    store later may be missing. `short` marks documents with too few tokens for a meaningful simhash. `source` is the
+    path or URL. `source_digest` reveals a stale fingerprint: a digest of the input bytes (or fields), the scheme and
+    the extractor's version. `text_digest` is equal for texts identical except for case and white space
+    (`neardup.core.text.text_digest` in hexadecimal, empty if unknown). `read_digest` is equal if everything read is
+    (`neardup.text.digests.read_digest`). `indexed_at` is the time of this record, ISO 8601 in UTC; `first_indexed_at`
+    the time of the document's first one, empty if the same. `metadata` is the user's own, JSON types only. `container`
+    is the URL of the file with many documents it was read from, unless `source` says so.
     """
 
     ref: Ref
@@ -226,7 +223,7 @@ class Record:
 
     @property
     def fingerprint(self) -> Fingerprint | None:
-        """The sketch of simhash-doc as it is shown; None where there is none, as of a document without words."""
+        """The sketch of simhash-doc as it is shown; None without one, as for a document without words."""
         sketch = self.sketches.get(SIMHASH_DOC)
         if sketch is None:
             return None
@@ -234,37 +231,37 @@ class Record:
 
     @property
     def has_words(self) -> bool:
-        """True if it has a fingerprint, without which it is compared with nothing."""
+        """True if it has a fingerprint; without one it is compared with nothing."""
         return SIMHASH_DOC in self.sketches
 
     @property
     def tokens(self) -> int:
-        """The number of tokens that the fingerprint was made from, 0 where there is none."""
+        """The number of tokens behind the fingerprint, 0 without one."""
         sketch = self.sketches.get(SIMHASH_DOC)
         return sketch.features if sketch else 0
 
     def without_sketches(self) -> Record:
-        """The same record as a store gives it without sketches: with its fingerprint alone, and without keys."""
+        """The record as a store returns it without sketches: with its fingerprint alone, and without keys."""
         sketch = self.sketches.get(SIMHASH_DOC)
         return replace(self, sketches={SIMHASH_DOC: replace(sketch, keys=())} if sketch else {})
 
     @property
     def arrived_at(self) -> str:
-        """The time at which the document first came, however often its record was made anew; empty if unknown."""
+        """The time of the document's first record, however often it was remade; empty if unknown."""
         return self.first_indexed_at or self.indexed_at
 
     def since(self, *times: str) -> Record:
-        """The same record of a document that was there at these times already; empty ones say nothing."""
+        """The record of a document already there at these times; empty times say nothing."""
         first = first_arrival(self.indexed_at, self.first_indexed_at, *times)
         return self if first == self.first_indexed_at else replace(self, first_indexed_at=first)
 
     def is_identical(self, other: Record) -> bool:
-        """True if all that was read of both is known to be equal except for case and white space."""
+        """True if everything read of both is known to be equal except for case and white space."""
         known = bool(self.text_digest) and self.text_digest == other.text_digest
         return known and self.read_digest == other.read_digest and self.may_be_same_mail(other)
 
     def may_be_same_mail(self, other: Record) -> bool:
-        """False for two mails that neither have one Message-ID nor agree in sender, recipients, date and subject."""
+        """False for two mails with different Message-IDs that also differ in sender, recipients, date or subject."""
         return may_be_one_mail(self.mail_head, other.mail_head)
 
     @property
@@ -274,9 +271,9 @@ class Record:
 
 
 def first_arrival(indexed_at: str, *known: str) -> str:
-    """The `first_indexed_at` of a record made at `indexed_at`, where the document was there at the times `known`.
+    """The `first_indexed_at` of a record made at `indexed_at`, if the document was there at the times `known`.
 
-    Times are ISO 8601 in UTC; an empty one says nothing. Empty where the document came with this record.
+    Times are ISO 8601 in UTC; an empty one says nothing. Empty if this record is the document's first.
     """
     first = min(filter(None, (indexed_at, *known)), key=in_order, default="")
     return "" if first == indexed_at else first
@@ -284,7 +281,7 @@ def first_arrival(indexed_at: str, *known: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A document that could not be indexed: why, and when (ISO 8601, UTC)."""
+    """A failed document: the reason, and the time (ISO 8601, UTC)."""
 
     ref: Ref
     source: str
@@ -298,10 +295,10 @@ CLUSTER_ID_LENGTH = 26
 
 
 def own_cluster_id(ref: Ref) -> str:
-    """The cluster id of a document that is alone, and of a cluster that it founded: 26 characters of base32.
+    """The cluster id of a document alone, or of the cluster it founded: 26 characters of base32.
 
     These are 128 bits of the BLAKE2b digest (RFC 7693) of index, routing and id, lower case, without padding. Documents
-    have different ids, so a cluster that is named after one of its members shares its name with no other.
+    have different ids, so a cluster named after a member has a name of its own.
     """
     # Imported here: processes that extract have documents, and no clusters.
     import hashlib
@@ -319,7 +316,7 @@ SIZE_CLASSES = ((101, "over 100"), (11, "11-100"), (6, "6-10"), (3, "3-5"), (2, 
 
 
 def size_class(size: int) -> str:
-    """The class of a cluster's size, as people choose by it; empty for a document that is alone."""
+    """The class of a cluster's size, as people choose by it; empty for a single document."""
     return next((name for least, name in SIZE_CLASSES if size >= least), "")
 
 
@@ -327,12 +324,11 @@ def size_class(size: int) -> str:
 class ClusterRecord:
     """The record of a cluster of two or more documents in a store.
 
-    `title` is the canonical document's; `size` counts the members and `redundant` those of them that repeat a document
-    which is kept, without forms and parts as far as these are known, `total_bytes` and `redundant_bytes` sum their
-    sizes. `least_similarity` (0 to 1) is the smallest similarity of a member to the canonical document. `first_seen`
-    and `last_seen` are the earliest and latest `arrived_at` of the members. `formats` and `origins` (see
-    `indexer.model.origins`) are those of the members, sorted, at most MOST_ORIGINS of them: so many stand for that many
-    or more.
+    `title` is the canonical document's. `size` counts the members, `redundant` the repeats of a kept document, without
+    known forms and parts; `total_bytes` and `redundant_bytes` sum their sizes. `least_similarity` (0 to 1) is the
+    smallest similarity of a member to the canonical document. `first_seen` and `last_seen` are the earliest and latest
+    `arrived_at` of the members. `formats` and `origins` (see `neardup.model.origins`) list the members' values, sorted,
+    at most MOST_ORIGINS of them; a full list may be incomplete.
     """
 
     id: str
@@ -353,13 +349,12 @@ class ClusterRecord:
 class ClusteringNote:
     """The note in a store of how its clusters were made.
 
-    `rule` is the written match rule with all parameters of its schemes, `bound` how far apart two documents of a
-    cluster may be (a share of 0 to 1, or bits; empty for the rule's own), `canonical` the written rule for the
-    canonical document; `finished` is false from the first change to the last, and stays false where a run was killed.
-    `at` (ISO 8601 in UTC) is when all documents of the store were put into clusters, empty where they never were;
-    `arrived` are the runs since then whose documents were put into clusters as they came, each as "BEGIN/END".
-    `reads` says whether texts are read again for the relations of documents, also of those that come; `apart` is what
-    is kept apart: "form" for documents in which facts differ, empty for nothing.
+    `rule` is the written match rule with all parameters. `bound` is the greatest distance between two documents of a
+    cluster (a share of 0 to 1, or bits; empty for the rule's own). `canonical` is the written rule for the canonical
+    document. `finished` is false from the first change to the last, and stays false after a killed run. `at` (ISO 8601
+    in UTC) is the time of the last complete clustering, empty if never. `arrived` lists later runs that clustered new
+    documents, each as "BEGIN/END". `reads` says whether texts are read again for relations. `apart` is "form" if
+    documents with other facts are kept apart, else empty.
     """
 
     rule: str
@@ -411,5 +406,5 @@ def label_of(distance: int) -> str:
 
 
 def with_declared(metadata: Mapping[str, Any], declared: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The metadata of a document with what the document declares, where it declares anything."""
+    """The metadata of a document, with its own declarations if it makes any."""
     return {**metadata, DECLARED: dict(declared)} if declared else metadata

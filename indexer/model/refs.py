@@ -14,7 +14,7 @@ Positions = npt.NDArray[np.int64]
 
 
 def ref_order(ref: Ref) -> tuple[str, str, str]:
-    """The key that identities are sorted by: id, index, routing."""
+    """The sort key of identities: id, index, routing."""
     return ref.id, ref.index, ref.routing or ""
 
 
@@ -29,7 +29,6 @@ class RefTable:
         self.extend(refs)
 
     def extend(self, refs: Iterable[Ref]) -> None:
-        """Append identities."""
         for ref in refs:
             self._ids += ref.id.encode("utf-8", "surrogatepass")
             self._ends.append(len(self._ids))
@@ -47,7 +46,6 @@ class RefTable:
         return len(self._place_of)
 
     def take(self, positions: Sequence[int] | Positions) -> list[Ref]:
-        """The identities at these positions."""
         places, ids, ends, place_of = list(self._places), self._ids, self._ends, self._place_of
         return [
             Ref(ids[ends[at] : ends[at + 1]].decode("utf-8", "surrogatepass"), *places[place_of[at]])
@@ -65,7 +63,7 @@ class RefSet:
         self._hashes, self._positions = hashes[order], positions[order]
 
     def contains(self, refs: Sequence[Ref]) -> list[bool]:
-        """True for each identity that is in the set."""
+        """True for each identity in the set."""
         asked = np.fromiter(map(hash, refs), dtype=np.int64, count=len(refs))
         starts = np.searchsorted(self._hashes, asked, side="left").tolist()
         ends = np.searchsorted(self._hashes, asked, side="right").tolist()

@@ -1,4 +1,4 @@
-"""Times as records have them: ISO 8601 in UTC, in an order that tells which of two documents came first."""
+"""Times in records: ISO 8601 in UTC, ordered so that the first document of two is known."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def to_the_second(moment: str) -> str:
 
 
 def in_order(moment: str) -> str:
-    """A key that sorts times with and without decimal places."""
+    """A key to sort times with and without decimal places."""
     return moment.removesuffix("Z")
 
 
 def sort_key(value: Any) -> str:
-    """A text that sorts as a value does: numbers, also written as text, then ISO 8601 times, then other text.
+    """A text to sort values by: numbers, also written as text, then ISO 8601 times, then other text.
 
-    Times are compared in UTC, which is meant where they have no offset. The first letter tells the three apart.
+    Times without an offset count as UTC. The first letter tells the three apart.
     """
     text = str(int(value) if isinstance(value, bool) else value).strip()
     if _NUMBER.fullmatch(text):
@@ -79,9 +79,9 @@ def _number_key(number: Decimal) -> str:
 
 
 def time_keys(values: Iterable[Any]) -> list[str]:
-    """The sort keys of the times of documents, empty where there is none.
+    """The sort keys of the times of documents, empty for a missing time.
 
-    Raises UsageError where some are numbers and others times, and for what is neither.
+    Raises UsageError for a mixture of numbers and times, and for anything else.
     """
     keys, first = [], dict[str, Any]()
     for value in values:

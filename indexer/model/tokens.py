@@ -1,4 +1,4 @@
-"""Tokens as parts of one text: what the core gives, and what is made of it before it is hashed."""
+"""Tokens as parts of one text, from the core to the hashes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ class Tokens:
 
     @property
     def tokens(self) -> tuple[bytes, ...]:
-        """The bytes of each."""
         spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
         return tuple([self.text[start:end] for start, end in spans])
 
@@ -30,5 +29,5 @@ class Tokens:
         return np.append(False, self.starts[1:] == self.ends[:-1])[: self.starts.size]
 
     def where(self, kept: NDArray[np.bool_]) -> Tokens:
-        """The tokens for which `kept`, of shape (n,), is true."""
+        """Select tokens by a mask, `kept`, of shape (n,)."""
         return Tokens(self.text, self.starts[kept], self.ends[kept])

@@ -1,1 +1,1 @@
-"""Texts: features and languages, the statistics of a corpus, differences, and what of a text may be shown."""
+"""Texts: features and languages, the statistics of a corpus, differences, and safe ways to show a text."""

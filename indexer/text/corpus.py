@@ -24,7 +24,7 @@ Frequencies = npt.NDArray[np.uint32]
 
 
 def resource_name(recipe: Recipe) -> str:
-    """The name under which a store keeps the corpus of a recipe. UsageError where it would be too long for one."""
+    """The name of a recipe's corpus in a store. Raises UsageError if it is too long."""
     name = f"corpus.{recipe.id}"
     if len(name) > 100:
         raise UsageError(f"stop={recipe.stop}: too many languages for the statistics of a corpus")
@@ -35,9 +35,9 @@ def resource_name(recipe: Recipe) -> str:
 class Corpus:
     """The document frequencies of a collection's features.
 
-    `hashes` are features in ascending order, `frequencies` the number of documents that each occurs in, of `documents`
-    in all. What is rare was left out: a feature that is not there occurs in at most `missed` documents, and the
-    frequency of one that is there may be too small by at most that.
+    `hashes` are features in ascending order; `frequencies` counts the documents with each, out of `documents`. Rare
+    features are left out: an absent one occurs in at most `missed` documents, and other frequencies may be too small by
+    at most `missed`.
     """
 
     recipe: Recipe
@@ -48,11 +48,11 @@ class Corpus:
 
     @cached_property
     def digest(self) -> str:
-        """The digest that tells corpora apart in a scheme's id: "c" and 16 hexadecimal digits of BLAKE2b (RFC 7693)."""
+        """The digest of a corpus in a scheme's id: "c" and 16 hexadecimal digits of BLAKE2b (RFC 7693)."""
         return "c" + hashlib.blake2b(self.to_bytes(), digest_size=8).hexdigest()
 
     def frequency(self, features: Hashes) -> npt.NDArray[np.int64]:
-        """The document frequency of each feature, at least 1; `missed` where it was left out. Shape (n,) to (n,)."""
+        """The document frequency of each feature, at least 1; `missed` if it was left out. Shape (n,) to (n,)."""
         if not self.hashes.size:
             return np.full(features.shape, max(1, self.missed), dtype=np.int64)
         place = np.minimum(np.searchsorted(self.hashes, features), self.hashes.size - 1)
@@ -60,7 +60,7 @@ class Corpus:
         return np.where(known, self.frequencies[place], max(1, self.missed)).astype(np.int64)
 
     def idf(self, features: Hashes) -> npt.NDArray[np.float64]:
-        """ln(1 + documents / frequency) of each feature: above 0 also for what is in every document."""
+        """ln(1 + documents / frequency) of each feature: above 0 even for features of every document."""
         return np.log1p(self.documents / self.frequency(features))
 
     def to_bytes(self) -> bytes:
@@ -95,10 +95,10 @@ def read_corpus(data: bytes, name: str = "corpus") -> Corpus:
 
 
 class CorpusBuilder:
-    """Counts documents one by one, or corpora that were counted elsewhere.
+    """Counts documents one by one, or merges corpora counted elsewhere.
 
-    Memory: at most about 40 bytes for each of `limit` features. Where there are more, the rarest are left out, and
-    what that makes uncertain is counted in the corpus's `missed` (Manku and Motwani 2002, "lossy counting").
+    Memory: at most about 40 bytes for each of `limit` features. Beyond it the rarest are left out, and `missed` bounds
+    the error (Manku and Motwani 2002, "lossy counting").
     """
 
     def __init__(self, recipe: Recipe, limit: int = 1_000_000) -> None:
@@ -112,11 +112,10 @@ class CorpusBuilder:
         self._waiting_size = 0
 
     def add(self, text: str | bytes) -> Self:
-        """Count a document, also one without features."""
         return self.add_features(self.recipe.features(text))
 
     def add_features(self, features: Features) -> Self:
-        """Count a document by its features, which the recipe made."""
+        """Count a document by the features of this recipe."""
         self._documents += 1
         self._waiting.append(features.hashes)
         self._waiting_size += features.hashes.size
@@ -125,7 +124,6 @@ class CorpusBuilder:
         return self
 
     def merge(self, other: Corpus) -> Self:
-        """Count the documents of a corpus; UsageError for one of another recipe."""
         if other.recipe != self.recipe:
             raise UsageError(f"a corpus of {other.recipe.id} can't be merged into one of {self.recipe.id}")
         self._settle()
@@ -135,7 +133,7 @@ class CorpusBuilder:
         return self
 
     def corpus(self, *, least: int = 2) -> Corpus:
-        """The corpus that was counted, without the features that occur in fewer than `least` documents."""
+        """The corpus, without features of fewer than `least` documents."""
         self._settle()
         kept = self._frequencies >= least
         missed = self._missed + (0 if kept.all() else least - 1)
@@ -161,7 +159,6 @@ class CorpusBuilder:
 
 
 def gather(texts: Iterable[str | bytes], recipe: Recipe, limit: int = 1_000_000) -> Corpus:
-    """The corpus of some texts."""
     builder = CorpusBuilder(recipe, limit)
     for text in texts:
         builder.add(text)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:
-    """A number with its noun: "1 cluster", "1,234 clusters"; `plural` where it isn't the noun with an s.
+    """A number with its noun: "1 cluster", "1,234 clusters"; `plural` if it isn't the noun with an s.
 
-    Both may go on with a verb: ("document is", "documents are").
+    Both may include a verb: ("document is", "documents are").
     """
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def share_shown(similarity: float) -> str:
-    """A share in whole percent; what is not all is never shown as all, and what is not nothing never as nothing."""
+    """A share in whole percent, 0 or 100 only if exact."""
     percent = round(100 * similarity)
     if percent == 100 and similarity < 1:
         percent = 99

@@ -47,7 +47,7 @@ _SOME_YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
 class Day(NamedTuple):
-    """A date: year, month (1 to 12) and day (1 to 31), 0 for what is unknown."""
+    """A date: year, month (1 to 12) and day (1 to 31), 0 for an unknown part."""
 
     year: int
     month: int = 0
@@ -59,7 +59,7 @@ class Day(NamedTuple):
 
 
 class Dated(NamedTuple):
-    """A date that stands in a text, and where."""
+    """A date in a text, with its place."""
 
     day: Day
     start: int
@@ -67,9 +67,9 @@ class Dated(NamedTuple):
 
 
 def dates_in(text: str) -> Iterator[Dated]:
-    """The dates in a text, in order, without those that no calendar has.
+    """The valid dates in a text, in order.
 
-    A date that is written in numbers only is one if it begins with the year: elsewhere 4/5 is in April or in May.
+    A date of numbers alone must begin with the year, because 4/5 is in April or in May.
     """
     found: list[Dated] = []
     if not _SOME_YEAR.search(text):
@@ -92,7 +92,7 @@ def _day(parts: dict[str, str | None]) -> Day | None:
 
 
 def valid(year: int, month: int = 0, day: int = 0) -> Day | None:
-    """This date, None where no calendar has it or it is out of range."""
+    """This date, or None if it is out of range or not in the calendar."""
     if not FIRST_YEAR <= year <= LAST_YEAR:
         return None
     try:
@@ -103,7 +103,7 @@ def valid(year: int, month: int = 0, day: int = 0) -> Day | None:
 
 
 def read_day(value: Any) -> Day | None:
-    """The date that a value of metadata begins with: ISO 8601, as in mails, or of a PDF; None for anything else."""
+    """The date at the start of a metadata value: ISO 8601, of a mail, or of a PDF; None for anything else."""
     if not isinstance(value, str):
         return None
     text = value[:60].strip().removeprefix("D:")
@@ -113,7 +113,7 @@ def read_day(value: Any) -> Day | None:
 
 
 def compared(one: Day, other: Day) -> int:
-    """-1 if one day is before another, 1 if it is after it, 0 where that is unknown."""
+    """-1 if one day is before another, 1 if it is after it, 0 if unknown."""
     for left, right in zip(one, other, strict=True):
         if not left or not right:
             return 0

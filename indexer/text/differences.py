@@ -26,8 +26,8 @@ class Piece:
     """A stretch of two texts.
 
     Attributes:
-        kind: "same" in both, "changed", "skipped", which is the same and left out, or "outside", which is what the text
-            that holds the other one has before and behind it, and is not compared
+        kind: "same" in both, "changed", "skipped" (the same, left out), or "outside" (before or behind the part in its
+            holder, not compared)
         left: The words of the first text, with one space where there was any; empty if left out
         right: The words of the second text, with one space where there was any; empty if left out
         words: The number of words of the longer side
@@ -41,17 +41,17 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The changes that turn one text into another.
+    """The changes from one text to another.
 
     Attributes:
         pieces: The stretches of the texts, in order
-        same: The number of words that are the same
-        removed: The number of words that were removed
-        added: The number of words that were added
-        limit: How many words of each text are compared at most
+        same: The number of words in common
+        removed: The number of removed words
+        added: The number of added words
+        limit: The most words of each text compared
         cut: True if only the first words, up to the limit, were compared
-        holder: "a" or "b" for the text that holds the other one as a part, which is compared with its place there alone
-        place: The place where the part stands; null if neither is a part of the other
+        holder: "a" or "b" for the text holding the other one as a part; only the place of the part is compared
+        place: The place of the part; null if neither is a part of the other
     """
 
     pieces: tuple[Piece, ...]
@@ -67,8 +67,8 @@ class Difference:
 def word_difference(left: str, right: str, *, limit: int = MAX_WORDS) -> Difference:
     """A smallest set of changed words (Levenshtein, 1966) that turns `left` into `right`.
 
-    White space is not compared. Only the first `limit` words of each text are, and the answer says so: time grows
-    with the product of their numbers, memory with their sum.
+    White space is not compared. Only the first `limit` words of each text are, and the answer says so: time grows with
+    the product of their numbers, memory with their sum.
     """
     from rapidfuzz.distance import Levenshtein
 
@@ -134,7 +134,6 @@ def _text(words: list[tuple[str, str]]) -> str:
 
 
 def _joined(steps: Iterable[tuple[str, int, int, int, int]]) -> Iterator[tuple[bool, int, int, int, int]]:
-    """Replaced, deleted and inserted words that touch as one change."""
     open_: tuple[bool, int, int, int, int] | None = None
     for tag, start, end, other_start, other_end in steps:
         equal = tag == "equal"

@@ -1,4 +1,4 @@
-"""The digest of all that was read of a document, also of what its text leaves out; for what is called identical."""
+"""The digest of everything read of a document, including parts left out of its text; it decides "identical"."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _IGNORABLE = re.compile(
 
 
 def folded_exactly(text: str) -> str:
-    """A text without differences of case, white space, canonical equivalence and ignorable characters; nothing else.
+    """A text without differences of case, white space, canonical equivalence and ignorable characters.
 
-    So superscripts and compatibility characters stay what they are, as in "10⁶" and "Maßen".
+    Superscripts and compatibility characters remain, as in "10⁶" and "Maßen".
     """
     if not text.isascii():
         text = _IGNORABLE.sub("", unicodedata.normalize("NFC", text))
@@ -29,9 +29,9 @@ def folded_exactly(text: str) -> str:
 
 
 def read_digest(text: str, title: str = "", left_out: Iterable[tuple[str, str]] = ()) -> str:
-    """The digest of a text, of its title and of what was left out of it, in hexadecimal digits.
+    """The digest of a text, its title and its left-out parts, in hexadecimal digits.
 
-    A title with which the text begins adds nothing.
+    A title that begins the text adds nothing.
     """
     body = folded_exactly(text)
     # Extractors find different kinds in different orders, and each kind in the document's.
@@ -42,7 +42,7 @@ def read_digest(text: str, title: str = "", left_out: Iterable[tuple[str, str]] 
 
 
 def with_title(digest: str, title: str) -> str:
-    """A `read_digest` with another title, such as a row of a table has."""
+    """A `read_digest` with another title, such as the title of a table row."""
     return _digest(f"{digest}\0{folded_exactly(title)}") if title else digest
 
 

@@ -1,4 +1,4 @@
-"""The passages of two texts as people read them: where they stand, what they say, and what is around them."""
+"""The common passages of two texts for people to read, with their places and surroundings."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Stretch:
         end: The character behind its last one
         word: Its first word, from 0 on
         words: The number of its words
-        page: The page of a PDF that it begins on, from 1 on; else null
+        page: The page of a PDF where it begins, from 1 on; else null
         before: The characters before it
-        text: The part, its middle left out where it is long
+        text: The part, its middle left out if it is long
         after: The characters behind it
     """
 
@@ -44,13 +44,13 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A passage that a query and a document have in common.
+    """A passage common to a query and a document.
 
     Attributes:
-        words: The number of its words, in the text where it has fewer
-        similarity: 1 less the share of its letters that differ (0 to 1)
-        query: Where it stands in the query
-        match: Where it stands in the document
+        words: The number of its words, in the text with fewer
+        similarity: 1 less the share of differing letters (0 to 1)
+        query: Its place in the query
+        match: Its place in the document
     """
 
     words: int
@@ -61,7 +61,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """A text that excerpts are taken from, and the characters at which the pages of a PDF begin."""
+    """A text to take excerpts from, with the first characters of the pages of a PDF."""
 
     aligned: Alignable
     pages: tuple[int, ...] = ()
@@ -85,7 +85,7 @@ def excerpts_of(passages: Sequence[CommonPassage], query: Readable, match: Reada
 
 
 def shortened(text: str) -> str:
-    """A text in one line, its middle left out where it is long."""
+    """A text in one line, without its middle if it is long."""
     line = " ".join(text.split())
     if len(line) <= _LINE:
         return line
@@ -94,7 +94,6 @@ def shortened(text: str) -> str:
 
 
 def _line(text: str, *, at_end: bool) -> str:
-    """Some characters beside a passage in one line, without the word that is cut."""
     line = " ".join(text.split())
     if len(text) < _AROUND or " " not in line:
         return line

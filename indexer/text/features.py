@@ -1,8 +1,8 @@
-"""The features of a text: tokens, stop-lists, shingles, weights; without marks that its language may leave out.
+"""The features of a text: tokens, stop-lists, shingles, weights; without optional marks of its language.
 
-The tokens are the core's, as places in the text; what a recipe asks for beside those of simhash-doc (case kept, numbers
-stripped, dictionaries for languages written without spaces, stop-lists) moves, cuts or drops places, so that no rule is
-there twice. Words are compared by their hashes.
+The tokens are the core's, as places in the text. Further options of a recipe (case kept, numbers stripped, dictionaries
+for languages written without spaces, stop-lists) move, cut or drop places, so no rule exists twice. Words are compared
+by their hashes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Features(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The parameters that features are made with: see `recipe`, which checks the values."""
+    """The parameters of features; `recipe` checks the values."""
 
     kind: str
     size: int
@@ -90,12 +90,12 @@ class Recipe:
 
     @property
     def is_doc(self) -> bool:
-        """True if the features are the tokens of simhash-doc, without marks that may be left out."""
+        """True if the features are the tokens of simhash-doc, without optional marks."""
         return self.kind == "words" and self.has_doc_tokens
 
     @property
     def has_doc_tokens(self) -> bool:
-        """True if the tokens that the features are made of are those of simhash-doc."""
+        """True if the features are made from the tokens of simhash-doc."""
         return self.stop == "none" and self._has_plain_tokens
 
     def tokens(self, text: str | bytes) -> Iterator[Token]:
@@ -127,7 +127,7 @@ class Recipe:
         return self.cut(text)[0].tokens
 
     def folded(self, text: str | bytes) -> tuple[Hashes, Hashes]:
-        """The hashes of a text's words in order, and those of the same words in folded case: twice shape (n,)."""
+        """The hashes of a text's words in order, and of the same words in folded case: twice shape (n,)."""
         if self._has_plain_tokens:
             kept, stop = token_hashes(without_marks(text)), self._stop(text)
             kept = kept[~among(kept, stop)] if stop.size else kept
@@ -151,7 +151,6 @@ class Recipe:
         return words if self.kind == "words" else _runs(words, self.size)
 
     def features(self, text: str | bytes) -> Features:
-        """The features of a text, each once."""
         distinct, counts = np.unique(self.hashes(text), return_counts=True)
         return Features(distinct, counts.astype(np.int64))
 
@@ -171,14 +170,14 @@ def recipe(
     numbers: object = "drop",
     tokenizer: object = "uax29",
 ) -> Recipe:
-    """A recipe from what a user writes; UsageError that names the parameter that does not fit.
+    """A recipe from a user's parameters. Raises UsageError with the name of an unfitting parameter.
 
     - `features`: "words", "shingles" of `size` words (3), or "chars": shingles of `size` characters (5).
-    - `lower`: whether case is folded. Where not, tokens are cut as always, then taken from toNFKC of the text without
+    - `lower`: fold case or not. If not, tokens are cut as always, then taken from toNFKC of the text without
       default-ignorable characters. NFKC is that of the running Python; by the stability policy of Unicode it is the
-      same in all versions for characters that the older one knows. Where it does not know one, where a U+0345
-      stands before another mark, and where the text has marks that may be left out, its case is folded after all.
-    - `stop`: "none", languages such as "en" or "en.de" (ISO 639-1) or "auto", which detects the language of each
+      same in all versions for characters the older one knows. The case is folded after all for characters it does not
+      know, for a U+0345 before another mark, and for a text with optional marks.
+    - `stop`: "none", languages such as "en" or "en.de" (ISO 639-1), or "auto", which detects the language of each
       document. The version of the lists (and of the detector) becomes part of the value.
     - `numbers`: "drop" tokens without a letter, as simhash-doc does; "keep" them; or "strip" every numeric character
       from all tokens.
@@ -200,7 +199,7 @@ def recipe(
 
 
 def parse_recipe(written: str) -> Recipe:
-    """The recipe of an id; UsageError where it is invalid, or names other versions than are installed."""
+    """The recipe of an id. Raises UsageError for an invalid id, and for versions not installed."""
     kind, *parts = written.split(":")
     values: dict[str, object] = dict(part.partition("=")[::2] for part in parts)
     if not {"lower", "numbers", "size", "stop", "tokenizer"} == set(values) or not str(values["size"]).isdecimal():
@@ -228,7 +227,7 @@ def rising_hashes(words: frozenset[str]) -> Hashes:
 
 
 def among(hashes: Hashes, rising: Hashes) -> npt.NDArray[np.bool_]:
-    """True for each hash that is among some others, which are in ascending order: shape (n,)."""
+    """True for each hash among some others in ascending order: shape (n,)."""
     if not rising.size:
         return np.zeros(hashes.size, dtype=bool)
     places = np.minimum(np.searchsorted(rising, hashes), rising.size - 1)
@@ -264,7 +263,6 @@ def weighted(
 
 
 def _runs(hashes: Hashes, size: int) -> Hashes:
-    """The hash of every run of `size` words from those of each; of all where there are fewer."""
     if not hashes.size:
         return hashes
     size = min(size, hashes.size)
@@ -273,7 +271,6 @@ def _runs(hashes: Hashes, size: int) -> Hashes:
 
 
 def _dictionary_cut(tokens: Tokens) -> Tokens:
-    """The same tokens, but with each run of those in scripts without spaces cut by ICU's dictionaries."""
     first = np.frombuffer(tokens.text, dtype=np.uint8)[tokens.starts]
     unspaced = np.zeros(first.size, dtype=bool)
     for place in np.flatnonzero(first >= 0x80).tolist():
@@ -308,7 +305,6 @@ def _cut_run(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _cased(data: bytes, folded: Tokens) -> Tokens:
-    """The same tokens in the text with its case kept."""
     if data.isascii():
         return Tokens(data, folded.starts, folded.ends)
     text = data.decode("utf-8", "replace")

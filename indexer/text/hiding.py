@@ -1,4 +1,4 @@
-"""Names of stores, and texts that may hold one, as they may be shown: without what may be a credential."""
+"""Names of stores, and texts with such names, made safe to show without credentials."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ _NAMES_USER = re.compile(r"[^/]*:/{1,4}(?:[^/@]*:.*@|[^/]*@)", re.DOTALL)
 
 
 def shown_name(name: str) -> str:
-    """The name of a store, a path or a URL of any kind, without what stands before its last "@".
+    """The name of a store, a path or a URL of any kind, without anything before its last "@".
 
-    What is surely a path is shown whole. Of a URL's host with something behind the
-    colon that is no port, as a password without its host, only the part before the colon is left; a URL's query and
-    fragment are left out.
+    A sure path is shown whole. If something other than a port follows the colon of a URL's host, as a password without
+    its host does, only the part before the colon is left. A URL's query and fragment are left out.
     """
     matched = _URL.match(name)
     if matched is None or matched[1].lower() == "sqlite":
@@ -37,9 +36,9 @@ def shown_name(name: str) -> str:
 
 
 def is_path(name: str) -> bool:
-    """True if a name, even one with an "@", is surely a path.
+    """True if a name, even with an "@", is surely a path.
 
-    It is there, or its folder is: one whose name has the "@", or one that a path begins with, as "./" or "/var/".
+    It exists, or its folder does: a folder whose name has the "@", or a beginning such as "./" or "/var/".
     """
     folder, last = os.path.split(name)
     if "@" not in name or os.path.lexists(name):
@@ -53,7 +52,7 @@ def may_be_credential(name: str) -> bool:
 
 
 def without_credentials(text: str, words: Iterable[str] = ()) -> str:
-    """A text for people, where URLs in it, and words of a command line, have lost a user's name and password.
+    """A text for people, without user names and passwords in URLs and command lines.
 
     An @ alone, behind the host of a URL, makes no credential: many pages have such addresses.
     """
@@ -67,9 +66,9 @@ def without_credentials(text: str, words: Iterable[str] = ()) -> str:
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    """A text of a server's or a library's, with *** for each secret and for each beginning of one.
+    """A text of a server or library, with *** for each secret and its beginnings.
 
-    A server that finds a header too long shows its beginning. A secret of less than six characters is left.
+    A server shows the beginning of an overlong header. A secret of fewer than six characters is left.
     """
     wanted = [secret for secret in secrets if len(secret) >= 6]
     heads = re.compile("|".join(map(re.escape, sorted({secret[:12] for secret in wanted}, key=len, reverse=True))))
@@ -81,5 +80,4 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
 
 
 def _alike(one: str, other: str) -> int:
-    """The length of the common prefix."""
     return sum(takewhile(operator.truth, map(operator.eq, one, other)))

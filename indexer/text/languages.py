@@ -16,10 +16,10 @@ DETECTED_CHARACTERS = 20_000
 
 
 def stop_list(wanted: object) -> str:
-    """The full name of the stop-lists that a user asks for, such as "en.de-0.7.1"; "none" for none.
+    """The full name of requested stop-lists, such as "en.de-0.7.1"; "none" for none.
 
-    "auto" gets the versions of the lists and of the detector. Raises UsageError for a language without a list, for a
-    version that is not installed, and where the detector is not.
+    "auto" gets the versions of the lists and of the detector. Raises UsageError for a language without a list, a
+    version not installed, and a missing detector.
     """
     if wanted in ("none", ""):
         return "none"
@@ -45,9 +45,9 @@ def stop_list(wanted: object) -> str:
 
 
 def tokenizer(wanted: object) -> str:
-    """The full name of the tokenizer that a user asks for, such as "icu-78.3".
+    """The full name of a requested tokenizer, such as "icu-78.3".
 
-    Raises UsageError for an unknown one, for a version that is not installed, and where ICU is not.
+    Raises UsageError for an unknown one, a version not installed, and missing ICU.
     """
     asked, _, stated = str(wanted).partition("-")
     if asked == "uax29":
@@ -61,7 +61,7 @@ def tokenizer(wanted: object) -> str:
 
 
 def stop_words(name: str, text: str | bytes) -> frozenset[str]:
-    """The stop-words, in folded case and cut as tokens are, of a full name; for "auto" those of the text's language."""
+    """The stop-words of a full name, in folded case and cut as tokens are; for "auto", of the text's language."""
     if name == "none":
         return frozenset()
     asked = name.partition("-")[0]
@@ -71,7 +71,7 @@ def stop_words(name: str, text: str | bytes) -> frozenset[str]:
 
 
 def detected(text: str | bytes) -> str:
-    """The language of a text, ISO 639-1; empty where it has none that is known. UsageError without the detector."""
+    """The language of a text, ISO 639-1; empty if unknown. Raises UsageError without the detector."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     # Cut as characters, so that the detector never sees half of one.
     start = data[: 4 * DETECTED_CHARACTERS].decode("utf-8", "replace")[:DETECTED_CHARACTERS]

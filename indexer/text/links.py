@@ -1,4 +1,4 @@
-"""Addresses in texts: what of them says nothing of a document, and where they stand."""
+"""Addresses in texts: parameters without meaning for the document, and hidden targets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REFERENCE = re.compile(
 
 
 def without_tracking(text: str) -> str:
-    """The same text with spaces for the parameters of addresses that tell a campaign, a click or a session."""
+    """The text with spaces for the parameters of a campaign, a click or a session in addresses."""
     if "://" not in text and "www." not in text.lower():
         return text
     return LINK.sub(lambda found: _untracked(found[0]), text)
@@ -46,7 +46,7 @@ def _untracked(address: str) -> str:
 
 
 def without_targets(text: str) -> str:
-    """The same text with spaces for where the links of Markdown lead to, which HTML does not show."""
+    """The text with spaces for the targets of Markdown links, which HTML does not show."""
     if "](" not in text and "]:" not in text:
         return text
     shown = list(_TARGET.sub(_spaces, text))

@@ -1,4 +1,4 @@
-"""The place of a text in a longer one that holds it."""
+"""Find the place of a text in a longer one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIGNS = 10
 
 
 def part_difference(left: Readable, right: Readable, *, limit: int = MAX_WORDS) -> Difference:
-    """The difference of two texts; of a part and a text that holds it, of the part and the place where it stands."""
+    """The difference of two texts; for a part and its holder, of the part and its place."""
     in_right = len(left.aligned.words) <= len(right.aligned.words)
     part, whole = (left, right) if in_right else (right, left)
     place = part_place(part.aligned, whole.aligned)
@@ -34,9 +34,9 @@ def part_difference(left: Readable, right: Readable, *, limit: int = MAX_WORDS) 
 
 
 def part_place(part: Alignable, whole: Alignable) -> Span | None:
-    """The place in a text of twice the words or more where most of a part stands; None where that is not one place.
+    """The place of most of a part in a text of twice the words or more; None unless it is one place.
 
-    Where it stands in several, the one that has most of it. Raises what `common_passages` raises.
+    Of several, it is the place with most of the part. Raises the errors of `common_passages`.
     """
     if not len(part.words) or len(part.words) > _OF_WHOLE * len(whole.words):
         return None
@@ -50,15 +50,14 @@ def part_place(part: Alignable, whole: Alignable) -> Span | None:
 
 
 def _end_of_word(text: str, end: int) -> int:
-    """The end of a stretch with the signs that stand right behind it."""
     behind = text[end : end + _SIGNS].split(maxsplit=1)
     return end if text[end : end + 1].isspace() or not behind else end + len(behind[0])
 
 
 def _densest(passages: Sequence[CommonPassage], words: int) -> Sequence[CommonPassage]:
-    """The passages that lie close together in the whole and have most words.
+    """The passages close together in the whole with most words.
 
-    Those at the ends whose part stands between them too are none of them: a note that each chapter begins with.
+    Passages at the ends are left out if their part is also between them, such as a note at the start of each chapter.
     """
     best, start, held = (0, 0, 0), 0, 0
     for end, span in enumerate(passage.right for passage in passages):
@@ -76,12 +75,10 @@ def _densest(passages: Sequence[CommonPassage], words: int) -> Sequence[CommonPa
 
 
 def _adds_little(passage: CommonPassage, others: Sequence[CommonPassage]) -> bool:
-    """True if nearly all that a passage has of the part is in others too."""
     return _covered([*others, passage]) - _covered(others) < (1 - _AT_ONE_PLACE) * passage.left.words
 
 
 def _covered(passages: Sequence[CommonPassage]) -> int:
-    """The words of the part that are in any of the passages."""
     covered = reached = 0
     for span in sorted((passage.left for passage in passages), key=lambda span: span.word):
         covered += max(0, span.word + span.words - max(reached, span.word))

@@ -1,7 +1,7 @@
-"""The passages that two texts have in common: words in a row, of which letters and a few words may differ.
+"""The passages common to two texts: words in a row, with some letters and a few words different.
 
-Runs of equal words are chained by the C core; what lies between two of a chain, and at its ends, is compared letter by
-letter, so that a misread letter costs a letter and not five shingles.
+The C core chains runs of equal words. The gaps of a chain, and its ends, are compared letter by letter, so a misread
+letter costs a letter instead of five shingles.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommonPassage:
-    """A passage of two texts, and how similar it is in both: 1 less the share of letters that differ (Levenshtein)."""
+    """A passage of two texts, and its similarity in both: 1 less the share of differing letters (Levenshtein)."""
 
     left: Span
     right: Span
@@ -52,7 +52,7 @@ class CommonPassage:
 
     @property
     def words(self) -> int:
-        """The words that it has in either text at least."""
+        """The number of its words in the text with fewer."""
         return min(self.left.words, self.right.words)
 
 
@@ -60,8 +60,8 @@ class CommonPassage:
 class CommonPassages:
     """The passages of two texts, in the order of the left one.
 
-    `shares` are how much of the left text's words stand in the right one, and the other way round (0 to 1); `words`
-    how many each text has.
+    `shares` are the share of the left text's words found in the right one, and the other way round (0 to 1); `words`
+    counts the words of each text.
     """
 
     passages: tuple[CommonPassage, ...]
@@ -70,19 +70,19 @@ class CommonPassages:
 
     @property
     def share_of_shorter(self) -> float:
-        """The share of the text with fewer words; of two that have the same number the greater share."""
+        """The share of the text with fewer words; of equally long ones, the greater share."""
         if self.words[0] == self.words[1]:
             return max(self.shares)
         return self.shares[0] if self.words[0] < self.words[1] else self.shares[1]
 
     @property
     def longest(self) -> int:
-        """The words of the longest passage; 0 where there is none."""
+        """The words of the longest passage; 0 without any."""
         return max((passage.words for passage in self.passages), default=0)
 
 
 class Alignable:
-    """A text that is to be aligned, made ready once: its words, and as the features "letters" its letters."""
+    """A text prepared once for alignment: its words, and, as the features "letters", its letters."""
 
     def __init__(self, text: str, features: FeatureKind = "words") -> None:
         self.text, self.features = text, features
@@ -101,7 +101,6 @@ class Alignable:
         return [self.text[start:end].casefold() for start, end in zip(starts, ends, strict=True)]
 
     def place(self, first: int, last: int) -> Span:
-        """The place of the items `first` to `last - 1`, of which there is one."""
         start, end = self.items.starts[first], self.items.ends[last - 1]
         if self.items is not self.words:
             first = int(np.searchsorted(self.words.ends, start, side="right"))
@@ -112,9 +111,9 @@ class Alignable:
 def common_passages(left: Alignable, right: Alignable, *, least: int = LEAST_WORDS) -> CommonPassages:
     """The passages of `least` words or more that two texts of the same features have in common.
 
-    Where a text repeats itself, what stands in the other one is in some passage at each of its places, but for what
-    both have more than eight times in other orders; none lies in longer ones in both texts. Memory grows with the sum
-    of the texts, time too, but for sorting. Raises UsageError for texts of 2**31 words or more, MemoryError.
+    If a text repeats itself, each repeat is in a passage, except for text both have more than eight times in other
+    orders. No passage lies in longer ones in both texts. Memory grows with the sum of the texts; so does time, apart
+    from sorting. Raises UsageError for texts of 2**31 words or more, MemoryError.
     """
     per_word, size, gap = (1, 5, 32) if left.features == "words" else (4, 12, 128)
     fewest = min(len(left.items), len(right.items))
@@ -133,13 +132,11 @@ def common_passages(left: Alignable, right: Alignable, *, least: int = LEAST_WOR
 
 
 def _outermost(passages: Sequence[CommonPassage]) -> list[CommonPassage]:
-    """Those that don't lie in longer ones in both texts, where all that they say is in a passage already."""
     inner_left, inner_right = _inner([each.left for each in passages]), _inner([each.right for each in passages])
     return [each for each in passages if each.left not in inner_left or each.right not in inner_right]
 
 
 def _inner(spans: Sequence[Span]) -> set[Span]:
-    """The spans that lie in longer ones."""
     inner, reached = set(), -1
     for span in sorted(set(spans), key=lambda span: (span.start, -span.end)):
         if span.end <= reached:
@@ -149,7 +146,7 @@ def _inner(spans: Sequence[Span]) -> set[Span]:
 
 
 class _Aligning:
-    """Passages out of chains of runs, of `least` words or more, with the items of either text that are the same."""
+    """Passages made of chains of runs, of `least` words or more, with the equal items of both texts."""
 
     def __init__(self, left: Alignable, right: Alignable, few: int, least: int) -> None:
         self._left, self._right, self._few, self._least = left, right, few, least
@@ -159,7 +156,6 @@ class _Aligning:
         self.passages: dict[tuple[Span, Span], CommonPassage] = {}
 
     def add(self, chain: Sequence[_Row]) -> None:
-        """Add the passages of a chain, which ends where more than a few words differ."""
         first = edits = 0
         for number, (at_left, at_right, size) in enumerate(chain):
             if number:
@@ -175,7 +171,6 @@ class _Aligning:
         self._close(chain[first:], edits)
 
     def shares(self) -> tuple[float, float]:
-        """The share of the items of either text that are the same in some passage."""
         ours, theirs = (
             float(np.mean(same & (np.cumsum(edges)[:-1] > 0)))
             for same, edges in zip((self._same_left, self._same_right), self._edges, strict=True)
@@ -183,7 +178,7 @@ class _Aligning:
         return ours, theirs
 
     def _between(self, end: tuple[int, int], start: tuple[int, int]) -> int | None:
-        """The letters that differ between two runs; None where that parts them."""
+        """The differing letters between two runs; None if they part the runs."""
         ours, theirs = self._left.folded(end[0], start[0]), self._right.folded(end[1], start[1])
         edits, same_ours, same_theirs = _edits(ours, theirs)
         if edits <= (1 - _SAME_GAP) * max(sum(map(len, ours)), sum(map(len, theirs))):
@@ -194,7 +189,6 @@ class _Aligning:
         return edits
 
     def _close(self, chain: Sequence[_Row], edits: int) -> None:
-        """Add what a chain makes up if it is similar enough; else its runs, each by itself."""
         front, back = (chain[0][0], chain[0][1]), (chain[-1][0] + chain[-1][2], chain[-1][1] + chain[-1][2])
         start, before = self._beyond(front, -1)
         end, behind = self._beyond(back, 1)
@@ -217,7 +211,6 @@ class _Aligning:
                 edges[last] -= 1
 
     def _beyond(self, end: tuple[int, int], step: int) -> tuple[tuple[int, int], int]:
-        """The end of a chain moved on over words that are much the same and single others; the letters that differ."""
         from rapidfuzz.distance import Levenshtein
 
         reached, edits, differing, letters, missed = end, 0, 0, 0, 0
@@ -238,7 +231,7 @@ class _Aligning:
 
 
 def _edits(ours: Sequence[str], theirs: Sequence[str]) -> tuple[int, Mask, Mask]:
-    """The letters in which two rows of words differ (Levenshtein, 1966), and the words of either that are the same."""
+    """The differing letters of two rows of words (Levenshtein, 1966), and the equal words."""
     from rapidfuzz.distance import Levenshtein
 
     steps = Levenshtein.editops("".join(ours), "".join(theirs))
@@ -254,7 +247,6 @@ def _same(words: Sequence[str], changed: Sequence[int]) -> Mask:
 
 
 def _chains(runs: npt.NDArray[np.uint32]) -> Iterator[list[_Row]]:
-    """The runs of each chain."""
     rows = runs.tolist()
     start = 0
     for number in range(1, len(rows) + 1):
@@ -264,7 +256,6 @@ def _chains(runs: npt.NDArray[np.uint32]) -> Iterator[list[_Row]]:
 
 
 def _letters(text: str, words: Words) -> Words:
-    """The letters of the words, each by itself, with its place."""
     inside = np.zeros(len(text) + 1, dtype=np.int64)
     np.add.at(inside, words.starts, 1)
     np.add.at(inside, words.ends, -1)

@@ -1,4 +1,4 @@
-"""The words of a mail that are its own: without what it quotes, its signature and the footer of a mailing list."""
+"""The words of a mail itself: without quotations, signature and mailing-list footer."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _ADDRESS = re.compile(r"\w(?:@| at )\w[\w-]*\.\w")
 
 
 def own_words(text: str) -> str:
-    """The text of a mail without quoted lines and what introduces them, without a mail quoted whole below it,
-    signature and a list's footer; all of the text where nothing else would be left.
+    """The text of a mail without quoted lines and their introduction, a mail quoted whole below it, the signature and a
+    list's footer. If nothing is left, the whole text.
 
-    Quoted are lines that begin with ">" (RFC 3676, section 4.5), or with "|" where a line with a time introduces them,
-    in any language; the last line before them introduces them if it ends with a colon.
-    """  # fmt: skip
+    Quoted lines begin with ">" (RFC 3676, section 4.5), or with "|" after a line with a time, in any language. The line
+    before them introduces them if it ends with a colon.
+    """
     lines = _without_end(text.splitlines())
     quoted = _BARRED if _has_bars(lines) else _QUOTED
     kept: list[str] = []
@@ -57,17 +57,16 @@ def own_words(text: str) -> str:
 
 
 def introduces(line: str) -> bool:
-    """True for a line that may introduce a quotation, such as "On Monday, Ann wrote:"."""
+    """True for a line like "On Monday, Ann wrote:", as before a quotation."""
     return line.endswith(":") and len(line) <= _LONGEST_INTRODUCTION
 
 
 def is_head(lines: Sequence[str]) -> bool:
-    """True for lines with the fields of a mail that is quoted whole."""
+    """True for lines with the header fields of a mail quoted whole."""
     return sum(bool(_FIELD.match(line)) for line in lines[:_MOST_FIELDS]) >= _LEAST_FIELDS
 
 
 def _has_bars(lines: Sequence[str]) -> bool:
-    """True where a line with a time in it introduces lines that begin with a bar."""
     barred = ((line.rstrip(), after) for line, after in pairwise(lines) if after.startswith("|"))
     return any(introduces(line) and _TIME.search(line) for line, _ in barred)
 
@@ -84,7 +83,6 @@ def _take_introduction(kept: list[str]) -> None:
 
 
 def _without_end(lines: Sequence[str]) -> Sequence[str]:
-    """The lines before a mail that is quoted whole, a signature and a list's footer, which may stand above it."""
     for place, line in enumerate(lines):
         if line == _SIGNATURE or _begins_mail(lines, place):
             lines = lines[:place]
@@ -104,7 +102,6 @@ def _without_footer(lines: Sequence[str]) -> Sequence[str]:
 
 
 def _begins_mail(lines: Sequence[str], place: int) -> bool:
-    """True for the first line of a mail that is quoted whole: a divider, its head, or an introduction."""
     line = lines[place]
     if _DIVIDER.match(line) and is_head(lines[place + 1 : place + 1 + _MOST_FIELDS]):
         return True
@@ -119,7 +116,6 @@ def _field_name(line: str) -> str:
 
 
 def _introduces_whole(lines: Sequence[str], place: int) -> bool:
-    """True for an introduction with a time and an address, maybe of two lines, of a mail without signs of quotation."""
     for end in (place, place + 1):
         said = " ".join(lines[place : end + 1]).rstrip()
         if introduces(said) and _TIME.search(said) and _ADDRESS.search(said):

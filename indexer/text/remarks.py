@@ -32,7 +32,7 @@ def remark(text: str, *, level: Level = "info", **fields: object) -> None:
 
 
 def in_json() -> bool:
-    """True if remarks are JSON, so that nothing else may stand on standard error: no progress, no question."""
+    """True if remarks are JSON. Then nothing else may be written to standard error: no progress, no question."""
     return _form["json"]
 
 
@@ -43,7 +43,7 @@ def note(**fields: object) -> None:
 
 @contextmanager
 def spoken(*, as_json: bool) -> Iterator[None]:
-    """Remarks in this form; a warning of a library is shown only to those who ask Python for it (-W)."""
+    """Remarks in this form; warnings of libraries are shown only on request (Python's -W)."""
     before, shown = _form["json"], warnings.showwarning
 
     def tell(message: Warning | str, category: type[Warning], *_place: object) -> None:

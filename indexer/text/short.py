@@ -1,4 +1,4 @@
-"""The words of a short text as they are compared: which of them tell it from another one, and which are names."""
+"""The words of a short text for comparison, with marks of telling words and names."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _NO_NEGATIONS = frozenset(("en", "em"))
 
 
 class ShortText(NamedTuple):
-    """A text's words in order, in folded case, with marks of those that may be names, and of those that tell.
+    """A text's words in order, in folded case, with marks of possible names and of telling words.
 
-    `facts` is a hash of the numbers with their units, in order, and of the signs, sizes, negations and short codes, the
-    telling words: of two texts in which it differs neither is a copy of the other. `aside` marks links and hashtags.
+    `facts` is a hash of the telling words: the numbers with their units, in order, and the signs, sizes, negations and
+    short codes. Texts with different `facts` are never copies. `aside` marks links and hashtags.
     """
 
     words: tuple[str, ...]
@@ -62,9 +62,9 @@ class ShortText(NamedTuple):
 def short_text(text: str) -> ShortText:
     """The words of a text, with numbers apart from letters, its names and its facts.
 
-    A word with a capital may be a name, but for words of grammar; also the first one of a sentence, which only
-    looks like one, and the words of "main.c" and "open_file". In scripts without capitals only Chinese surnames are,
-    with the two letters after one.
+    A capitalised word may be a name unless it is a word of grammar. The first word of a sentence counts too, and so do
+    the words of "main.c" and "open_file". In scripts without capitals, only Chinese surnames count, with the next two
+    letters.
     """
     text = without_tracking(without_trade_marks(text))
     if not text.isprintable():
@@ -94,9 +94,9 @@ def short_text(text: str) -> ShortText:
 
 
 class _WordShown(NamedTuple):
-    """A word as it is written: whether an apostrophe or a hyphen joins others, and whether it is a part of a code.
+    """A word as it is written: joined by an apostrophe or a hyphen, or part of a code.
 
-    `in_file` is true for a part of the name of a file, and for a name with an underscore. A link is one word; links and
+    `in_file` is true for a part of a file name, and for a name with an underscore. A link is one word; links and
     hashtags stand aside.
     """
 
@@ -161,7 +161,6 @@ def _is_han(word: str) -> bool:
 
 
 def _is_surname(letters: Sequence[str], place: int) -> bool:
-    """True for a letter that begins many names, and here none of the common words that it is in."""
     if letters[place] not in _SURNAMES:
         return False
     around = "".join(letters[max(place - 1, 0) : place + 2])
@@ -186,9 +185,9 @@ def _is_unit(word: str) -> bool:
 
 
 def _tells(shown: _WordShown, folded: str, *, mixed_case: bool) -> bool:
-    """True for a word without which, or with another one, a text says something else, wherever it stands.
+    """True for a word that changes the meaning of a text wherever it stands.
 
-    A vowel does in Vitamin E, and not in E-Mail, which is e-mail too.
+    A vowel does in Vitamin E, but not in E-Mail, also written e-mail.
     """
     word = shown.text
     if (folded in NEGATIONS and folded not in _NO_NEGATIONS) or folded in SIZES or folded in UNITS:

@@ -1,4 +1,4 @@
-"""Text from documents made safe to show: nothing that a terminal, a page or a reader's eye would obey."""
+"""Text from documents made safe to show: nothing for a terminal, a page or a reader's eye to obey."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ _HARMLESS = "\u200c\u200d"
 
 
 def printable(text: str) -> str:
-    r"""Text as one line that is safe to show: control, format and unassigned characters as \x1b or \u202e."""
+    r"""Text as one line safe to show: control, format and unassigned characters as \x1b or \u202e."""
     if text.isprintable():
         return text
     return "".join(_visible(character) for character in text)
 
 
 def beginning(text: str, most: int) -> str:
-    """The first words of a text, one space apart, in so many characters; an ellipsis shows what is left out."""
+    """The first words of a text, one space apart, in so many characters, with an ellipsis if cut."""
     words = " ".join(text.split())
     if len(words) <= most:
         return words

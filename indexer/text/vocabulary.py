@@ -1,4 +1,4 @@
-"""Words that mean the same wherever they stand, by language: of grammar, negations and numbers."""
+"""Words with the same meaning everywhere, by language: of grammar, negations and numbers."""
 
 # ruff: noqa: RUF001 - they are letters of other scripts
 
@@ -112,7 +112,7 @@ _LETTER = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 
 class LanguageWords(NamedTuple):
-    """Words of one language, in folded case; `capital_nouns` says that every noun has a capital."""
+    """Words of one language, in folded case; `capital_nouns` is true if every noun has a capital."""
 
     grammar: frozenset[str] = frozenset()
     negations: frozenset[str] = frozenset()
@@ -124,7 +124,7 @@ UNKNOWN = LanguageWords()
 
 
 def vocabulary_of(text: str) -> LanguageWords:
-    """The vocabulary of the language that a text is in, an empty one where that is unknown."""
+    """The vocabulary of a text's language, an empty one if unknown."""
     start = text[:_READ].casefold()
     words = set(_WORD.findall(start)) | {*_LETTER.findall(start)}
     found = sorted(((len(words & of_language(name).grammar), name) for name in _GRAMMAR), reverse=True)

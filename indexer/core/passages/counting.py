@@ -1,4 +1,4 @@
-"""The words of each document that stand in others too, and in whose document they stood first."""
+"""Count the words each document shares with others, and find the document they came from."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Copied(NamedTuple):
 
 
 def repeated_words(repeats: Repeats) -> Positions:
-    """The number of words of each document that lie in passages: shape (documents,)."""
+    """The number of words of each document inside passages: shape (documents,)."""
     words = np.bincount(repeats.documents, _new_words(repeats), repeats.copy_of.size).astype(np.int64)
     return words[repeats.copy_of]
 
 
 def copied_between(repeats: Repeats, ranks: Positions, origins: Positions) -> Copied:
-    """The words of passages in each origin's documents that stood first in a document of another, or of the same.
+    """Count passage words of each origin whose first document belongs to another origin or the same one.
 
-    `ranks` order the documents by time, and `origins` are the numbers of their origins: both of shape (documents,).
-    Words of the document where a passage stood first are not counted there.
+    `ranks` order the documents by time, `origins` number their origins: both of shape (documents,). The document where
+    a passage stood first does not count itself.
     """
     several = int(origins.max(initial=-1)) + 1
     # The first of all documents of a kind: of a document's copies the earliest stands for all.
@@ -54,7 +54,6 @@ def copied_between(repeats: Repeats, ranks: Positions, origins: Positions) -> Co
 
 
 def _new_words(repeats: Repeats) -> Positions:
-    """The words of each stretch that are in no stretch before it."""
     ends = repeats.ends
     before = np.append(0, ends[:-1])[: ends.size]
     new: Positions = ends - np.maximum(repeats.starts, before)

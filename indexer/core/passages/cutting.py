@@ -1,4 +1,4 @@
-"""Passages cut from documents that come one after the other, where what is left still has each of them."""
+"""Cut passages out of a sequence of documents and keep one copy of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from indexer.core.passages.windows import Positions
 
 
 class RepeatedSpan(NamedTuple):
-    """The words `begin` to `end - 1` of a document, and the document where any N of them in a row stand."""
+    """The words `begin` to `end - 1` of a document, and the document with any N of them in a row."""
 
     begin: int
     end: int
@@ -21,7 +21,7 @@ class RepeatedSpan(NamedTuple):
 
 
 def merged(spans: Iterable[Sequence[Any]]) -> list[tuple[int, int]]:
-    """The words (begin, end) that rising spans cover, apart from each other."""
+    """The separate stretches (begin, end) covered by spans in rising order."""
     found: list[tuple[int, int]] = []
     for begin, end, *_ in spans:
         if found and begin <= found[-1][1]:
@@ -32,11 +32,10 @@ def merged(spans: Iterable[Sequence[Any]]) -> list[tuple[int, int]]:
 
 
 class Cutter:
-    """Cuts from each document what stands whole in documents that came before it, as they were left.
+    """Cuts from each document the passages that an earlier document still has.
 
-    Every word that is cut lies in N words in a row (`repeats.words`) that stand in a row in what is left of a document
-    that was kept; so nothing is cut of which no other place is left. Memory: 8 bytes for each run of N words
-    that stands in two documents.
+    Every word cut lies in N words in a row (`repeats.words`) which are also in a row in the rest of a kept document, so
+    a passage never loses its last place. Memory: 8 bytes for each run of N words found in two documents.
     """
 
     def __init__(self, repeats: Repeats) -> None:
@@ -48,7 +47,7 @@ class Cutter:
         self._ends = np.searchsorted(repeats.starts, repeats.offsets)
 
     def spans(self, document: int) -> list[RepeatedSpan]:
-        """The words of a document to cut, rising; spans that stand in several documents may touch and overlap."""
+        """The words of a document to cut, rising; spans found in several documents may touch and overlap."""
         runs, places = self._runs(document)
         holders = self._holders[runs]
         known = np.flatnonzero(holders >= 0)
@@ -62,7 +61,7 @@ class Cutter:
         return sorted(map(RepeatedSpan, begins.tolist(), ends.tolist(), stands_in.tolist()))
 
     def keep(self, document: int, spans: Sequence[RepeatedSpan]) -> None:
-        """Keep what is left of a document where these spans are cut: what comes later may be cut for it."""
+        """Keep the rest of a document after cutting these spans; later documents may be cut because of it."""
         runs, places = self._runs(document)
         if not runs.size:
             return
@@ -73,7 +72,6 @@ class Cutter:
         self._holders[runs[places + self._repeats.words <= begins]] = document
 
     def _runs(self, document: int) -> tuple[Positions, Positions]:
-        """The numbers of the repeated runs in a document, and the words at which they begin."""
         repeats = self._repeats
         first = int(repeats.copy_of[document])
         some = slice(int(self._ends[first]), int(self._ends[first + 1]))

@@ -1,4 +1,4 @@
-"""Passages as people read them: one for those that mostly overlap, what is copied most first."""
+"""Passages for people to read: one for each group of overlapping ones, the most copied first."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from indexer.core.passages.windows import Positions
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassageListing:
-    """The numbers of the passages that are listed, what is copied most first, and how many others each stands for.
+    """The numbers of the listed passages, the most copied first, with the number of variants of each.
 
-    `variants[i]` counts the passages that are not listed since they mostly lie in `passages[i]`; `longest[i]` is the
-    number of words of the longest of these and itself.
+    `variants[i]` counts the unlisted passages that mostly lie in `passages[i]`; `longest[i]` is the number of words in
+    the longest of these and itself.
     """
 
     passages: Positions
@@ -26,10 +26,10 @@ class PassageListing:
 
 
 def listed(repeats: Repeats, passages: MaximalPassages) -> PassageListing:
-    """The passages to list, in the order of the words that they copy: words times documents but one.
+    """The passages to list, sorted by copied words (words times documents less one).
 
-    One that lies by more than half, over all of its places, in those before it is not listed, but counted as a variant
-    of the first of them that it meets. Memory: 100 bytes for each stretch.
+    A passage with more than half of all its places in earlier ones counts as a variant of the first of them instead.
+    Memory: 100 bytes for each stretch.
     """
     copied = passages.words * (passages.documents - 1)
     order = np.lexsort((passages.places[passages.offsets[:-1]], -passages.words, -copied))
@@ -47,7 +47,7 @@ def listed(repeats: Repeats, passages: MaximalPassages) -> PassageListing:
 
 
 class _ListedWords:
-    """The words in passages that are listed already: pieces between the ends of stretches, each with its owner."""
+    """The words of passages listed already: pieces between the ends of stretches, each with its owner."""
 
     def __init__(self, repeats: Repeats, passages: MaximalPassages) -> None:
         bounds = np.unique(np.concatenate((repeats.starts, repeats.ends)))
@@ -61,7 +61,6 @@ class _ListedWords:
         self.longest = passages.words.copy()
 
     def hidden(self, numbers: Positions) -> npt.NDArray[np.bool_]:
-        """True for each passage that mostly lies in what is listed; it is counted there."""
         passages, shown = self._passages, self._owners >= 0
         sums = np.append(0, np.cumsum(self._words * shown))
         counts = passages.offsets[numbers + 1] - passages.offsets[numbers]
@@ -81,7 +80,6 @@ class _ListedWords:
         return hidden
 
     def take(self, number: int) -> bool:
-        """List a passage, unless it is hidden by now."""
         places = slice(int(self._passages.offsets[number]), int(self._passages.offsets[number + 1]))
         pieces = ranges(self._begins[places], self._ends[places] - self._begins[places])
         owners, words = self._owners[pieces], self._words[pieces]

@@ -1,4 +1,4 @@
-"""Maximal passages: the stretches of a collection, each as far as all of its places go on alike."""
+"""Maximal passages: the stretches of a collection, extended as long as all places agree."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _FACTORS = (1_103_515_245, 1_566_083_941)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaximalPassages:
-    """Passages that no word can be added to, at either end, without losing one of their places.
+    """Passages with no further word, at either end, common to all their places.
 
-    Passage i has `words[i]` words; its places are `places[offsets[i]:offsets[i + 1]]`, positions among all words,
-    rising, each in the first of some documents with the same words. `documents[i]` counts the documents, copies too.
+    Passage i has `words[i]` words; its places are `places[offsets[i]:offsets[i + 1]]`, rising positions among all
+    words, each in the first of some documents with the same words. `documents[i]` counts the documents, copies too.
     """
 
     words: Positions
@@ -33,7 +33,7 @@ class MaximalPassages:
 
 
 def maximal_passages(repeats: Repeats) -> MaximalPassages:
-    """The maximal passages: for each kind of stretch the longest run around it that all of its places have in common.
+    """The maximal passages: for each kind of stretch, the longest run around it common to all its places.
 
     Kinds with the same places and the same run are one passage, so there are no more places than stretches. Memory:
     about 150 bytes for each stretch.
@@ -56,7 +56,6 @@ def maximal_passages(repeats: Repeats) -> MaximalPassages:
 
 
 def _documents(repeats: Repeats, order: Positions, heads: Positions) -> Positions:
-    """The number of documents of each kind."""
     documents = repeats.documents[order]
     new = np.append(True, documents[1:] != documents[:-1])[: order.size]
     new[heads] = True
@@ -65,7 +64,6 @@ def _documents(repeats: Repeats, order: Positions, heads: Positions) -> Position
 
 
 def _common_reach(repeats: Repeats, order: Positions, heads: Positions) -> tuple[Positions, Positions]:
-    """The number of stretches before, and after, that all places of each kind have in common."""
     if not order.size:
         return order, order
     numbers = np.arange(order.size)
@@ -84,13 +82,12 @@ def _common_reach(repeats: Repeats, order: Positions, heads: Positions) -> tuple
 
 
 class _Sequence:
-    """Numbers in a row, whose parts are compared by their hashes (R. M. Karp and M. O. Rabin, IBM J. 31, 1987)."""
+    """Numbers in a row, compared part by part through hashes (R. M. Karp and M. O. Rabin, IBM J. 31, 1987)."""
 
     def __init__(self, numbers: Positions) -> None:
         self._hashes = [_Hash(numbers.astype(np.uint64), *each) for each in zip(_PRIMES, _FACTORS, strict=True)]
 
     def common(self, left: Positions, right: Positions, most: Positions, way: int) -> Positions:
-        """The count of equal numbers beside two places, on the side that `way` says (-1 or 1), at most `most`."""
         low, high = np.zeros_like(most), most.copy()
         unsure = np.flatnonzero(low < high)
         while unsure.size:

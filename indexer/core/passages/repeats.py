@@ -1,4 +1,4 @@
-"""Runs of words that stand in two documents or more, and where: first their anchors, then every run of N words."""
+"""Find runs of words common to two documents or more: first their anchors, then every run of N words."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _NONE = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeats:
-    """The stretches of documents of which every `words` words in a row stand in two documents or more.
+    """The stretches of documents where every `words` words in a row are in two documents or more.
 
-    Stretch i begins at word `starts[i]` of all words, and `sizes[i]` runs of `words` words begin in it one after the
-    other, so it has `sizes[i] + words - 1` words. Stretches with the same number in `kinds` are equal, all of their
-    kind's places are among them, and every run of `words` words is in stretches of one kind only; `firsts[k]` is the
-    first stretch of kind k. (They are the nodes of a compacted de Bruijn graph of the runs: P. A. Pevzner, H. Tang and
-    M. S. Waterman, PNAS 98, 2001.) Kinds are numbered by their first stretches.
+    Stretch i begins at word `starts[i]` of all words. `sizes[i]` runs of `words` words begin in it one after the other,
+    so it has `sizes[i] + words - 1` words. Stretches with the same number in `kinds` are equal, all places of their
+    kind are included, and every run of `words` words is in stretches of one kind only; `firsts[k]` is the first stretch
+    of kind k. (They are the nodes of a compacted de Bruijn graph of the runs: P. A. Pevzner, H. Tang and M. S.
+    Waterman, PNAS 98, 2001.) Kinds are numbered by their first stretches.
 
-    `offsets` has the position of each document's first word, and the end of all; `copy_of` for each document the first
-    one with the same words, which alone has stretches.
+    `offsets` has the position of each document's first word, and the end of all; `copy_of` has the first document with
+    the same words, and only it has stretches.
     """
 
     words: int
@@ -48,12 +48,10 @@ class Repeats:
 
     @property
     def documents(self) -> Positions:
-        """The document of each stretch."""
         return np.asarray(np.searchsorted(self.offsets, self.starts, side="right") - 1, dtype=np.int64)
 
     @property
     def ends(self) -> Positions:
-        """The position after the last word of each stretch."""
         return self.starts + self.sizes + (self.words - 1)
 
     @property
@@ -63,11 +61,11 @@ class Repeats:
 
 
 class RepeatFinder:
-    """Finds the repeats of documents whose words are added one document after the other; a context manager.
+    """Finds the repeats among documents added one after the other; a context manager.
 
-    `words` (8 to 100,000) is the least length of a passage. Memory: 24 bytes a document, 8 bytes for each anchor that
-    stands in two documents, 24 for each stretch, and some 100 MB; the rest lies in a temporary `folder`
-    (that of the system if None): 8 bytes a word and 40 for each word that stands in two documents.
+    `words` (8 to 100,000) is the least length of a passage. Memory: 24 bytes a document, 8 bytes for each anchor in two
+    documents, 24 for each stretch, and some 100 MB. The rest lies in a temporary `folder` (the system's if None): 8
+    bytes a word and 40 for each word in two documents.
     """
 
     def __init__(self, words: int, folder: Path | None = None) -> None:
@@ -93,7 +91,7 @@ class RepeatFinder:
         self._file.add(words)
 
     def find(self) -> Repeats:
-        """The repeats of all documents that were added."""
+        """The repeats of all documents added."""
         offsets, firsts = self._file.offsets, self._file.firsts
         copies = np.bincount(firsts, minlength=firsts.size).astype(np.int64)
         common = self._common(offsets, copies)
@@ -109,7 +107,6 @@ class RepeatFinder:
     def _windows(
         self, start: int, words: Hashes, offsets: Positions, copies: Positions
     ) -> tuple[Windows, Hashes, Mask]:
-        """The windows of a piece; of each run of N words the anchor, and whether it lies in a document's first copy."""
         windows = Windows(words)
         anchors = least_in_windows(windows.hashes(_ANCHOR), self._words - _ANCHOR + 1)
         lying = np.arange(start, start + anchors.size)
@@ -118,7 +115,6 @@ class RepeatFinder:
         return windows, anchors, inside
 
     def _common(self, offsets: Positions, copies: Positions) -> Hashes:
-        """The anchors that stand in two documents of different words: what shares N words in a row shares one."""
         spilled = SpilledRows(Path(self._folder.name), "anchors", 2, 1 << 64)
         for start, words in self._file.pieces(self._words - 1):
             _, anchors, inside = self._windows(start, words, offsets, copies)
@@ -136,7 +132,6 @@ class RepeatFinder:
         return np.concatenate(found) if found else np.empty(0, dtype=np.uint64)
 
     def _runs(self, offsets: Positions, copies: Positions, common: Hashes) -> SpilledRows:
-        """(hash, position) of every run of N words that may stand in two documents."""
         runs = SpilledRows(Path(self._folder.name), "runs", 2, 1 << 64)
         for start, words in self._file.pieces(self._words - 1):
             windows, anchors, inside = self._windows(start, words, offsets, copies)
@@ -152,7 +147,6 @@ class RepeatFinder:
         return runs
 
     def _places(self, runs: SpilledRows, offsets: Positions, copies: Positions) -> SpilledRows:
-        """(position, first position of an equal run, sum over all equal runs) of those that stand in two documents."""
         places = SpilledRows(Path(self._folder.name), "places", 3, max(2, int(offsets[-1])))
         for some in runs.read():
             rows = some[np.argsort(some[:, 0], kind="stable")]
@@ -173,9 +167,9 @@ class RepeatFinder:
 
 
 def equal_words(words: Callable[[], Hashes], starts: Positions, others: Positions, lengths: Positions) -> Mask:
-    """True for each stretch of so many words at `starts` that has the same ones at `others`; all of shape (n,).
+    """True for each stretch of so many words at `starts` with the same words at `others`; all of shape (n,).
 
-    `words` is called for the hashes of all words ever again, so that pages of a file that were read are given back.
+    It calls `words` for the hashes of all words again and again to give back pages of a file already read.
     """
     # A stretch of any length is compared in pieces.
     pieces = np.where(starts == others, 0, -(-lengths // _WORDS_A_PIECE))
@@ -195,7 +189,6 @@ def equal_words(words: Callable[[], Hashes], starts: Positions, others: Position
 
 
 def _stretches(places: SpilledRows) -> tuple[Positions, Positions, Positions]:
-    """The beginnings of stretches, the numbers of runs that begin in each, and the place of the first of its kind."""
     starts, kinds, heads, done = [_NONE], [_NONE], [_NONE], 0
     before = np.zeros((0, 3), dtype=np.uint64)
     for some in places.read():

@@ -1,4 +1,4 @@
-"""Files for what does not fit into memory: the words of all documents, and rows sorted by their first column."""
+"""Files for data too large for memory: the words of all documents, and rows sorted by their first column."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIGEST = 16
 
 
 class WordFile:
-    """The hashes of the words of documents in the order in which they are added, in a file of 8 bytes a word.
+    """The hashes of the words of all documents added, in a file of 8 bytes a word.
 
     Memory: 24 bytes for each document.
     """
@@ -42,19 +42,18 @@ class WordFile:
 
     @property
     def offsets(self) -> Positions:
-        """The position of each document's first word among those of all, and the end: shape (documents + 1,)."""
+        """The position of each document's first word among all words, and the end: shape (documents + 1,)."""
         return np.array(self._ends, dtype=np.int64)
 
     @property
     def firsts(self) -> Positions:
-        """For each document the first one with the same words, itself where it is that: shape (documents,)."""
+        """The first document with the same words, for each document: shape (documents,)."""
         digests = np.frombuffer(bytes(self._digests), dtype=f"V{_DIGEST}")
         _, first, which = np.unique(digests, return_index=True, return_inverse=True)
         return np.asarray(first[which.reshape(-1)], dtype=np.int64)
 
     @property
     def words(self) -> Hashes:
-        """All words, read from the file as they are used."""
         self._file.flush()
         if not self._ends[-1]:
             return np.empty(0, dtype=np.uint64)
@@ -68,7 +67,6 @@ class WordFile:
             yield start, np.fromfile(self._path, dtype=np.uint64, count=at_once + overlap, offset=8 * start)
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -95,7 +93,7 @@ class SpilledRows:
             self._deal()
 
     def read(self) -> Iterator[WordRows]:
-        """All rows, those of one range of the first column after those of another; once."""
+        """All rows, one range of the first column after the other; once."""
         if not self._is_dealt:
             yield self._taken()
             return

@@ -25,15 +25,15 @@ def powers(exponents: Positions) -> Hashes:
 
 
 def next_power(values: Hashes) -> Hashes:
-    """Sums of powers as they are where each exponent is greater by one: shape (n,)."""
+    """Sums of powers with each exponent raised by one: shape (n,)."""
     return values * np.uint64(_BASE)
 
 
 class Windows:
     """The hashes of the runs of a text's words, from their hashes, uint64 of shape (n,), at most 2**18 at once.
 
-    Modulo 2**64 texts of a thousand words and more can be made that differ and have equal hashes, so whatever rests on
-    these compares the words too.
+    Modulo 2**64, different texts of a thousand words or more can be made with equal hashes, so callers compare the
+    words too.
     """
 
     def __init__(self, words: Hashes) -> None:

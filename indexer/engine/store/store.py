@@ -1,7 +1,5 @@
 """The store in a search engine, for Elasticsearch and OpenSearch alike: what its parts do, put together."""
 
-# ruff: noqa: D102 -- what the methods of a store do is said once, in base.py
-
 from __future__ import annotations
 
 from collections.abc import Sequence

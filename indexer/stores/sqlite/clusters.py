@@ -1,7 +1,5 @@
 """The part of the embedded store that has to do with clusters."""
 
-# ruff: noqa: D102 -- what the methods of a store do is said once, in base.py
-
 from __future__ import annotations
 
 import dataclasses

@@ -1,6 +1,6 @@
 """The part of the embedded store that finds and scans sketches, those of the first scheme like any other's."""
 
-# ruff: noqa: D102 -- what the methods of a store do is said once, in sketches.py
+
 # ruff: noqa: S608 -- statements are put together of fixed words and numbers
 
 from __future__ import annotations

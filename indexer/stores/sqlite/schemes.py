@@ -1,7 +1,5 @@
 """The part of the embedded store that has to do with its list of schemes, and with named resources."""
 
-# ruff: noqa: D102 -- what the methods of a store do is said once, in base.py and sketches.py
-
 from __future__ import annotations
 
 from abc import abstractmethod

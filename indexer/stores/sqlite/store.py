@@ -1,7 +1,5 @@
 """The embedded store: one SQLite file with a write-ahead log."""
 
-# ruff: noqa: D102 -- what the methods of a store do is said once, in base.py
-
 from __future__ import annotations
 
 import os
