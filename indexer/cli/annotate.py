@@ -24,20 +24,20 @@ _FIELDS = (
         "--field",
         multiple=True,
         metavar="NAME",
-        help="A field with the text; several are joined in the order given.  [default: the fields that the index "
-        "remembers]",
+        help="A field with the text. Several are joined in the order given.  [default: the fields of the index's "
+        "last run]",
     ),
     click.option(
-        "--html", cls=Related, goes_with=["field"], is_flag=True, help="The fields hold HTML, whose text is extracted."
+        "--html", cls=Related, goes_with=["field"], is_flag=True, help="The fields hold HTML; extract its text."
     ),
     click.option(
         "--source-field",
         default="",
         metavar="NAME",
-        help="The field with a document's origin (a URL, a path or a name); reports count by it.",
+        help="The field with a document's origin (a URL, a path or a name). Reports count by it.",
     ),
     click.option(
-        "--title-field", default="", metavar="NAME", help="The field with the title, which is shown in answers."
+        "--title-field", default="", metavar="NAME", help="The field with the title, for answers and reports."
     ),
     click.option(
         "--content",
@@ -54,7 +54,7 @@ _FIELDS = (
         cls=Related,
         not_with=["to"],
         is_flag=True,
-        help="Annotate documents even if their owner assigns versions (version_type external); the version "
+        help="Annotate documents even if their owner assigns versions (version_type external). The version "
         "increases by one.",
     ),
     click.option(
@@ -69,7 +69,7 @@ _FIELDS = (
         default=4,
         show_default=True,
         metavar="N",
-        help="Parts of the index to read in parallel.",
+        help="How many parts of the index to read in parallel.",
     ),
 )
 annotating_options = Group(
@@ -82,16 +82,13 @@ annotating_options = Group(
         is_flag=True,
         help="With --field: compute all fingerprints again, from other fields than before.",
     ),
-    click.option("--cluster", is_flag=True, help="Assign the documents to their clusters, as they come."),
+    click.option("--cluster", is_flag=True, help="Assign the documents to clusters as they come."),
     click.option(
         "--all",
         is_flag=True,
-        help="Look at every document, also at those that nobody has written since the last run, and try again what "
-        "failed.",
+        help="Look at every document, not only at those written since the last run, and try failed ones again.",
     ),
-    click.option(
-        "--again", is_flag=True, help="Compute all fingerprints again, also of documents whose text has not changed."
-    ),
+    click.option("--again", is_flag=True, help="Compute all fingerprints again, also for unchanged texts."),
     click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
 )
 # Those of a command that looks at what is new, again and again.
@@ -112,13 +109,15 @@ Examples:
   neardup annotate --store https://host:9200/pages --field html --html --docs-per-second 200
   neardup annotate --store https://host:9200/archive --field body --to archive-neardup
 
-Adds fields below "neardup" to documents that have none, or whose text has changed since, and changes nothing else. The
-index remembers up to which change all documents were looked at, so that the next run reads only what was written since,
-and says how many it trusted; --all looks at all of them. A document that somebody changes at the same moment is never
-overwritten; it is processed again. After an interruption, run the same command again to resume. An index that does not
-keep all of _source, is read-only, or has versions assigned by its owner is refused; --to writes its fingerprints to an
-index of their own. The index remembers its fields: commands that read texts again use them, and annotate refuses
-others.
+Adds fields below "neardup" to documents without them or with a changed text. Changes nothing else. The index
+remembers its text fields, for all later commands; annotate refuses others.
+
+The next run reads only documents written since, and counts the rest as trusted; --all reads all. If somebody changes
+a document at the same moment, it is never overwritten but processed again. After an interruption, run the same
+command again.
+
+An index is refused if it does not keep all of _source, is read-only, or has versions assigned by its owner. Use --to
+to write its fingerprints to another index.
 """,
 )
 @index_option("The index, alias or data stream.")

@@ -46,8 +46,8 @@ Examples:
   neardup pairs --match simhash-doc@7bits+minhash@0.7
   neardup pairs --relation --format jsonl | jq -c 'select(.relation == "form")'
 
-Every pair of stored documents that the rule calls near is listed once, in no particular order, as soon as it is found.
-n equal documents make n(n-1)/2 pairs; --collapse pairs them only with the first.
+Lists every near pair once, in no particular order, as soon as it is found. n equal documents make n(n-1)/2 pairs;
+--collapse pairs them only with the first.
 
 With --against, left is in the store and right in the other one. Standard error says how many documents were not
 compared, and why.
@@ -69,8 +69,7 @@ compared, and why.
     setting="against",
     metavar="FILE|STORE",
     type=A_PATH,
-    help="Pair the documents with those of another store, or with a list of fingerprints as printed by neardup "
-    "hash --json.",
+    help="Pair the documents with another store, or with the fingerprints printed by neardup hash --json.",
 )
 @click.option(
     "--collapse",
@@ -87,7 +86,7 @@ compared, and why.
     cls=Related,
     setting="against",
     is_flag=True,
-    help="Say how the texts of each pair stand to each other, and what differs. They are read again, which takes much "
+    help="Say how the texts of each pair relate, and what differs. This reads the texts again, and takes much "
     "longer than finding the pairs.",
 )
 @filter_option
@@ -139,14 +138,13 @@ Examples:
   neardup cluster --similarity 0.8
   neardup cluster --match simhash-doc@3bits
 
-Documents that the rule calls near are grouped together, directly or through others. Chains are split, so that each
-document of a cluster is near the one in its centre. Every document has a cluster id, also if it is in no cluster; a
-cluster keeps its id as long as it contains the document that it was named after. Documents that are short, or lack
-what the rule compares, are in no cluster. The store remembers the rule, the bound, the canonical rule and --apart for
-prune, report and index --cluster. The next cluster goes by them too, where it is not told otherwise, and says what
-changes.
+Near documents form a cluster, directly or through others. Chains are split, so that each document is near the one in
+the centre. Every document has a cluster id, even alone; a cluster keeps its id as long as it contains the document it
+was named after. Short documents, and documents without the sketch of the rule, are in no cluster.
 
-Running it again writes nothing. "neardup show ID" shows a document's cluster.
+The store remembers the rule, the bound, the canonical rule and --apart, for prune, report, index --cluster and the
+next cluster. neardup cluster says if something changes. Running it again writes nothing. "neardup show ID" shows a
+document's cluster.
 """,
 )
 @store_option
@@ -155,24 +153,23 @@ Running it again writes nothing. "neardup show ID" shows a document's cluster.
 @click.option(
     "--time-field",
     metavar="NAME",
-    help="The field with the date of a document, in its metadata or in the documents of an index: the earliest is the "
-    "one with the earliest date, those without come last. An empty name goes by when neardup met a document.  "
-    "[default: as in the last clustering]",
+    help="The field with the date, in the metadata or in the documents of an index, for --canonical earliest. "
+    "Documents without it come last. An empty name means the time of indexing.  [default: as in the last "
+    "clustering]",
 )
 @refresh_option
 @click.option(
     "--relation/--no-relation",
     default=None,
-    help="Note how each document that could be removed stands to the one that it repeats, as edited, or a form with "
-    "other facts; texts are read again, each once. By default for texts in fields of an index and in files of at most "
-    "2 MB; with it also for others, and for those that could not be read; without, only what is "
-    "identical is noted, also of documents that come.",
+    help="Note how each removable document relates to the one it repeats: identical, edited, a form with other "
+    "facts, and so on. Reads texts again, each once. By default for fields of an index and files of at most 2 MB. "
+    "With --relation for all; without, only identical documents are noted, also among new ones.",
 )
 @click.option(
     "--apart",
     type=click.Choice(["form", "none"]),
-    help="With form, documents in which facts differ, as two invoices, are no cluster: each is in one of its own, with "
-    "its copies. All texts of clusters are read again each time.  [default: as in the last clustering, at first none]",
+    help="With form, documents with other facts, such as two invoices, are separate clusters, each with its own "
+    "copies. Reads all texts of clusters again each time.  [default: as in the last clustering, at first none]",
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @json_option

@@ -123,8 +123,8 @@ copy_options = Group(
         multiple=True,
         allow_from_autoenv=False,
         metavar="ID",
-        help="Delete document ID and its copies: documents with the same text, except for case and white space. "
-        "Can be repeated.",
+        help="Delete document ID and its copies: documents with the same text, except for case and white space. Can "
+        "be repeated.",
     ),
     click.option(
         "--similarity",
@@ -133,7 +133,7 @@ copy_options = Group(
         type=click.FloatRange(0, 1),
         allow_from_autoenv=False,
         metavar="S",
-        help="With --copies-of: also what is at least this similar, 0 to 1.",
+        help="With --copies-of: also documents at least this similar, 0 to 1.",
     ),
     click.option(
         "--match",
@@ -141,7 +141,7 @@ copy_options = Group(
         goes_with=["copies_of"],
         metavar="RULE",
         allow_from_autoenv=False,
-        help="With --copies-of: also what is near by this rule, as in neardup similar.",
+        help="With --copies-of: also near documents by this rule, as in neardup similar.",
     ),
     click.option(
         "--verify",
@@ -149,7 +149,7 @@ copy_options = Group(
         goes_with=["similarity", "match"],
         type=click.Choice(["text", "sketch"]),
         allow_from_autoenv=False,
-        help="Of what is near delete what says the same by its text, which is read again (the default), or all, by the "
+        help="Delete near documents that say the same by their texts, read again (the default), or all near ones by "
         "sketches alone.",
     ),
     *permitted_options(
@@ -183,14 +183,14 @@ Examples:
   neardup delete --copies-of letters/17.txt --similarity 0.7
 
 The files themselves stay. In a search engine, a document with fields other than neardup's belongs to its owner: it
-stays, and only loses neardup's.
+stays, and only loses neardup's fields.
 
---copies-of lists each copy with its difference, and what is not deleted: owners' documents, files that are still
-there, near documents that say something else, as forms do, or can't be read (--verify sketch goes by sketches alone),
-and how many documents could not be compared. Run it with --dry-run first; without, it asks for confirmation. A
-text that is only quoted in a longer document is no copy of it.
+--copies-of lists each copy with its difference. It also lists what it does not delete: owners' documents, files that
+still exist, near documents with other content such as forms, unreadable documents, and the number of documents that
+it could not compare. Run it with --dry-run first; without, it asks for confirmation. A text quoted in a longer
+document is not a copy of it.
 
-Ends with exit code 5 if an id was not found, or several documents have it; the others are deleted.
+Ends with exit code 5 if an id was not found, or several documents have it. The others are deleted.
 """,
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
@@ -395,10 +395,9 @@ Examples:
   neardup doctor --store https://host:9200/articles --json
   neardup doctor --texts
 
-Looks at versions, privileges, mappings, fingerprints, sketches, the kind of the texts, clusters, and what a killed run
-has left behind; a line each, which begins with ok, warning or error, and says what to do. With --texts every document
-is read again, to find those that have changed. Ends with exit code 7 if there is a warning or an error, 3 or 4 if the
-store can't be opened.
+Looks at versions, privileges, mappings, fingerprints, sketches, the kind of texts, clusters, and leftovers of a
+killed run. Prints a line each: ok, warning or error, and what to do. --texts reads every document again, to find
+changed ones. Ends with exit code 7 for a warning or an error, 3 or 4 if the store can't be opened.
 """,
 )
 @store_option

@@ -52,12 +52,12 @@ measuring_options = Group(
         "schemes",
         multiple=True,
         metavar="RULE",
-        help="A match rule to measure; can be repeated.  [default: the store's own, simhash-doc within 3 and "
-        "within 7 bits, the latter also verified by minhash, and minhash; with --parts the store's own, and of "
-        "passages from 50% and from 25% on]",
+        help="A match rule to measure. Can be repeated.  [default: the store's own, simhash-doc within 3 and within "
+        "7 bits, the latter also verified by minhash, and minhash; with --parts the store's own, and passages from "
+        "50% and from 25% on]",
     ),
     click.option(
-        "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Documents to measure on, instead of the store's."
+        "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Measure on these documents instead of the store's."
     ),
     click.option(
         "--root",
@@ -65,7 +65,7 @@ measuring_options = Group(
         goes_with=["truth"],
         type=A_PATH,
         metavar="DIR",
-        help="The folder that paths in TRUTH are relative to. [default: TRUTH's folder]",
+        help="The folder of relative paths in TRUTH. [default: TRUTH's folder]",
     ),
     click.option(
         "--sample",
@@ -75,7 +75,7 @@ measuring_options = Group(
         metavar="N",
         default=_SAMPLE,
         show_default=True,
-        help="Sample this many documents of a store, in addition to those that TRUTH names.",
+        help="Sample this many documents of a store, besides those in TRUTH.",
     ),
     click.option(
         "--alike",
@@ -100,8 +100,8 @@ measuring_options = Group(
     click.option(
         "--parts",
         is_flag=True,
-        help="Also take passages of 100, 300 and 1,000 words out of the documents, as they stand and with 1, 2 and 5% "
-        "of their letters misread, and measure which of them each rule finds.",
+        help="Also take passages of 100, 300 and 1,000 words out of the documents, unchanged and with 1, 2 and 5% "
+        "of their letters misread, and measure how many each rule finds.",
     ),
     click.option("--picture", type=A_PATH, metavar="FILE", help="Plot precision over recall to FILE, as SVG."),
     title="What is measured",
@@ -122,7 +122,7 @@ judging_options = Group(
         "--judgments",
         type=A_PATH,
         metavar="FILE",
-        help="Say how right the rule of the store's clusters is, by the judgments of a sample that a report has saved.",
+        help="Say how right the rule of the store's clusters is, by the judgments of a sample in a report.",
     ),
     click.option(
         "--precision",
@@ -132,7 +132,7 @@ judging_options = Group(
         metavar="SHARE",
         default=_PRECISION,
         show_default=True,
-        help="The share of right answers that a threshold should have.",
+        help="The share of right answers that a threshold should reach.",
     ),
     title="What people judged",
 )
@@ -155,16 +155,17 @@ Examples:
   neardup evaluate --picture curves.svg --json > figures.json
   neardup evaluate --judgments judgments.json   the store's rule, by what you said of a sample in a report
 
-Match rules are written as for --match elsewhere; they may use schemes that no store has, with any parameters.
+Match rules are written as for --match elsewhere. They may use schemes that no store has, with any parameters.
 
-TRUTH is JSON lines: {"a", "b"} for each pair of ids that are near-duplicates, or {"id", "group"} for each document, if
-the documents of a group are near-duplicates; "path" names the file of a document, relative to --root. Without TRUTH, a
-pair should be found if the Jaccard coefficient of its 5-word shingles is at least --alike, and a returned pair is
-correct if it is at least --right.
+TRUTH is JSON lines: {"a", "b"} for each pair of near-duplicate ids, or {"id", "group"} for each document of a group
+of near-duplicates. "path" names the file of a document, relative to --root. Without TRUTH, a pair should be found if
+the Jaccard coefficient of its 5-word shingles is at least --alike, and a returned pair is correct if it is at least
+--right.
 
-With --judgments nothing is read again: the file has what somebody said, in a report, of a random sample of documents
-that repeat others. From 60 judgments on it is said how many of all these are right, with the limits at a confidence of
-95%, by similarity, and which threshold fits. A judgment of what is not in the sample now is named and not counted.
+--judgments reads no texts. The file comes from a report, and has somebody's judgments of a random sample of removable
+documents. From 60 judgments on the command says how many of all these are right, with the limits at a confidence of
+95%, by similarity, and which threshold fits. Judgments of documents outside the current sample are named and not
+counted.
 """,
 )
 @click.argument("truth", required=False, type=A_PATH)

@@ -38,7 +38,7 @@ watching_options = Group(
         metavar="SECONDS",
         default=f"{Watching().interval:g}",
         show_default=True,
-        help="The time between two looks at a quiet index; each is one request.",
+        help="The time between two looks at a quiet index. Each look is one request.",
     ),
     click.option(
         "--quiet-for",
@@ -46,7 +46,7 @@ watching_options = Group(
         metavar="SECONDS",
         default=f"{Watching().quiet_for:g}",
         show_default=True,
-        help="Group everything anew when nothing has changed for so long.",
+        help="Group everything anew after so much time without changes.",
     ),
     click.option(
         "--share",
@@ -54,7 +54,7 @@ watching_options = Group(
         metavar="S",
         default=Watching().share,
         show_default=True,
-        help="The share of the time that grouping everything anew may take.",
+        help="The share of the time for grouping everything anew.",
     ),
     click.option(
         "--most-lost",
@@ -67,7 +67,7 @@ watching_options = Group(
     click.option(
         "--confirm-loss",
         is_flag=True,
-        help="Remove what is gone, however much it is, and look at every document at the start.",
+        help="Remove all missing documents, however many, and look at every document at the start.",
     ),
     click.option(
         "--lease",
@@ -75,7 +75,7 @@ watching_options = Group(
         metavar="SECONDS",
         default=f"{Watching().lease:g}",
         show_default=True,
-        help="Take over from another process that has not been heard from for so long.",
+        help="Take over from another process after so much silence.",
     ),
     title="How it follows",
 )
@@ -89,7 +89,7 @@ alerting_options = Group(
         metavar="COMMAND|URL",
         default="",
         help="Tell of each new cluster: run a command, without a shell and with JSON on its standard input, or post "
-        "that to a URL.",
+        "to a URL.",
     ),
     click.option(
         "--on-copy",
@@ -112,7 +112,7 @@ alerting_options = Group(
         metavar="N",
         default=Alerting().alerts_a_minute,
         show_default=True,
-        help="At most N commands and requests a minute; what comes in between is sent together, up to 100 in each.",
+        help="At most N commands and requests a minute. Further news is sent together, up to 100 in each.",
     ),
     click.option(
         "--alert-token-file",
@@ -138,20 +138,20 @@ Examples:
   neardup follow --store https://host:9200/articles --once
   neardup follow ~/papers --store ~/papers.neardup
 
-Takes up what is new, changed or deleted within seconds, as `neardup annotate --cluster` does, and groups everything
-anew in quiet times. A quiet index gets no writes, and one request an interval. Documents that fail are tried again
-when they change, files that can't be read also every ten minutes. Alerts come for what comes, and not for what an
-index has when it is clustered first. Of two processes that follow one index one works, and the other takes over when
-it ends. SIGTERM and Ctrl-C end it within a second; what is under way is done by the next one. It needs the privilege
-`monitor`.
+Takes up new, changed and deleted documents within seconds, as `neardup annotate --cluster` does, and groups
+everything anew in quiet times. A quiet index gets no writes, and one request an interval. Failed documents are tried
+again when they change, unreadable files also every ten minutes. Alerts start after the first clustering.
 
-With FOLDERs it keeps a file right, as `neardup index --cluster` does, and removes the documents whose files are gone.
-The system tells when to look, with the extra watch; without it, and for folders on other machines, they are looked
-through every interval, or less often where that takes long.
+If two processes follow one index, one works, and the other takes over when it ends. SIGTERM and Ctrl-C end the
+command within a second; the next run does the rest. It needs the privilege `monitor`.
+
+With FOLDERs it keeps a file up to date, as `neardup index --cluster` does, and removes documents whose files are
+gone. With the extra watch the system reports changes. Without it, and for folders on other machines, it looks through
+them every interval, or less often if that takes long.
 """,
 )
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=A_PATH)
-@index_option("The index, alias or data stream; with folders the file that they come into.")
+@index_option("The index, alias or data stream; with folders, the store file.")
 @index_fields_options
 @folder_options
 @fingerprint_options
@@ -159,19 +159,19 @@ through every interval, or less often where that takes long.
 @watching_options
 @alerting_options
 @refresh_option
-@click.option("--once", is_flag=True, help="End when everything is taken up.")
+@click.option("--once", is_flag=True, help="End when everything is up to date.")
 @click.option(
     "--status-port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help="Answer GET /healthz and /metrics at this port; 0 for any that is free.",
+    help="Answer GET /healthz and /metrics at this port (0: any free one).",
 )
 @click.option(
     "--status-host",
     metavar="ADDRESS",
     default="127.0.0.1",
     show_default=True,
-    help="The address for that; it tells counts and the index's name, and asks for no token.",
+    help="The address for --status-port. It shows counts and the index's name, and asks for no token.",
 )
 def follow_command(  # noqa: PLR0913, PLR0917 - the parameters of a command are its options
     folders: tuple[str, ...],

@@ -52,9 +52,9 @@ _IN_FOLDERS = (
         type=click.Choice(get_args(IdFrom)),
         default="path",
         show_default=True,
-        help="The id of a file: its path relative to the store's folder (absolute if it is elsewhere), its "
-        "absolute path, its path below the folder given, its file name, its file name without suffix, or a "
-        "digest of its content. JSON lines have their own.",
+        help="The id of a file: its path relative to the store's folder (absolute if it is elsewhere), its absolute "
+        "path, its path below the folder given, its file name, its file name without suffix, or a digest of its "
+        "content. JSON lines have their own ids.",
     ),
 )
 walk_options = Group(
@@ -93,8 +93,8 @@ loading_options = Group(
         "--dead-letters",
         type=A_FILE,
         metavar="FILE",
-        help="Append documents that the store refuses to FILE with the reason, as JSON lines that neardup index "
-        "can read again.  [default: neardup-refused-TIME.jsonl, created when needed]",
+        help="Append documents refused by the store to FILE with the reason, as JSON lines for neardup index.  "
+        "[default: neardup-refused-TIME.jsonl, created when needed]",
     ),
     click.option(
         "--bulk-load",
@@ -104,10 +104,10 @@ loading_options = Group(
         help="In a search engine: turn off the index's refreshes and replicas during the load, and restore its "
         "settings at the end.",
     ),
-    click.option("--retry-failed", is_flag=True, help="Also try documents that failed before and have not changed."),
-    click.option("--no-create", is_flag=True, help="End with exit code 3 if there is no store, instead of making it."),
+    click.option("--retry-failed", is_flag=True, help="Also try failed documents that have not changed."),
+    click.option("--no-create", is_flag=True, help="End with exit code 3 instead of making a new store."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
-    click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and change nothing."),
+    click.option("--dry-run", is_flag=True, help="List the ids and files to read, and change nothing."),
     title="Writing, and what fails",
 )
 
@@ -125,16 +125,15 @@ Examples:
   find . -name '*.xml' -print0 | neardup index --paths-from -
   neardup index docs/ --exclude 'drafts/*' --store ~/all.neardup
 
-Folders are searched recursively. Hidden files, links to folders, and files that are not documents by their name
-(styles, scripts, images) are skipped; the summary counts them as left out. ZIP and TAR archives are treated as folders.
-Files that end in .jsonl or .ndjson, and "-", hold JSON lines: {"id", "text" or "html", optionally "title", "url"; the
-rest is kept as metadata}. Each row of .csv, .tsv and .parquet files, each response of .warc, .wet and .wacz, and each
-item of .rss and .atom is a document. One without an id is named by its file and number. Files may be compressed,
-and may be on s3:// or gs://.
+Folders are searched recursively. Hidden files, links to folders, and files with names of styles, scripts or images
+are skipped and counted as left out. ZIP and TAR archives are read like folders. .jsonl and .ndjson files, and "-",
+hold JSON lines: {"id", "text" or "html", optionally "title", "url"; the rest is kept as metadata}. Each row of .csv,
+.tsv and .parquet files, each response of .warc, .wet and .wacz, and each item of .rss and .atom is a document.
+Without an id it gets the name of its file and its number. Files may be compressed, and may be on s3:// or gs://.
 
-Run the same command again to resume: stored documents that have not changed are not extracted again. A document that
-fails is recorded with its reason and never stops the run; it is not tried again until it changes, unless --retry-failed
-is given. The exit code is still 0, unless --strict is given.
+Run the same command again to resume: unchanged documents are not extracted again. A failed document never stops the
+run. It is recorded with its reason, and tried again when it changes or with --retry-failed. The exit code is 0 all
+the same, unless --strict is given.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")

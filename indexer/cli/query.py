@@ -44,7 +44,7 @@ A and B are files, or ids of stored documents; "id:ID" is always an id. - is sta
 @click.argument("b", type=A_PATH)
 @store_option
 @match_options
-@click.option("--passages", is_flag=True, help="Show the passages that both have: where they stand, and what they say.")
+@click.option("--passages", is_flag=True, help="Show the passages in both: their places and words.")
 @extraction_options
 @json_option
 def compare(a: str, b: str, store: str, matching: Matching, passages: bool, extraction: Extraction, json: bool) -> None:
@@ -125,10 +125,10 @@ Examples:
   curl -s https://example.org/ | neardup hash --format html -
   neardup hash a.html --scheme minhash
 
-Prints one line per document: fingerprint, number of words, name. A document without words has no fingerprint, shown
-as "-". With --scheme, the line has the scheme's sketch and the number of its features instead: minhash in the form for
-interchange (mh3-...), passages too (pa2-...), others in hexadecimal digits.
-Ends with exit code 6 if a document gave no text.
+Prints one line per document: fingerprint, number of words, name. "-" stands for the fingerprint of a document without
+words. With --scheme, the line has this scheme's sketch and the number of its features instead: minhash and passages
+in their form for interchange (mh3-..., pa2-...), others in hexadecimal digits. Ends with exit code 6 if a document
+gave no text.
 """,
 )
 @click.argument("files", nargs=-1, type=A_PATH)

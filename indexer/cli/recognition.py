@@ -13,7 +13,7 @@ from indexer.text.counts import counted
 @click.command(
     cls=Answering,
     answers="recognition:OcrState",
-    short_help="Show what OCR needs, and the pages that are kept.",
+    short_help="Show what OCR needs, and the results kept.",
     epilog="""
 \b
 Examples:
@@ -22,7 +22,7 @@ Examples:
   neardup index scans/ --ocr eng+deu --kind scans
 """,
 )
-@click.option("--clear", is_flag=True, allow_from_autoenv=False, help="Remove the pages that are kept.")
+@click.option("--clear", is_flag=True, allow_from_autoenv=False, help="Remove the kept results.")
 @json_option
 def ocr(clear: bool, json: bool) -> None:
     """Show which tesseract reads scanned pages, in which languages, and how much of what it read is kept."""

@@ -56,8 +56,8 @@ listed_options = Group(
         type=click.Choice(get_args(By)),
         default="passage",
         show_default=True,
-        help="List passages, what hosts and folders have from each other, how much of documents stands elsewhere, or "
-        "which clusters are near for what many documents have.",
+        help="List passages, what hosts and folders have from each other, how much of each document stands "
+        "elsewhere, or clusters that are near for common passages.",
     ),
     click.option(
         "--limit",
@@ -65,8 +65,8 @@ listed_options = Group(
         metavar="N",
         help="List the first N.  [default: 20 as text, all in other formats and with --json]",
     ),
-    click.option("--held-by", is_flag=True, help="Name the documents that have each passage."),
-    click.option("--write", is_flag=True, help="Write all of it beside the index, for the dashboards."),
+    click.option("--held-by", is_flag=True, help="Name the documents of each passage."),
+    click.option("--write", is_flag=True, help="Write everything to an index beside, for the dashboards."),
     click.option(
         "--format",
         type=click.Choice(get_args(PassageFormat)),
@@ -89,7 +89,7 @@ listed_options = Group(
 @click.command(
     cls=Answering,
     answers="repetition:Repetition",
-    short_help="List what stands in several documents.",
+    short_help="List passages in several documents.",
     epilog="""
 \b
 Examples:
@@ -101,18 +101,16 @@ Examples:
   neardup passages --held-by --format jsonl -o passages.jsonl
   neardup passages --store https://host:9200/articles --write   for the dashboards
 
-Every run of N words or more that two documents have in common is found; nothing is passed over, however common. A
-passage is as long as all documents that have it go on alike; what more of them have is a passage of its own, and so is
-what fewer have and is longer. One of which more than half lies in passages that copy more words is not listed, but
-counted as a variant of the first of them, whose line says how long the longest is. What stands in ten documents or more
-for each host or folder is called boilerplate: a menu, a licence, a footer.
+Finds every run of N words or more in two or more documents, however common. A passage is as long as all its documents
+agree. A passage of which more than half lies in more frequent ones is not listed but counted as a variant of the
+first of these, whose line names the longest. Passages in ten documents or more for each host or folder are called
+boilerplate: a menu, a licence, a footer.
 
-A cluster rests on passages if half or more of the words of its documents, but not all, lie in passages that ten
-documents have: its documents are near for a menu, a licence or a header, and what they say themselves may have nothing
-in common. Find out before you remove any of them.
+--by cluster lists clusters if half or more of their words, but not all, lie in passages of ten or more documents.
+They are near for a menu, a licence or a header, and may have nothing else in common. Look at them before you remove
+anything.
 
-The documents are read again from where they came from, and what can't be read is listed. The store needs no particular
-scheme.
+The documents are read again from their sources; unreadable ones are listed. The store needs no particular scheme.
 """,
 )
 @store_option

@@ -69,7 +69,7 @@ showing_options = Group(
         metavar="N",
         default=25,
         show_default=True,
-        help="Show this many differences of two texts, of the least similar ones of clusters.",
+        help="Show this many differences of two texts, from the least similar of the clusters.",
     ),
     click.option(
         "--passages",
@@ -79,8 +79,7 @@ showing_options = Group(
         metavar="N",
         default=0,
         show_default=True,
-        help="Show the N passages that most documents have in common, and who copies from whom; reads all documents "
-        "again.",
+        help="Show the N passages common to most documents, and who copies from whom. Reads all documents again.",
     ),
     click.option(
         "--sample",
@@ -90,14 +89,15 @@ showing_options = Group(
         metavar="N",
         default=60,
         show_default=True,
-        help="Offer a random sample of N documents that repeat others, to be judged; evaluate needs 60 judgments.",
+        help="Offer a random sample of N removable documents, to be judged. evaluate needs 60 judgments.",
     ),
     click.option(
         "--time-field",
         metavar="NAME",
         default="",
-        help="The field with the date for counts over time, in the metadata or the documents of an index.  [default: "
-        "that of the last clustering, or the date of the document, its mail or its file, or else the time of indexing]",
+        help="The field with the date for counts over time, in the metadata or the documents of an index.  "
+        "[default: as in the last clustering, or the date of the document, its mail or its file, or else the time "
+        "of indexing]",
     ),
     click.option(
         "--link",
@@ -106,7 +106,7 @@ showing_options = Group(
         metavar="TEMPLATE",
         default="",
         help="The address of a document, with {id}, {source} or {FIELD}, a field of its index or its metadata: "
-        "'https://example.org/{id}', or '{url}' for a field that holds the address.",
+        "'https://example.org/{id}', or '{url}' for a field with the address.",
     ),
     title="What is shown",
 )
@@ -125,13 +125,15 @@ Examples:
   neardup report --link 'https://example.org/articles/{id}'
   neardup report --format md --time-field published -o report.md
 
-Reads the clusters that "neardup cluster" has stored. The page is a single file that loads nothing from elsewhere: how
-much is duplicated, by format, by source and over time; sizes of clusters; similarities; the largest clusters; and for
-some of them the differences between two texts, word by word, if their files still exist unchanged; clusters that are
-near for a menu or a licence; and with --passages what is copied in part. There somebody can decide, too, what to keep,
-what to drop and what is not the same, and save that for "neardup prune --decisions"; and judge a random sample, by
-which "neardup evaluate --judgments" says how many of the documents that repeat others are right. It stays under 10 MB
-and says what it leaves out. The other formats hold the same figures without texts.
+Reports the clusters stored by "neardup cluster". The page is a single file and loads nothing from elsewhere. It shows
+how much is duplicated, by format, source and time, sizes of clusters, similarities, the largest clusters, clusters
+that are near for a menu or a licence, and for some documents the differences word by word, if their files are
+unchanged. With --passages it also shows passages in several documents. It stays under 10 MB and says what it leaves
+out. The other formats have the same figures without texts.
+
+In the page you can decide what to keep, what to drop and what is not the same, and save it for "neardup prune
+--decisions". You can also judge a random sample: "neardup evaluate --judgments" then says how many of the removable
+documents are right.
 """,
 )
 @store_option
@@ -187,10 +189,10 @@ Examples:
   neardup diff draft.html id:docs/guide.html --context 30
   neardup diff a.html b.html --json | jq .removed
 
-A and B are files, or ids of stored documents, whose files are read again; "id:ID" is always an id. - is standard
-input. On a terminal, removed words are red and struck through, added ones green and underlined; in a pipe, or if
-NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out. Of a part and a
-longer text that holds it, as a chapter and its book, the part is compared with its place there.
+A and B are files, or ids of stored documents, whose files are read again. "id:ID" is always an id; - is standard
+input. On a terminal, removed words are red and struck through, added ones green and underlined. In a pipe, or if
+NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out. A chapter is
+compared with its place in the book.
 """,
 )
 @click.argument("a", type=A_PATH)
@@ -210,7 +212,7 @@ longer text that holds it, as a chapter and its book, the part is compared with 
     metavar="N",
     default=100_000,
     show_default=True,
-    help="Compare only the first N words of each; the time grows with the square of N.",
+    help="Compare only the first N words of each. The time grows with the square of N.",
 )
 @extraction_options
 @json_option

@@ -93,23 +93,20 @@ Examples:
   neardup corpus --scheme simhash:weights=tfidf --from-store
   neardup index docs/ --scheme i-match
 
-Schemes that weight or choose words by how many documents contain them need these counts first. The counts are kept in
-the store, and their digest is part of the scheme's id, so that only fingerprints made with the same counts are
-compared.
+Some schemes weight or choose words by how many documents contain them, and need these counts first. The store keeps
+the counts. Their digest is part of the scheme's id, so only fingerprints of the same counts are compared.
 
-PATHs are read as by neardup index. With --from-store the stored documents are read again: their files, their lines of
-JSON lines files, or the fields of an annotated index that --field names. Documents that can't be read are counted.
+PATHs are read as by neardup index. --from-store reads the stored documents again: their files, their lines of JSON
+lines files, or the fields of an annotated index named by --field. Unreadable documents are counted.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
 @store_option
 @click.option(
     "--scheme", multiple=True, required=True, metavar="NAME[:PARAM=VALUE,...]",
-    help="The scheme that needs the statistics, as given to neardup index.",
+    help="The scheme in need of the statistics, as given to neardup index.",
 )  # fmt: skip
-@click.option(
-    "--from-store", is_flag=True, help="Count the documents of the store, read again from where they came from."
-)
+@click.option("--from-store", is_flag=True, help="Count the documents of the store, read again from their sources.")
 @field_options
 @jobs_option
 @extraction_options

@@ -14,7 +14,7 @@ _threads = click.option(
     metavar="N",
     default=4,
     show_default=True,
-    help="Requests that are answered at once.",
+    help="How many requests to answer at once.",
 )
 _waiting = click.option(
     "--waiting",
@@ -22,7 +22,7 @@ _waiting = click.option(
     metavar="N",
     default=64,
     show_default=True,
-    help="Requests that wait for a thread; any more are answered with 503.",
+    help="How many requests may wait for a thread. More are answered with 503.",
 )
 _timeout = click.option(
     "--timeout", type=Seconds(), metavar="SECONDS", default="30", show_default=True, help="Time limit for each request."
@@ -39,12 +39,13 @@ Examples:
   curl -s localhost:8600/seen -H 'Content-Type: application/json' -d '{"documents": [{"text": "..."}]}'
   curl -s localhost:8600/similar -H 'Content-Type: application/octet-stream' --data-binary @draft.pdf
 
-A POST for each verb: /similar, /seen (would it repeat a stored document, and which), /distinct (hits of any search,
-with their copies folded), /compare and /fingerprint. GET /openapi.json describes them; /healthz answers while the
-service does. Nothing is ever written, and a request names no file or URL of this machine: it holds texts, the bytes
-of a file, or ids of stored documents. The answers are those of --json. The token, at least 16 characters, may also be
-in NEARDUP_SERVE_TOKEN. With --mcp agents find the same verbs as tools of the Model Context Protocol at /mcp. It needs
-the extra serve, and for --mcp also mcp.
+A POST for each question: /similar, /seen (is this new, or which stored document does it repeat), /distinct (hits of
+any search, with their copies folded), /compare and /fingerprint. GET /openapi.json describes them; GET /healthz
+answers while the service runs. The answers are those of --json.
+
+Nothing is ever written. A request holds texts, the bytes of a file, or ids of stored documents, never a file name or
+URL of this machine. The token, at least 16 characters, may also be in NEARDUP_SERVE_TOKEN. With --mcp agents find the
+same questions as tools of the Model Context Protocol at /mcp. Needs the extra serve, and for --mcp also mcp.
 """,
 )
 @store_option
@@ -53,7 +54,7 @@ the extra serve, and for --mcp also mcp.
     metavar="ADDRESS",
     default="127.0.0.1",
     show_default=True,
-    help="The address to listen on; any other than this machine's own needs a token and TLS.",
+    help="The address to listen on. Any other than this machine's own needs a token and TLS.",
 )
 @click.option(
     "--port",
@@ -61,18 +62,17 @@ the extra serve, and for --mcp also mcp.
     metavar="N",
     default=8600,
     show_default=True,
-    help="The port; 0 for any that is free.",
+    help="The port (0: any free one).",
 )
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A further name by which the service may be called.")
-@click.option(
-    "--token-file", type=A_PATH, metavar="FILE", help="A file with the bearer token that each request must carry."
-)
+@click.option("--token-file", type=A_PATH, metavar="FILE", help="A file with the bearer token for all requests.")
 @click.option("--tls-certificate", type=A_PATH, metavar="FILE", help="The certificate, for HTTPS.")
 @click.option("--tls-key", type=A_PATH, metavar="FILE", help="The private key of the certificate.")
 @click.option(
     "--trust-network",
     is_flag=True,
-    help="Listen on another address without a token or TLS: whoever reaches it can ask what is stored.",
+    help="Listen on another address without a token or TLS. Everybody who reaches it can ask about the stored "
+    "documents.",
 )
 @_threads
 @_waiting
@@ -116,10 +116,10 @@ Examples:
   neardup mcp --store texts.neardup
   neardup mcp --store https://host:9200/articles
 
-It speaks the Model Context Protocol over standard input and output: it is started by the agent's own program, whose
-settings name this command. The tools are the verbs of neardup serve: similar, seen, distinct, compare and fingerprint.
-They only read: an agent can propose what to delete, and people decide. Texts of documents reach the agent marked as
-data. neardup serve --mcp does the same over HTTP. It needs the extra mcp.
+Speaks the Model Context Protocol over standard input and output. The agent's own program starts it; name this command
+in its settings. The tools are the questions of neardup serve: similar, seen, distinct, compare and fingerprint. They
+only read: an agent can propose deletions, and people decide. Texts of documents reach the agent marked as data.
+neardup serve --mcp does the same over HTTP. Needs the extra mcp.
 """,
 )
 @store_option

@@ -43,7 +43,7 @@ new_index_options = Group(
         type=CONTENTS,
         default="landmarks",
         show_default=True,
-        help="What counts as the text of HTML; the same for all documents of a store.",
+        help="What counts as the text of HTML, the same for all documents of a store.",
     ),
     schemes_of_new_option(not_with=["remove", "repair"]),
     kind_option(not_with=["remove", "repair"]),
@@ -58,7 +58,7 @@ pipeline_options = Group(
         cls=Related,
         not_with=["repair"],
         is_flag=True,
-        help="Also install the ingest pipelines, which fingerprint documents that others send.",
+        help="Also install the ingest pipelines, for documents that others send.",
     ),
     click.option(
         "--field",
@@ -67,7 +67,7 @@ pipeline_options = Group(
         not_with=["remove", "repair"],
         multiple=True,
         metavar="NAME",
-        help="A field with the text, for --pipelines.  [default: those that the index remembers, else body]",
+        help="A field with the text, for --pipelines.  [default: the index's fields, else body]",
     ),
     click.option(
         "--default-pipeline",
@@ -75,7 +75,7 @@ pipeline_options = Group(
         goes_with=["pipelines"],
         not_with=["remove", "repair"],
         type=_KINDS,
-        help="Make this the index's default pipeline; an existing one is never replaced.",
+        help="Make this the index's default pipeline. An existing one is never replaced.",
     ),
     click.option(
         "--final-pipeline",
@@ -83,7 +83,7 @@ pipeline_options = Group(
         goes_with=["pipelines"],
         not_with=["remove", "repair"],
         type=_KINDS,
-        help="Make this the index's final pipeline; an existing one is never replaced.",
+        help="Make this the index's final pipeline. An existing one is never replaced.",
     ),
     title="Ingest pipelines",
 )
@@ -101,7 +101,7 @@ class Mode:
 
 mode_options = Group(
     Mode,
-    click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that change anything."),
+    click.option("--dry-run", is_flag=True, help="Print the exact requests, and send only those that change nothing."),
     click.option("--remove", is_flag=True, allow_from_autoenv=False, help="Remove what neardup added."),
     click.option(
         "--yes",
@@ -114,7 +114,7 @@ mode_options = Group(
     click.option(
         "--repair",
         is_flag=True,
-        help="Only restore the settings that a killed `neardup index --bulk-load` left behind.",
+        help="Only restore the settings left behind by a killed `neardup index --bulk-load`.",
     ),
 )
 
@@ -133,17 +133,18 @@ Examples:
   neardup setup --store https://host:9200/articles --search-templates
   neardup setup --store https://host:9200/articles --remove
 
-Creates the index if it does not exist; to an existing index it adds fields below "neardup", and changes nothing else.
-Running it again changes nothing. --remove deletes an index that neardup created and nobody else filled, after you
-confirm; from any other index it removes neardup's values, by a script for each document (if the engine allows no
-scripts, "neardup" stays as null), and deletes documents that hold nothing else. The empty fields stay in the mapping
-until the next reindex, because a mapping can't drop a field. --pipelines adds neardup-keys-INDEX and
-neardup-simhash-INDEX, --search-templates neardup-similar-INDEX and neardup-cluster-INDEX; with --remove, only these are
-removed.
+Creates the index if it does not exist. To an existing index it adds fields below "neardup", and changes nothing else.
+Running it again changes nothing.
 
---dashboards installs "Duplicate clusters", "Ingest health" and "Copied passages" in Kibana or OpenSearch Dashboards and
-replaces earlier versions of them; with --remove, only these are removed. Credentials come from the same settings as for
-the store.
+--remove deletes an index if neardup created it and nobody else filled it, after you confirm. From any other index it
+removes neardup's values, by a script for each document (if the engine allows no scripts, "neardup" stays as null),
+and deletes documents with nothing else in them. The empty fields stay in the mapping until the next reindex, because
+a mapping can't drop a field.
+
+--pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX, --search-templates neardup-similar-INDEX and
+neardup-cluster-INDEX, --dashboards "Duplicate clusters", "Ingest health" and "Copied passages" in Kibana or
+OpenSearch Dashboards. They replace earlier versions. With --remove, only these are removed. Credentials for the
+dashboards come from the same settings as for the store.
 """,
 )
 @index_option("The index.")
@@ -154,7 +155,7 @@ the store.
     cls=Related,
     not_with=["repair"],
     is_flag=True,
-    help="Also install search templates, which applications call by name to find what is similar to a document.",
+    help="Also install search templates, for applications that look for similar documents by name.",
 )
 @click.option(
     "--dashboards",

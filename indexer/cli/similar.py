@@ -46,7 +46,7 @@ question_options = Group(
         "identities",
         multiple=True,
         metavar="ID",
-        help="Ask about a stored document; in a search engine also INDEX/ID. Can be repeated.",
+        help="Ask about a stored document, in a search engine also INDEX/ID. Can be repeated.",
     ),
     click.option("--text", metavar="TEXT", help="Ask about this text; - reads it from standard input."),
     click.option(
@@ -74,8 +74,8 @@ listing_options = Group(
         "--at-least",
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="Show what is at least this similar, regardless of the rule, which below its own threshold reads every "
-        "sketch of the store; 0 shows the nearest, however distant.",
+        help="Show all documents at least this similar, whatever the rule says. Below the rule's threshold this "
+        "reads every sketch of the store. 0 shows the nearest, however distant.",
     ),
     click.option(
         "--limit",
@@ -83,7 +83,7 @@ listing_options = Group(
         metavar="N",
         default=20,
         show_default=True,
-        help="Show at most N documents for each one asked about.",
+        help="Show at most N documents for each question.",
     ),
     click.option(
         "--include-short", is_flag=True, help="Also show documents with too few words for a meaningful fingerprint."
@@ -93,19 +93,19 @@ listing_options = Group(
         cls=Related,
         not_with=["hash_"],
         is_flag=True,
-        help="Read the texts of matches again, and show where passages of both stand, and what they say.",
+        help="Read the texts of matches again, and show the passages in both, with their places and words.",
     ),
     click.option(
         "--relation/--no-relation",
         default=None,
-        help="Say how the text stands to each near one, and what differs; texts are read again. By default for a "
-        "single document, without --json, and for texts in fields of an index or in files of at most 2 MB.",
+        help="Say how the text relates to each near one, and what differs. Reads texts again. By default for a "
+        "single document, without --json, for fields of an index and files of at most 2 MB.",
     ),
     filter_option,
     click.option(
         "--verify-in-engine",
         is_flag=True,
-        help="With a rule of simhash-doc alone: let the engine check distances (by a Painless script); the answer "
+        help="With a rule of simhash-doc alone: let the engine check distances (by a Painless script). The answer "
         "is the same.",
     ),
 )
@@ -131,16 +131,15 @@ Examples:
   neardup similar draft.pdf --match passages@0.5 --passages
   neardup similar draft.pdf --store https://host:9200/news-* --filter 'lang:en AND date:[2024 TO *]'
 
-By default a document is near if it shares at least 60% of its 5-word shingles; the answer shows that share, and how
+By default a document is near if it shares at least 60% of its 5-word shingles. The answer shows this share, and how
 many of the 64 bits of the simhash differ. --match and its short forms use another rule: -k 3 finds every document
-within 3 bits of the simhash. That is quick and finds copies, but also documents that share nothing but their
-language; it is the rule for --hash. --at-least 0 compares every stored sketch, and shows the nearest documents,
+within 3 bits of the simhash. This is quick and finds copies, but also documents with nothing in common but their
+language. It is the rule for --hash. --at-least 0 compares every stored sketch, and shows the nearest documents,
 however distant.
 
-Folders, patterns and files with many documents are read as by neardup index, and each document is asked about, 50 in
-one request. One that can't be read or has no words, and an id that is not stored, are named with the reason, and the
-others answered; the exit code is then 6 or 5.
-
+Folders, patterns and files with many documents are read as by neardup index, with a question for each document, 50 in
+one request. Unreadable documents, documents without words, and unknown ids are named with the reason, and the others
+answered. The exit code is then 6 or 5.
 """,
 )
 @click.argument("files", metavar="[FILE|DIR|GLOB|ID|-]...", nargs=-1, type=A_PATH)
@@ -163,7 +162,7 @@ def similar_command(
 ) -> int:
     """Show the stored documents that are similar to FILE, the most similar first.
 
-    FILE is a file, a folder, a pattern, - for standard input, or else the id of a stored document; there may be many.
+    FILE is a file, a folder, a pattern, - for standard input, or the id of a stored document. There may be many.
     """
     ids, text = about.identities, about.text
     only_one(**{"FILE": files or None, "--id": ids or None, "--text": text, "--hash": about.hash_})

@@ -27,14 +27,14 @@ Examples:
   neardup history docs/3.11/guide.html
   neardup history news-2024/17 --store https://host:9200/news-* --json
 
-The versions are those of its cluster that share its name, URL or title except for a version number, that are other
-captures of the same URL, or that replace each other by name, as RFCs do. Their order is that of version numbers and
-dates in names, metadata and texts. Where these don't tell, or contradict each other, the order is unknown.
+Versions are documents of a cluster with the same name, URL or title except for a version number, other captures of
+the same URL, and documents that replace each other by name, as RFCs do. Version numbers and dates in names, metadata
+and texts give their order. Without them, or if they contradict each other, the order is unknown.
 """,
 )
 @click.argument("identity", metavar="ID")
 @store_option
-@click.option("--no-changes", is_flag=True, help="Don't read the texts again to show what each version changed.")
+@click.option("--no-changes", is_flag=True, help="Don't read the texts again to show the changes of each version.")
 @json_option
 def history(identity: str, store: str, no_changes: bool, json: bool) -> None:
     """List the versions of document ID, from the oldest, and what each changed of the one before it."""

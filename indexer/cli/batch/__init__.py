@@ -21,8 +21,8 @@ Examples:
   neardup batch passages kept/ --out cut
   neardup batch load batch --store all.neardup
 
-Sketches and clusters are files of Parquet, which pandas, DuckDB and Spark read. The clusters are those that neardup
-index and neardup cluster make of the same documents. These commands need the extra parquet.
+Sketches and clusters are files of Parquet, for pandas, DuckDB and Spark too. The clusters are the same as from
+neardup index and neardup cluster. These commands need the extra parquet.
 """,
 )
 def batch() -> None:

@@ -36,28 +36,26 @@ compared_options = Group(
         metavar="SIZE",
         default="2GiB",
         show_default=True,
-        help="What sketches may take at once with --run-on local; more of them are spilled to OUT, and compared part "
-        "by part.",
+        help="The memory for sketches with --run-on local. More of them are spilled to OUT, and compared part by part.",
     ),
     click.option(
         "--against",
         metavar="OLD",
         type=A_PATH,
-        help="A folder with the sketches and clusters of older documents: these are compared too, clusters keep their "
-        "ids, and of each new document it is said which older one it repeats.",
+        help="A folder with the sketches and clusters of older documents. These are compared too, clusters keep "
+        "their ids, and each new document names the older one it repeats.",
     ),
     click.option(
         "--stale",
         type=click.Choice(("refuse", "forget", "keep")),
         default="refuse",
         show_default=True,
-        help="What becomes of sketches whose input is gone or has changed since: refuse with the list, remove them, or "
-        "count them on.",
+        help="Sketches of missing or changed inputs: refuse with the list, remove them, or keep counting them.",
     ),
     click.option(
         "--latest",
         is_flag=True,
-        help="Of documents with one id and different texts let the last count; otherwise they are refused.",
+        help="If documents have one id and different texts, the last one counts. Otherwise they are refused.",
     ),
     verify_options,
 )
@@ -76,25 +74,25 @@ Examples:
   neardup batch cluster june --out june --against may
   neardup batch cluster batch --out batch --run-on spark --master spark://host:7077
 
-DIR is the folder of neardup batch sketch. OUT/clusters has a file for each one of sketches, with its rows: id, row,
-cluster, is_canonical, keep, similarity to the canonical document, size of the cluster, origins (from how many distinct
-hosts or folders its documents are; 100 stands for 100 or more), and canonical, the id of the canonical document. They
-are the clusters that neardup cluster makes of the same documents in a new store, however they are spread over files.
+DIR is the folder of neardup batch sketch. OUT/clusters has a file for each file of sketches, with its rows: id, row,
+cluster, is_canonical, keep, similarity to the canonical document, size of the cluster, origins (number of distinct
+hosts or folders of its documents; 100 stands for 100 or more), and canonical, the id of the canonical document. The
+clusters are those of neardup cluster on the same documents in a new store, however they are spread over files.
 
-near_to and near_similarity name the document that sketches would keep in its place. Then the texts of both are read
-again and aligned: what says the same is not kept, and duplicate_of and duplicate_similarity
-name the kept one that it repeats. Forms, in which facts differ, are kept, and so is what could not be read: relation,
-evidence, lost (words that stand in no kept one) and stays_for say why. With --verify sketch sketches alone decide.
-version, from 1 on, and is_latest say which documents are versions of each other, where their order is known.
+near_to and near_similarity name the document that sketches would keep instead. Then the texts of both are read again
+and aligned. A document that says the same is not kept; duplicate_of and duplicate_similarity name the kept one.
+Forms, with other facts, and unreadable documents are kept: relation, evidence, lost (words in no kept document) and
+stays_for say why. With --verify sketch sketches alone decide. version, from 1 on, and is_latest say which documents
+are versions of each other, where their order is known.
 
-Of several documents with one id the last counts, by the paths of the files, then by row; the
-others have no cluster. If they have different texts, as where row numbers of several files serve as ids, they are
-refused unless --latest is given.
+Of several documents with one id the last counts, by the paths of the files, then by row; the others have no cluster.
+If they have different texts, for example with row numbers of several files as ids, they are refused unless --latest
+is given.
 
-With --against new documents also have repeats, the id of the older document of their cluster that comes first by the
-rule for the canonical one, null for a document that repeats none, and repeats_similarity; the clusters of the older
-documents, where they are now, are in OUT/clusters-before. They are as neardup cluster makes them after new documents
-were indexed into a store of the older ones. What was kept of the older documents stays, and new ones near it go.
+With --against new documents also have repeats, the first older document of their cluster by the rule for the
+canonical one (null for none), and repeats_similarity. OUT/clusters-before has the new clusters of the older
+documents. They are those of neardup cluster on a store with the older documents and then the new ones. Kept older
+documents stay, and new ones near them go.
 
 OUT/clustering.json keeps the figures, and neardup batch report shows them again.
 """,
@@ -105,9 +103,7 @@ OUT/clustering.json keeps the figures, and neardup batch report shows them again
 @cluster_options
 @compared_options
 @spread_options
-@click.option(
-    "--explain", is_flag=True, help="Say what is looked up, what that guarantees, and what it is expected to miss."
-)
+@click.option("--explain", is_flag=True, help="Explain the lookup: its keys, its guarantees, and how much it may miss.")
 @json_option
 def cluster(
     folder: str,

@@ -32,7 +32,7 @@ def cutting_options(*goes_with: str) -> Group:
             metavar="N",
             default=1,
             show_default=True,
-            help="Drop documents that lose a passage and have fewer than N words left.",
+            help="Drop documents with a lost passage and fewer than N words left.",
         ),
         click.option(
             "--text-field", **related, metavar="NAME", help="The field or column with the text.  [default: text]"
@@ -47,8 +47,7 @@ def cutting_options(*goes_with: str) -> Group:
             "--time-field",
             **related,
             metavar="NAME",
-            help="The field or column that says when a document was there first; of the same time the lower id is "
-            "first.",
+            help="The field or column with the time of a document. At the same time the lower id is first.",
         ),
     )
 
@@ -65,17 +64,15 @@ Examples:
   neardup batch passages kept/ --out cut
   neardup batch passages kept/ --out cut --words 100 --least-left 20 --time-field fetched
 
-Reads Parquet and JSON lines, as neardup batch filter writes them (--texts for single files): take near-duplicates away
-first. Every word that is cut lies in N words in a row that stand in a document before it, by time and then by id, in
-what is left of that one. What a document says twice itself is not cut. Case, signs, white space and URLs don't count.
+Reads Parquet and JSON lines, as written by neardup batch filter (--texts for single files). Remove near-duplicates
+first. Every cut word lies in N words in a row that an earlier document has, by time and then by id, in its remaining
+text. Repetitions inside a document are not cut. Case, signs, white space and URLs don't count.
 
-Without --out nothing is written. OUT has the files of the input, with only their texts changed; beside it
-OUT.passages.parquet lists what was cut: source (the file in OUT), row, id, begin and end (characters of the text that
-was read), words, and stands_in, the document that keeps them. Words that stand in two documents have a row for each.
+Without --out nothing is written. OUT has the files of the input, with only their texts changed. OUT.passages.parquet
+beside it lists the cuts: source (the file in OUT), row, id, begin and end (characters of the input text), words, and
+stands_in, the document that keeps them. Words in two documents have a row for each.
 
-With --run-on spark each file is read and written by a task; what they share, 8 bytes a word, is compared in this
-process.
-
+With --run-on spark each file is read and written by a task. This process compares their common words, 8 bytes a word.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")

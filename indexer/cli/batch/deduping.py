@@ -42,18 +42,18 @@ judging_options = Group(
     click.option(
         "--time-field",
         metavar="NAME",
-        help="The field or column that says when a document was there first, for --canonical earliest.",
+        help="The field or column with the time of a document, for --canonical earliest.",
     ),
     click.option(
         "--against",
         metavar="OLD",
         type=A_PATH,
-        help="A folder with the sketches and clusters of older documents, whose copies are removed too.",
+        help="A folder with the sketches and clusters of older documents. Their copies are removed too.",
     ),
     click.option(
         "--latest",
         is_flag=True,
-        help="Of documents with one id and different texts let the last count; otherwise they are refused.",
+        help="If documents have one id and different texts, the last one counts. Otherwise they are refused.",
     ),
     verify_options,
     click.option(
@@ -62,8 +62,8 @@ judging_options = Group(
         not_with=["verify"],
         is_flag=True,
         allow_from_autoenv=False,
-        help="Decide by the rule alone, without texts, also where it is a simhash. Some of what is removed may be "
-        "unrelated to what is kept.",
+        help="Decide by the rule alone, without texts, even if it is a simhash. Some removed documents may be "
+        "unrelated to the kept ones.",
     ),
     spread_options,
 )
@@ -72,7 +72,7 @@ judging_options = Group(
 @click.command(
     cls=Answering,
     answers="batch_outcomes:BatchDeduped",
-    short_help="Write what is left of files without near-duplicates.",
+    short_help="Write files without their near-duplicates.",
     epilog="""
 \b
 Examples:
@@ -83,18 +83,19 @@ Examples:
   find . -name '*.md' -print0 | neardup batch dedupe --paths-from - --out kept
   neardup batch dedupe crawl/ --out kept --run-on spark --master spark://host:7077
 
-This is neardup batch sketch, cluster and filter in one. Each document that is removed is near one that is kept, and
-says what that says, by their texts: OUT.removed.parquet lists it with that one. Forms, in which facts differ, are kept,
-and so is what could not be read. Parquet and JSON lines are written in their own format, single files are copied, and
-the texts of everything else (WARC, archives, mails, CSV, feeds) go to Parquet: id, source, row, title, text, metadata
-(JSON), and failed, the reason where a document gave no text. With --tag nothing is removed. The input stays as it is.
+This is neardup batch sketch, cluster and filter in one. Each removed document is near a kept one that says the same,
+by their texts: OUT.removed.parquet lists both. Forms, with other facts, and unreadable documents are kept. With --tag
+nothing is removed. The input stays as it is.
 
-Files of --paths-from are written below OUT by their whole paths. With --run-on spark each file that holds many
-documents, and single files that follow one another in a folder, are read and written by a task.
+Parquet and JSON lines keep their format, and single files are copied. The texts of everything else (WARC, archives,
+mails, CSV, feeds) go to Parquet: id, source, row, title, text, metadata (JSON), and failed, the reason if a document
+gave no text.
 
-Sketches and clusters are in OUT.batch: an interrupted run goes on from there, once OUT is empty, and --against takes it
-for the next one.
+Files of --paths-from are written below OUT by their whole paths. With --run-on spark a task reads and writes each
+file with many documents, and each run of single files in a folder.
 
+OUT.batch has the sketches and clusters. An interrupted run goes on from there, once OUT is empty, and --against takes
+it for the next run.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")

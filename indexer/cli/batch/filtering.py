@@ -40,7 +40,7 @@ writing_options = Group(
         "--min-origins",
         type=click.IntRange(2, MOST_ORIGINS),
         metavar="N",
-        help="Leave out the documents of clusters from fewer than N hosts or folders.",
+        help="Leave out clusters from fewer than N hosts or folders.",
     ),
     click.option(
         "--singletons",
@@ -80,21 +80,21 @@ keeping_options = Group(
         type=A_PATH,
         multiple=True,
         metavar="OLD",
-        help="A folder with sketches whose documents are kept elsewhere, as the older ones that neardup batch cluster "
-        "was told of; may be given several times.",
+        help="A folder with sketches of documents kept elsewhere, such as the older ones given to neardup batch "
+        "cluster. Can be repeated.",
     ),
     click.option(
         "--unverified",
         is_flag=True,
         allow_from_autoenv=False,
-        help="Filter also by clusters that were made by a simhash alone, and not verified by texts.",
+        help="Filter also by clusters of a simhash alone, not verified by texts.",
     ),
     click.option(
         "--passages",
         cls=Related,
         not_with=["tag"],
         type=click.Choice(["report", "cut"]),
-        help="Say how much of the documents to keep repeats passages of each other, or cut these too, as neardup "
+        help="Count how much of the kept documents repeats passages of each other, or cut these too, as neardup "
         "batch passages does, from Parquet, JSON lines and --texts.",
     ),
     cutting_options("passages"),
@@ -114,22 +114,21 @@ Examples:
   neardup batch filter crawl/ --clusters batch --out kept --texts --passages cut --words 100
   neardup batch filter crawl/ --clusters batch --out kept --run-on spark --master spark://host:7077
 
-What the clusters say is kept: see neardup batch cluster, where --verify and --forms are. OUT has the files of
-the input: Parquet and JSON lines in their own format, compressed or not, and single files. Of everything else (WARC,
-archives, CSV, feeds) the texts are written as Parquet: id, source, row, title, text, metadata (JSON), and failed, the
-reason where a document gave no text. What was removed is listed beside OUT, in OUT.removed.parquet: source (its file;
-of mails their folder), row, id, duplicate_of (the kept document that it repeats), similarity to that one (null where a
-later document has the same id), cluster, reason, relation and evidence. With --tag nothing is removed. The input
-stays as it is.
+The clusters say what is kept: see neardup batch cluster for --verify and --forms. OUT has the files of the input:
+Parquet and JSON lines in their own format, compressed or not, and single files. The texts of everything else (WARC,
+archives, CSV, feeds) go to Parquet: id, source, row, title, text, metadata (JSON), and failed, the reason if a
+document gave no text. With --tag nothing is removed. The input stays as it is.
 
-With --min-origins what few have is left out: the documents of a cluster count as one text, and its origins are the
-distinct hosts of their URLs, or folders of their paths, counted up to 100. What stands for a removed document of a
-cluster with enough origins stays. Of OUT.removed.parquet the reason is repeats, replaced (a later document has the same
-id), few-origins or no-cluster.
+OUT.removed.parquet, beside OUT, lists the removed documents: source (its file; for mails their folder), row, id,
+duplicate_of (the kept document), similarity to it (null if a later document has the same id), cluster, reason,
+relation and evidence. The reason is repeats, replaced (a later document has the same id), few-origins or no-cluster.
 
-What stands for a removed document has to be among what is written, or in a batch that --against names; otherwise
-nothing is written, and the file that has it is named.
+--min-origins leaves out rare texts. The documents of a cluster count as one text. Its origins are the distinct hosts
+of their URLs, or folders of their paths, up to 100. A document that stands for a removed one stays if its cluster has
+enough origins.
 
+The kept copy of each removed document must be written too, or be in a batch named by --against. Otherwise nothing is
+written, and the file with the missing copy is named.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")

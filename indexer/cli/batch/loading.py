@@ -32,7 +32,7 @@ loading_options = Group(
         in_engine=True,
         default="",
         metavar="NAME",
-        help="The column of the input that names the index that holds the document, behind an alias or data stream.",
+        help="The column of the input with the document's index, behind an alias or data stream.",
     ),
     click.option(
         "--routing-column",
@@ -40,23 +40,22 @@ loading_options = Group(
         in_engine=True,
         default="",
         metavar="NAME",
-        help="The column of the input that holds the routing value.",
+        help="The column of the input with the routing value.",
     ),
-    click.option("--no-create", is_flag=True, help="End with exit code 3 if there is no store, instead of making it."),
+    click.option("--no-create", is_flag=True, help="End with exit code 3 instead of making a new store."),
     click.option(
         "--create-missing",
         cls=Related,
         in_engine=True,
         is_flag=True,
-        help="In an index of somebody else's: also create the documents that are missing.",
+        help="In somebody else's index: also create missing documents.",
     ),
     click.option(
         "--allow-version-change",
         cls=Related,
         in_engine=True,
         is_flag=True,
-        help="In an index of somebody else's: change documents even if their owner assigns versions (version_type "
-        "external).",
+        help="In somebody else's index: change documents even if their owner assigns versions (version_type external).",
     ),
     click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
     click.option(
@@ -64,7 +63,7 @@ loading_options = Group(
         type=click.Choice(("refuse", "keep")),
         default="refuse",
         show_default=True,
-        help="Load the sketches of inputs that are gone or have changed since, or refuse.",
+        help="Load the sketches of missing or changed inputs, or refuse.",
     ),
 )
 
@@ -81,15 +80,14 @@ Examples:
   neardup batch load batch --store https://host:9200/news --index-column _index --routing-column _routing
   neardup batch load batch --store https://host:9200/articles --dry-run --json
 
-A store file, and an index that neardup made, then hold what neardup index and neardup cluster would have stored: every
-document with its sketches, its metadata and its cluster, the documents that failed, and the rule, which similar, prune,
-report and index --cluster go on with. A store that does not exist is created, unless --no-create is given. In any other
-index only the documents that are there get the fields that neardup annotate adds; those that are missing are counted
-and named. DIR and the store must have the same schemes, content mode and versions.
+A store file, and an index made by neardup, then hold the same as after neardup index and neardup cluster: every
+document with its sketches, its metadata and its cluster, the failed documents, and the rule. similar, prune, report
+and index --cluster go on from there. A missing store is created, unless --no-create is given. In any other index
+existing documents get the fields of neardup annotate; missing ones are counted and named. DIR and the store must have
+the same schemes, content mode and versions.
 
-Run the same command again to resume: what is there already is not written again. If the store has other documents too,
-these were not compared with the new ones; neardup cluster does that.
-
+Run the same command again to resume: finished documents are not written again. Other documents of the store were not
+compared with the new ones; neardup cluster does that.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)

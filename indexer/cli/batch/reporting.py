@@ -18,18 +18,17 @@ from indexer.text.counts import counted
 @click.command(
     cls=Answering,
     answers="batch_outcomes:BatchFigures",
-    short_help="Show what the clusters of a batch are.",
+    short_help="Show the clusters of a batch.",
     epilog="""
 \b
 Examples:
   neardup batch report batch
   neardup batch report batch --json | jq .redundant_share
 
-DIR is the folder that neardup batch cluster wrote. Shown are its figures, how many clusters there are of which size,
-the ten largest clusters, the ten keys of schemes that most documents share, and the ten largest chains: documents that
-are near directly or through others, before long chains are cut. Each has an example, how many different texts it holds,
-and how many comparisons it took.
-
+DIR is the folder written by neardup batch cluster. Shows its figures, the number of clusters by size, the ten largest
+clusters, the ten most frequent keys of schemes, and the ten largest chains: documents that are near directly or
+through others, before long chains are cut. Each has an example, the number of its different texts, and the number of
+comparisons.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)

@@ -14,7 +14,7 @@ running_options = Group(
         type=click.Choice(("local", "spark")),
         default="local",
         show_default=True,
-        help="Do the work in this process, or in tasks of Spark, over folders that all its machines share; the files "
+        help="Do the work in this process, or in tasks of Spark, over folders shared by all its machines. The files "
         "are the same. Needs the extra spark.",
     ),
     click.option(
@@ -22,7 +22,7 @@ running_options = Group(
         cls=Related,
         goes_with=["run_on=spark"],
         metavar="URL",
-        help="Where Spark runs, as in spark://host:7077 or local[4]; otherwise as spark-submit or its settings say.",
+        help="The address of Spark, as spark://host:7077 or local[4].  [default: Spark's own settings]",
     ),
     title="Where the work is done",
 )
@@ -44,8 +44,8 @@ spread_options = Group(
         goes_with=["run_on=spark"],
         type=click.IntRange(1),
         metavar="N",
-        help="How many documents that share keys with others one task of Spark may join, in 100 bytes "
-        "of memory each; more of them take several rounds of all tasks.  [default: 50,000,000]",
+        help="How many documents with common keys one task of Spark may join, in 100 bytes of memory each. More "
+        "take several rounds of all tasks.  [default: 50,000,000]",
     ),
     click.option(
         "--most-grouped",
@@ -53,8 +53,8 @@ spread_options = Group(
         goes_with=["run_on=spark"],
         type=click.IntRange(1),
         metavar="N",
-        help="How many documents that may be near each other one task of Spark may compare, in four times the size of "
-        "their sketches; what more of them have in common is compared key by key first.  [default: 1,000,000]",
+        help="How many possibly near documents one task of Spark may compare, in four times the size of their "
+        "sketches. More are compared key by key first.  [default: 1,000,000]",
     ),
     title="Where the work is done",
 )

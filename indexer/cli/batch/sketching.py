@@ -61,7 +61,7 @@ batch_options = Group(
     click.option(
         "--time-field",
         metavar="NAME",
-        help="The field or column that says when a document was there first, for --canonical earliest.",
+        help="The field or column with the time of a document, for --canonical earliest.",
     ),
     click.option("--task", type=Task(), metavar="I/N", help="Do only the I-th of N equal shares of the files."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
@@ -81,14 +81,13 @@ Examples:
   neardup batch sketch crawl/ --out batch --task 3/8        in a cluster of machines, each its own task
   neardup batch sketch crawl/ --out batch --run-on spark --master spark://host:7077
 
-Documents are read as by neardup index. Each file that holds many becomes one file of Parquet in DIR/sketches, with a
-row for each document; single files of a folder go together, and so do mails. A file that is there already, and whose
-input has not changed, is left alone, so that the same command again goes on where it ended, or sketches what is new.
-Sketches made otherwise (schemes, --min-tokens, --content, another version of the extraction) don't go into one folder.
+Documents are read as by neardup index. DIR/sketches has one file of Parquet for each file with many documents, with a
+row for each. Single files of a folder go together, and so do mails. Finished files with unchanged input are left
+alone, so run the same command again to resume or to add new files. Different sketches (schemes, --min-tokens,
+--content, another version of the extraction) don't go into one folder.
 
-What lay in a folder or pattern that is named, and is there no more, is forgotten: its sketches are removed. What this
-machine can't see (another machine's disk, an unmounted one, an object store) is not taken for gone.
-
+If files of a named folder or pattern are gone, their sketches are removed. Inputs that this machine can't see
+(another machine's disk, an unmounted one, an object store) are not taken for gone.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")

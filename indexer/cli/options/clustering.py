@@ -17,8 +17,8 @@ cluster_options = Group(
         goes_with=["cluster"],
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="How far apart two documents of a cluster may be, as 1 minus their similarity; longer chains are split.  "
-        "[default: twice what the rule allows]",
+        help="How far apart two documents of a cluster may be, as 1 minus their similarity. Longer chains are "
+        "split.  [default: twice what the rule allows]",
     ),
     click.option(
         "--canonical",
@@ -27,12 +27,11 @@ cluster_options = Group(
         setting="canonical",
         metavar="RULE",
         help="The canonical document of a cluster: earliest (the first to come; in a batch by --time-field, else by "
-        "files and rows), longest (most words), declared (pages whose rel=canonical names their own URL first, those "
-        "that name another last), newest or oldest (in place of the earliest its latest or first version, "
-        "where the order is known), field:NAME or field:NAME:desc (smallest or largest field), source "
-        "(by --prefer). Of equal ones mails come first, and what its path calls a copy (backup, copy, export) "
-        "last.  "
-        "[default: earliest]",
+        "files and rows), longest (most words), declared (pages whose rel=canonical names their own URL first, "
+        "pages that name another one last), newest or oldest (the latest or first version, where the order is "
+        "known; else the earliest), field:NAME or field:NAME:desc (smallest or largest field), source (by "
+        "--prefer). In ties mails come first, and paths that name a copy (backup, copy, export) last.  [default: "
+        "earliest]",
     ),
     click.option(
         "--prefer",
@@ -41,7 +40,7 @@ cluster_options = Group(
         setting="canonical",
         multiple=True,
         metavar="GLOB",
-        help="With --canonical source: preferred paths or URLs; can be repeated, the best first.",
+        help="With --canonical source: preferred paths or URLs. Repeat it for several, the best first.",
     ),
     title="Clusters",
 )
@@ -49,12 +48,12 @@ cluster_options = Group(
 
 arrival_options = Group(
     Arriving,
-    click.option("--cluster", is_flag=True, help="Assign the documents to their clusters, at the end at the latest."),
+    click.option("--cluster", is_flag=True, help="Assign the documents to clusters, at the latest at the end."),
     click.option(
         "--skip-duplicates",
         is_flag=True,
-        help="Skip new documents that say what a stored one near them says, by their texts; forms, in which facts "
-        "differ, are stored. neardup failures --reason duplicate lists them.",
+        help="Skip new documents that say the same as a stored near one, by their texts. Forms, with other facts, "
+        "are stored. neardup failures --reason duplicate lists the skipped ones.",
     ),
     click.option(
         "--verify",
@@ -62,8 +61,8 @@ arrival_options = Group(
         goes_with=["skip_duplicates"],
         type=click.Choice(["text", "sketch"]),
         allow_from_autoenv=False,
-        help="With --skip-duplicates: compare the texts, which are read again (the default), or go by the sketches "
-        "alone, which also skips forms.",
+        help="With --skip-duplicates: compare the texts, read again (the default), or only the sketches, which also "
+        "skips forms.",
     ),
     click.option(
         "--forms",
@@ -79,11 +78,11 @@ arrival_options = Group(
         goes_with=["cluster", "skip_duplicates"],
         metavar="FILE",
         type=A_PATH,
-        help="With --cluster or --skip-duplicates: write the ids of documents that had no near-duplicate on "
-        "arrival to FILE (-: standard output), one per line.",
+        help="With --cluster or --skip-duplicates: write the ids of documents without a near-duplicate on arrival "
+        "to FILE (-: standard output), one per line.",
     ),
     match_option,
     distance_option,
     cluster_options,
-    title="Near-duplicates of documents that arrive",
+    title="Near-duplicates of new documents",
 )

@@ -14,15 +14,15 @@ column_options = Group(
         cls=Related,
         goes_with=["files"],
         metavar="NAME",
-        help="The field of JSON lines or column of a table with the text, or with HTML if --format html is given; "
-        "a dot selects a field of an object, as in article.body.  [default: text, or html]",
+        help="The field of JSON lines, or column of a table, with the text (HTML with --format html). A dot selects "
+        "a field of an object, as in article.body.  [default: text, or html]",
     ),
     click.option(
         "--id-field",
         cls=Related,
         goes_with=["files"],
         metavar="NAME",
-        help="The field or column with the id.  [default: id; without one, the number of the line or row]",
+        help="The field or column with the id.  [default: id, or else the number of the line or row]",
     ),
     click.option(
         "--title-field",

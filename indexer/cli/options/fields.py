@@ -14,11 +14,11 @@ field_options = Group(
         "--field",
         multiple=True,
         metavar="NAME",
-        help="For an annotated index: a field with the text, as for neardup annotate, in the same order. "
-        "[default: the fields that the index remembers]",
+        help="For an annotated index: a field with the text, as for neardup annotate, in the same order. [default: "
+        "the index's fields]",
     ),
     click.option(
-        "--html", cls=Related, goes_with=["field"], is_flag=True, help="The fields hold HTML, whose text is extracted."
+        "--html", cls=Related, goes_with=["field"], is_flag=True, help="The fields hold HTML; extract its text."
     ),
     column_options,
     title="Texts that are read again",

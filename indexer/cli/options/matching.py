@@ -21,9 +21,9 @@ match_option = click.option(
     goes_with=["cluster", "skip_duplicates"],
     setting="rule",
     metavar="RULE",
-    help="The rule for what counts as near: default, which finds by simhash or minhash and verifies by minhash; or one "
-    "such as simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6, which finds by the first scheme and "
-    "verifies by the second.  [default: default; simhash-doc@3bits in a store with simhash-doc alone]",
+    help="When documents are near. default finds by simhash or minhash and verifies by minhash. Others: "
+    "simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6, where the first scheme finds and the second "
+    "verifies.  [default: default; simhash-doc@3bits in a store with simhash-doc alone]",
 )
 distance_option = click.option(
     "-k",
@@ -91,8 +91,8 @@ match_options = Group(
         cls=Related,
         setting="rule",
         type=click.Choice(["hamming", "sketch", "text"]),
-        help="Verify candidates by the bits of the simhash (within -k), by stored sketches, or by the texts, "
-        "which are read again.",
+        help="Verify candidates by the bits of the simhash (within -k), by stored sketches, or by the texts, read "
+        "again.",
     ),
     click.option(
         "--min-jaccard",
@@ -100,8 +100,8 @@ match_options = Group(
         setting="rule",
         type=click.FloatRange(0, 1),
         metavar="J",
-        help="With --verify sketch or text: the minimum share of all 5-word shingles of two documents that are in "
-        "both.  [default: 0.6 by sketches, 0.5 by texts]",
+        help="With --verify sketch or text: the minimum share of common 5-word shingles among all of both "
+        "documents.  [default: 0.6 by sketches, 0.5 by texts]",
     ),
     click.option(
         "--min-containment",
@@ -109,13 +109,12 @@ match_options = Group(
         setting="rule",
         type=click.FloatRange(0, 1),
         metavar="C",
-        help="The minimum share of the shorter document's 5-word shingles that are in the other one; the texts "
-        "are read again.",
+        help="The minimum share of the shorter document's 5-word shingles in the other one. Texts are read again.",
     ),
     click.option(
         "--explain",
         is_flag=True,
-        help="Explain what is looked up, what that guarantees, and what it is expected to miss.",
+        help="Explain the lookup: its keys, its guarantees, and how much it may miss.",
     ),
     title="What counts as near",
 )

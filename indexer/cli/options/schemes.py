@@ -18,8 +18,8 @@ def schemes_of_new_option(**related: Any) -> Decorator:
         "--schemes",
         cls=Related,
         metavar="NAME,...",
-        help="For a new store or a batch: exactly these schemes; simhash-doc alone is the lean form.  [default: "
-        "simhash-doc and those of --kind]",
+        help="For a new store or a batch: exactly these schemes. simhash-doc alone is the lean form.  [default: "
+        "simhash-doc and the schemes of --kind]",
         **related,
     )
 
@@ -54,8 +54,8 @@ fingerprint_options = Group(
         "--scheme",
         multiple=True,
         metavar="NAME[:PARAM=VALUE,...]",
-        help="Also keep a sketch of each document by this scheme; can be repeated. A store remembers its "
-        "schemes for later runs. neardup schemes lists all schemes.",
+        help="Also keep a sketch of each document by this scheme. Can be repeated. The store remembers its schemes. "
+        "neardup schemes lists all.",
     ),
     schemes_of_new_option(),
     kind_option(),

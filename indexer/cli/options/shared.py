@@ -114,9 +114,9 @@ extraction_options = Group(
         cls=Related,
         goes_with=["files"],
         type=CONTENTS,
-        help="What counts as the text of HTML: everything but navigation, banners and footers that are marked or "
-        "named so (landmarks), everything (full), or the main block only (main, needs the extra main-content). "
-        "[default: the store's own; landmarks for a new store or without one]",
+        help="The text of HTML: without marked navigation, banners and footers (landmarks), everything (full), or "
+        "the main block (main, needs the extra main-content). [default: the store's own; landmarks for a new store "
+        "or without one]",
     ),
     click.option(
         "--extractor",
@@ -125,25 +125,24 @@ extraction_options = Group(
         type=click.Choice(get_args(Extractor)),
         default="auto",
         show_default=True,
-        help="The extractor: the fast one, the reference one, or (auto) the fast one first and the reference one "
-        "if it fails or finds no text.",
+        help="The extractor: fast, reference, or auto: the fast one first, the reference one if it fails or finds "
+        "no text.",
     ),
     click.option(
         "--format",
         cls=Related,
         goes_with=["files"],
         type=FormatChoice(get_args(Format)),
-        help="The format of the documents, also one that a plug-in brings.  [default: detected from the content, "
-        "then from the name]",
+        help="The format of the documents, also of a plug-in.  [default: detected from the content, then from the "
+        "name]",
     ),
     click.option(
         "--ocr",
         cls=Related,
         goes_with=["files"],
         metavar="LANGUAGES",
-        help="Read scanned pages of PDFs, and images (PNG, TIFF, JPEG), in these languages, as eng or eng+deu, by "
-        "tesseract, which has to be installed. What was read is kept (see neardup ocr), and --timeout holds for each "
-        "page.",
+        help="Read scanned pages of PDFs, and images (PNG, TIFF, JPEG), in these languages, as eng or eng+deu. "
+        "Needs tesseract. --timeout holds for each page. Results are kept (see neardup ocr).",
     ),
     limit_options,
     click.option(
@@ -154,7 +153,7 @@ extraction_options = Group(
         metavar="SIZE",
         default="200MB",
         show_default=True,
-        help="The largest document, and the longest line of JSON lines, to read.",
+        help="The largest document, and the longest line of JSON lines.",
     ),
     title="How documents are read",
 )
@@ -225,7 +224,7 @@ refresh_option = click.option(
 filter_option = click.option(
     "--filter",
     metavar="QUERY",
-    help="Only documents that match a query in the engine's query string syntax, as 'lang:en AND year:2024'.",
+    help="Only documents for this query in the engine's query string syntax, as 'lang:en AND year:2024'.",
 )
 
 json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
