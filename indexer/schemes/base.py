@@ -52,16 +52,16 @@ class Sketches:
 
 @dataclass(frozen=True, slots=True)
 class SketchedTexts(Sketches):
-    """The sketches of texts by a scheme, and the number of features (int64) that each was made from.
+    """The sketches of texts by a scheme, and the number of features (int64) of each.
 
-    Where that is 0 the rows are empty.
+    A row without features is empty.
     """
 
     features: npt.NDArray[np.int64]
 
     @classmethod
     def of_sketches(cls, sketches: Sequence[Sketch | None]) -> Self:
-        """The same from single sketches, None for a text without features."""
+        """Collect single sketches, None for a text without features."""
         return cls(
             Ragged.of_bytes([each.payload if each else b"" for each in sketches]),
             Ragged.of_integers([each.keys if each else () for each in sketches]),
@@ -69,7 +69,7 @@ class SketchedTexts(Sketches):
         )
 
     def where(self, kept: npt.NDArray[np.bool_]) -> Self:
-        """The same with only the sketches that are kept, by a mask; the other rows are empty."""
+        """Keep only the sketches selected by a mask and empty the other rows."""
         if np.count_nonzero(kept) == kept.size:
             return self
         return type(self)(self.payloads.where(kept), self.keys.where(kept), np.where(kept, self.features, 0))
@@ -86,12 +86,11 @@ class SketchedTexts(Sketches):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a lookup for a similarity: the keys that it asks for, and the share of pairs that it finds.
+    """The plan of a lookup for a similarity: the keys it asks for, and the share of pairs it finds.
 
-    `probes` is the largest number of keys that are asked for, None where that depends on the text's length, of which
-    `agreeing` tables must match; `recall` the expected share found of the pairs that are exactly as similar as asked
-    (1.0 where nothing is missed), `guaranteed` whether that is certain and not an expectation; `explanation` says it in
-    one or two sentences.
+    `probes` is the largest number of keys to ask for, None if it depends on the text's length; `agreeing` tables must
+    match. `recall` is the expected share found of pairs exactly as similar as asked (1.0 if nothing is missed);
+    `guaranteed` says that it is certain. `explanation` explains the plan in a sentence or two.
     """
 
     similarity: float
@@ -105,8 +104,8 @@ class Plan:
 class Scheme(ABC):
     """One scheme with its parameters; immutable, picklable, free of state between calls.
 
-    Made by `indexer.schemes.registry.scheme`. The constructor raises UsageError, naming the parameter, its value and
-    what is allowed, for parameters that don't fit.
+    Made by `neardup.schemes.registry.scheme`. For unfitting parameters the constructor raises UsageError with the
+    parameter, its value and the allowed values.
     """
 
     family: ClassVar[str]
@@ -140,29 +139,29 @@ class Scheme(ABC):
 
     @classmethod
     def keys_of(cls, payloads: Ragged) -> Ragged | None:  # noqa: ARG003 most keys are made of more than the payload
-        """The packed keys (int64) that payloads hold in themselves, a row for each; None where they are no part of it.
+        """The packed keys (int64) contained in payloads, a row for each; None if payloads don't contain them.
 
-        A store keeps such keys once. Raises PayloadError for bytes that are no payload.
+        A store keeps contained keys once. Raises PayloadError for other bytes.
         """
         return None
 
     @classmethod
     def payloads_of(cls, keys: Ragged) -> Ragged | None:  # noqa: ARG003 most payloads are made of more than the keys
-        """The payloads (uint8) that packed keys (int64) hold in themselves, a row for each; None where keys hold less.
+        """The payloads (uint8) contained in packed keys (int64), a row for each; None if keys contain less.
 
-        The reverse of keys_of(), for a store that keeps keys and no payload.
+        The reverse of keys_of(), for a store with keys and without payloads.
         """
         return None
 
     @classmethod
     def needed(cls, parameters: Mapping[str, Parameter]) -> str:  # noqa: ARG003 some schemes need none
-        """The name of the corpus (`indexer.text.corpus`) that a scheme of these parameters takes; empty for none."""
+        """The name of the corpus (`neardup.text.corpus`) needed by a scheme of these parameters; empty for none."""
         return ""
 
     @property
     @abstractmethod
     def parameters(self) -> Mapping[str, Parameter]:
-        """Every parameter that a fingerprint depends on, with its value."""
+        """Every parameter of a fingerprint, with its value."""
 
     @cached_property
     def id(self) -> str:
@@ -178,59 +177,59 @@ class Scheme(ABC):
 
     @property
     def guarantee(self) -> int | None:
-        """So many words in a row that two texts have in common give both the same key; None where nothing does."""
+        """Two texts with this many words in a row in common share a key; None without a guarantee."""
         return None
 
     @property
     def info(self) -> SchemeInfo:
-        """The description of the scheme that a store keeps."""
+        """The description of the scheme as a store keeps it."""
         return SchemeInfo(self.family, self.id, self.layout)
 
     @abstractmethod
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The fingerprint of a text (bytes are read as UTF-8) with its keys; None where it has no features."""
+        """The fingerprint of a text (bytes are read as UTF-8) with its keys; None without features."""
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:  # noqa: ARG002
-        """The sketch of features that the caller provides instead of a text; None if there are none.
+        """The sketch of features provided by the caller instead of a text; None without features.
 
-        `features` are well-mixed hashes of shape (n,), with repeats where each counts, `weights` whole numbers above 0
-        of that shape. Raises UsageError where the scheme reads texts only.
+        `features` are well-mixed hashes of shape (n,), with repeats if each counts; `weights` are whole numbers above 0
+        of the same shape. Raises UsageError if the scheme reads texts only.
         """
         raise UsageError(f"{self.family}: reads texts, and takes no features in their place")
 
     def sketch_many(self, texts: Texts) -> SketchedTexts:
-        """The sketch of each text; see `sketch_texts`, which makes those of several schemes together."""
+        """The sketch of each text; `sketch_texts` makes those of several schemes together."""
         [sketched] = sketch_texts([self], texts)
         return sketched
 
     def taken_from_one(self, features: OneTextFeatures) -> Sketch | None:
-        """The sketch in what the core has made of one text by the scheme's `forms`."""
+        """The sketch from the core's result for one text by the scheme's `forms`."""
         raise NotImplementedError(self.family, features)
 
     def taken_from(self, features: TextFeatures) -> SketchedTexts:
-        """The sketches in what the core has made by the scheme's `forms`."""
+        """The sketches from the core's results by the scheme's `forms`."""
         raise NotImplementedError(self.family, features)
 
     @abstractmethod
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The similarity, 0 to 1, of one payload to each of the others: shape (len(others),).
 
-        Raises PayloadError for a payload that does not belong to this scheme.
+        Raises PayloadError for a payload of another scheme.
         """
 
     @abstractmethod
     def plan(self, similarity: float) -> Plan:
-        """The plan of a lookup for this similarity (0 to 1); UsageError where the scheme can't serve it."""
+        """The plan of a lookup for this similarity (0 to 1). Raises UsageError if the scheme can't serve it."""
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:  # noqa: ARG002 some schemes ask for more
-        """The packed keys to ask for; every document that the plan promises shares `agreeing` tables with them.
+        """The packed keys to ask for; every document promised by the plan shares `agreeing` tables with them.
 
-        Raises PayloadError for a sketch that does not belong to this scheme, where they are made from its payload.
+        Raises PayloadError if the keys come from the payload and it is of another scheme.
         """
         return sketch.keys
 
     def common_keys(self, sketches: Sketches, similarity: float) -> Ragged:
-        """Values (int64), a row for each sketch, of which any two have one in common that a lookup lets meet."""
+        """Values (int64), a row for each sketch; any two sketches that can meet in a lookup share a value."""
         if type(self).probes is Scheme.probes:
             return sketches.keys
         probes = self._probes_of(sketches, similarity)
@@ -252,7 +251,7 @@ class Scheme(ABC):
     def shares(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The share of the left one in the right one, and the other way round: shape (len(left), 2), from 0 to 1.
 
-        Of a scheme `of_parts` the greater one is the similarity; another one has a single measure, which is both.
+        For a scheme `of_parts` the greater one is the similarity. Other schemes have a single measure for both.
         """
         return np.repeat(self.compare(payloads, left, right)[:, None], 2, axis=1)
 
@@ -273,7 +272,7 @@ class Scheme(ABC):
         return self.join_on_keys(sketches, similarity)
 
     def join_on_keys(self, sketches: Sketches, similarity: float) -> Iterator[tuple[Positions, Positions]]:
-        """Blocks of the pairs of positions that lookups for this similarity let meet, each pair once, left < right."""
+        """Blocks of the pairs of positions found by lookups for this similarity, each pair once, left < right."""
         agreeing = self.plan(similarity).agreeing
         if type(self).probes is Scheme.probes:
             return postings.sharing(sketches.keys, self.layout, agreeing, self.crowded)
@@ -282,7 +281,7 @@ class Scheme(ABC):
     def join_between(
         self, asked: Sketches, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
-        """Blocks of (position in `asked`, position in `sketches`) that a plan lets meet, each once."""
+        """Blocks of (position in `asked`, position in `sketches`) found by a plan, each once."""
         del threads
         agreeing = self.plan(similarity).agreeing
         probes = self._probes_of(asked, similarity)
@@ -292,7 +291,7 @@ class Scheme(ABC):
         return lambda position: self.probes(sketches.sketch(position, self.id), similarity)
 
     def least(self, text: str) -> float:
-        """The similarity (0 to 1) of a written threshold; UsageError for one that is invalid or can't be served."""
+        """The similarity (0 to 1) of a written threshold. Raises UsageError for an invalid or unserved one."""
         try:
             share = float(text)
         except ValueError:
@@ -311,7 +310,6 @@ class Scheme(ABC):
 
 
 def _passes(schemes: Sequence[Scheme]) -> Iterator[tuple[Forms, list[Scheme]]]:
-    """The passes over a text in which the core makes sketches; several schemes of one family take a pass each."""
     waiting = [(scheme, scheme.forms) for scheme in schemes if scheme.forms is not None]
     while waiting:
         together, asked, later = [], Forms(), []
@@ -335,7 +333,7 @@ def sketch_text(schemes: Sequence[Scheme], text: str | bytes) -> list[Sketch | N
 
 
 def sketch_texts(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedTexts]:
-    """The sketches of many texts by each scheme; what the core makes, it makes in one pass over each text.
+    """The sketches of many texts by each scheme. The core makes its share in one pass over each text.
 
     Raises MemoryError.
     """
@@ -369,14 +367,14 @@ def _written(value: Parameter) -> str:
 
 
 def checked_integer(family: str, name: str, value: object, low: int, high: int) -> int:
-    """The value of a parameter; UsageError unless it is a whole number from `low` to `high`."""
+    """The value of a parameter. Raises UsageError unless it is a whole number from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise UsageError(f"{family}: {name} must be a whole number from {low} to {high}, not {value!r}")
     return value
 
 
 def checked_choice(family: str, name: str, value: object, allowed: Sequence[Allowed]) -> Allowed:
-    """The value of a parameter; UsageError unless it is one of those allowed, and of their type."""
+    """The value of a parameter. Raises UsageError unless it is an allowed one of the same type."""
     for choice in allowed:
         if type(value) is type(choice) and value == choice:
             return choice
@@ -384,7 +382,7 @@ def checked_choice(family: str, name: str, value: object, allowed: Sequence[Allo
 
 
 def checked_share(family: str, name: str, value: object) -> float:
-    """The value of a parameter; UsageError unless it is a number from 0 to 1."""
+    """The value of a parameter. Raises UsageError unless it is a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise UsageError(f"{family}: {name} must be a number from 0 to 1, not {value!r}")
     return float(value)

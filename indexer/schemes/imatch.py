@@ -27,20 +27,20 @@ STEP = 0x9E3779B97F4A7C15
 
 
 class IMatch(Scheme):
-    """The SHA-1 of a document's terms that are in the lexicon, and in each of `sublexicons` random parts of it.
+    """The SHA-1 of a document's terms in the lexicon, and in each of `sublexicons` random parts of it.
 
-    The lexicon holds the terms of the corpus whose inverse document frequency, ln(N / df) / ln N, lies between `low`
-    and `high` (0 for a term of every document, 1 for one of a single document); what the corpus has not seen is not
-    in it (Chowdhury, Frieder, Grossman and McCabe, "Collection statistics for fast duplicate document detection",
-    TOIS 2002). Sub-lexicon j is without the terms whose hash, with j times a constant added and sent through the
-    finaliser of SplitMix64, falls into the lowest `drop` of all numbers (Kolcz, Chowdhury and Alspector, "Improved
-    robustness of signature-based near-replica detection via lexicon randomization", KDD 2004). The terms of a
-    document are each counted once, sorted by their UTF-8, and hashed with a line feed behind each. A document without
-    a term in the lexicon has no fingerprint.
+    The lexicon holds the terms of the corpus with an inverse document frequency, ln(N / df) / ln N, between `low` and
+    `high` (0 for a term of every document, 1 for a term of a single one). Terms unknown to the corpus are not in it
+    (Chowdhury, Frieder, Grossman and McCabe, "Collection statistics for fast duplicate document detection", TOIS 2002).
+    Sub-lexicon j drops some terms: j times a constant is added to a term's hash, the sum goes through the finaliser of
+    SplitMix64, and the term is dropped if the result is in the lowest `drop` of all numbers (Kolcz, Chowdhury and
+    Alspector, "Improved robustness of signature-based near-replica detection via lexicon randomization", KDD 2004). The
+    terms of a document are each counted once, sorted by their UTF-8, and hashed with a line feed behind each. A
+    document without a term in the lexicon has no fingerprint.
 
-    The payload is, for the lexicon and then for each sub-lexicon, the first 8 bytes of the SHA-1, zeros where no term
-    is left. The similarity is the share that agrees of those that are not empty in both. The paper calls two documents
-    a match when any agrees: that is the default similarity.
+    The payload is, for the lexicon and then for each sub-lexicon, the first 8 bytes of the SHA-1, zeros without terms.
+    The similarity is the share of agreeing digests among those not empty in both. The paper calls two documents a match
+    when any agrees; this is the default similarity.
     """
 
     family = "i-match"
@@ -75,13 +75,11 @@ class IMatch(Scheme):
 
     @classmethod
     def needed(cls, parameters: Mapping[str, Parameter]) -> str:
-        """The corpus of the words."""
         names = ("lower", "stop", "numbers", "tokenizer")
         return resource_name(recipe(**{name: parameters[name] for name in names if name in parameters}))
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The parameters of the words, the range, the sub-lexicons and the corpus's digest."""
         words = {
             name: value for name, value in recipe_parameters(self.recipe).items() if name not in ("features", "size")
         }
@@ -89,7 +87,6 @@ class IMatch(Scheme):
         return words | own | {"corpus": self.corpus.digest}
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The digests of a text's terms; None where none is in the lexicon."""
         words = self.recipe.cut(text)[0]
         hashes = hash_tokens(words)
         known = among(hashes, self.lexicon)
@@ -108,7 +105,7 @@ class IMatch(Scheme):
         return Sketch(self.id, b"".join(digests), tuple(in_each), len(terms))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """The share of the digests that agree, of those that are not empty in both."""
+        """The share of agreeing digests among those not empty in both."""
         size = DIGEST_BYTES * (self.sublexicons + 1)
         require_bytes(self, (payload, *others), size)
         rows = np.frombuffer(b"".join((payload, *others)), dtype=">u8").reshape(-1, self.sublexicons + 1)
@@ -118,7 +115,6 @@ class IMatch(Scheme):
         return np.asarray(agreeing / np.maximum(present, 1), dtype=np.float64)
 
     def plan(self, similarity: float) -> Plan:
-        """Every pair of which a digest agrees."""
         if not 0 < similarity <= 1:
             raise UsageError(f"similarity {similarity}: lookups of i-match need a similarity above 0, up to 1")
         said = (
@@ -127,7 +123,6 @@ class IMatch(Scheme):
         return Plan(similarity, self.layout.tables, 1, 1.0, True, said)
 
     def _kept(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-        """True for each term that is in the lexicon (all are) and in each sub-lexicon: (n,) to (sublexicons + 1, n)."""
         steps = np.arange(self.sublexicons + 1, dtype=np.uint64) * np.uint64(STEP)
         kept = mixed(hashes + steps[:, None]) >= np.uint64(int(self.drop * 2**64))
         kept[0] = True

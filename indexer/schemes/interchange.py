@@ -1,4 +1,4 @@
-"""The written forms that institutions exchange, each behind its short identifier: see docs/schemes.md."""
+"""The written forms institutions exchange, each behind its short identifier: see docs/schemes.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORT_IDS = ("sd1", *FORMS)
 
 
 def fingerprints(text: str | bytes) -> dict[str, str | None]:
-    """The written form of a text (bytes are read as UTF-8) under each short identifier; None where there is none."""
+    """The written form of a text (bytes are read as UTF-8) under each short identifier; None for a missing one."""
     fingerprint = simhash.fingerprint(text)
     forms: dict[str, str | None] = {"sd1": str(fingerprint) if fingerprint else None}
     for short, scheme in FORMS.items():
@@ -35,7 +35,7 @@ def written(short: str, payload: bytes) -> str:
 
 
 def form(by: Scheme, sketch: Sketch) -> str:
-    """A sketch as text: its written form where its scheme has one, else its bytes in hexadecimal digits."""
+    """A sketch as text: its scheme's written form if there is one, else its bytes in hexadecimal."""
     for short, scheme in FORMS.items():
         if scheme.id == by.id:
             return written(short, sketch.payload)
@@ -45,8 +45,8 @@ def form(by: Scheme, sketch: Sketch) -> str:
 def parse(text: str) -> tuple[str, bytes]:
     """The short identifier and the bytes of a written form other than sd1; case is ignored.
 
-    Raises UsageError for an unknown identifier, for characters that base32 has not, for a wrong length, for keys that
-    are not in order, and for a pad bit that is not zero (RFC 4648 section 3.5).
+    Raises UsageError for an unknown identifier, characters outside base32, a wrong length, unsorted keys, and a pad bit
+    other than zero (RFC 4648 section 3.5).
     """
     short, hyphen, plain = text.strip().lower().partition("-")
     if not hyphen or short not in FORMS:

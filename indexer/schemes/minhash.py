@@ -31,19 +31,19 @@ MOST_BANDS = 16
 class Minhash(MinwiseScheme):
     """Minhash signatures of w-word shingles in bands.
 
-    `shingle` is w (1 to 64); a text of fewer words has one shingle, of all of them. `numbers` says whether numbers
-    are words: "keep" (the default) or "drop". With `features` "letters" a shingle is a run of 12 letters and
-    digits, unless another length is given: spaces, hyphens and the order of columns change few of them. `values` (a
-    power of 2 from 8 to 4,096; 1,024) is the signature's length, `bits` (1, 2, 4, 8 or 16; 1) what is stored of
-    each value. `bands` of `rows` values are the keys; where they are left out, they are chosen for a Jaccard
-    coefficient `threshold` (0.7 unless given): the longest bands, 16 at most, that find 98% of such pairs.
+    `shingle` is w (1 to 64); a text of fewer words has one shingle, all of them. `numbers` treats numbers as words
+    ("keep", the default) or not ("drop"). With `features` "letters" a shingle is a run of 12 letters and digits, unless
+    another length is given: spaces, hyphens and the order of columns change few of them. `values` (a power of 2 from 8
+    to 4,096; 1,024) is the signature's length, `bits` (1, 2, 4, 8 or 16; 1) the stored part of each value. `bands` of
+    `rows` values are the keys. By default they are chosen for a Jaccard coefficient `threshold` (0.7 unless given): the
+    longest bands, 16 at most, with 98% of such pairs found.
 
     Values are made by fast similarity sketching (Dahlgaard, Knudsen and Thorup, FOCS 2017): in a round every shingle
-    goes to one place, where the least stays, and what is empty after eight rounds takes the least under a permutation
-    of its own. It costs a few operations a shingle where permutations alone take one for each value, and little for
-    short texts, where one permutation and its densification take long. A place's minimum falls on every shingle equally
-    likely, so the estimate is unbiased. What is stored is a hash of minimum and place: of a minimum alone, texts of one
-    shingle would look alike.
+    goes to one place, and the least stays there. A place empty after eight rounds takes the least under a permutation
+    of its own. This costs a few operations a shingle, while permutations alone take one for each value; it also costs
+    little for short texts, where one permutation and its densification take long. A place's minimum falls on every
+    shingle equally likely, so the estimate is unbiased. A hash of minimum and place is stored: with a minimum alone,
+    texts of one shingle would look alike.
     """
 
     family = "minhash"
@@ -82,12 +82,11 @@ class Minhash(MinwiseScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The parameters except the threshold, which has become bands and rows."""
+        """The parameters except the threshold, now expressed by bands and rows."""
         names = ("shingle", "values", "bands", "rows", "bits", "features" if self._letters else "numbers")
         return {name: getattr(self, name) for name in names}
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
-        """The minhash signature of the text's distinct shingles, and their number."""
         if not self._letters:
             return self.signature_of(shingle_hashes(text, self.shingle, numbers=self.numbers == KEEP))
         line = b"".join(tokenise(text, numbers=True).tokens)
@@ -95,7 +94,6 @@ class Minhash(MinwiseScheme):
         return self.signature_of(character_hashes(Tokens(line, spans[:, 0].copy(), spans[:, 1].copy()), self.shingle))
 
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
-        """The minhash signature of distinct features, and their number; weights count for nothing."""
         del weights
         values = fast_minhash(features, self.values)
         return None if values is None else (values, distinct(features).size)
@@ -105,17 +103,14 @@ class Minhash(MinwiseScheme):
         return pack(signature, self.bits)
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The kept bits of the text's signature, with one key for each band."""
         [made] = sketch_text([self], text)
         return made
 
     def taken_from_one(self, features: OneTextFeatures) -> Sketch | None:
-        """The sketch that the core has made."""
         count = features.shingles
         return Sketch(self.id, features.packed, features.keys, count) if count else None
 
     def taken_from(self, features: TextFeatures) -> SketchedTexts:
-        """The sketches that the core has made."""
         made = SketchedTexts(
             Ragged.of_matrix(features.packed),
             Ragged.of_matrix(features.keys.view(np.int64)),

@@ -1,4 +1,4 @@
-"""passages: what stands in both of two texts, by winnowed shingles (Schleimer, Wilkerson and Aiken 2003)."""
+"""passages: the text common to two texts, by winnowed shingles (Schleimer, Wilkerson and Aiken 2003)."""
 
 from __future__ import annotations
 
@@ -44,12 +44,11 @@ MAX_WINDOW = 1024
 class Passages(Scheme):
     """The shingles of a text that are the least of some window, whatever the length of the text.
 
-    `features` says what shingles are made of: "words" (the default), numbers among them, or "letters": the letters and
-    digits alone, so that white space, hyphens at the ends of lines and the lengths of words count for nothing.
-    `shingle` is their size (1 to 64; 5 words, 12 letters), `window` how many of them in a row give one key (1 to 1,024;
-    32 of words, 64 of letters). So two texts that have `guarantee` words or letters in a row in common share a key.
-    (S. Schleimer, D. S. Wilkerson and A. Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD
-    2003, section 3.)
+    `features` selects shingles of "words" (the default), including numbers, or "letters": letters and digits alone, so
+    that white space, hyphens at the ends of lines and the lengths of words count for nothing. `shingle` is their size
+    (1 to 64; 5 words, 12 letters), `window` how many of them in a row give one key (1 to 1,024; 32 of words, 64 of
+    letters). So two texts with `guarantee` words or letters in a row in common share a key. (S. Schleimer, D. S.
+    Wilkerson and A. Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003, section 3.)
 
     Keys and payload are the distinct shingles kept, the low 40 bits of the hash of each; in the payload 5 bytes each,
     big-endian, sorted. Nothing is left out of a long text: it has more keys.
@@ -74,61 +73,53 @@ class Passages(Scheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Features, shingle and window."""
         return {"features": self.features, "shingle": self.shingle, "window": self.window}
 
     @classmethod
     def keys_of(cls, payloads: Ragged) -> Ragged:
-        """The keys of the shingles, which are all that a payload has."""
         return Ragged(_keys(payloads).astype(np.int64), payloads.offsets // _KEY_BYTES)
 
     @classmethod
     def payloads_of(cls, keys: Ragged) -> Ragged:
-        """The payloads of sorted keys."""
         return Ragged(_payload(keys.values), keys.offsets * _KEY_BYTES)
 
     @property
     def guarantee(self) -> int:
-        """So many words in a row, or letters, that two texts have in common give both the same key."""
+        """Two texts with this many words or letters in a row in common share a key."""
         return self.shingle + self.window - 1
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The keys of a text; None where it has neither letters nor digits."""
         [made] = sketch_text([self], text)
         return made
 
     def taken_from_one(self, features: OneTextFeatures) -> Sketch | None:
-        """The keys that the core has made."""
         kept = features.passages
         if not kept:
             return None
         return Sketch(self.id, _payload(np.array(kept, dtype=np.int64)).tobytes(), kept, len(kept))
 
     def taken_from(self, features: TextFeatures) -> SketchedTexts:
-        """The keys that the core has made."""
         keys = features.passages
         return SketchedTexts(self.payloads_of(keys), keys, keys.sizes)
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
-        """The same of features in the place of the shingles, in the order of the text; weights count for nothing."""
         del weights
         kept = sorted_distinct(winnowed(features, self.window) & _KEY_MASK)
         return Sketch(self.id, _payload(kept).tobytes(), tuple(kept.tolist()), int(kept.size)) if kept.size else None
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """The share of common keys among those of the one that has fewer."""
+        """The share of common keys among those of the text with fewer."""
         return self.compare_one(payload, Ragged.of_bytes(others))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """The similarities of each pair."""
         return np.asarray(np.max(self.shares(payloads, left, right), axis=1, initial=0.0), dtype=np.float64)
 
     def shares(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The share of the left one's keys in the right one, and the other way round: shape (len(left), 2).
 
-        Zero where that is a single key of several: a phrase alone is no passage.
+        Zero for a single common key of several: a phrase alone is no passage.
 
-        Raises PayloadError for bytes that are no payload.
+        Raises PayloadError for other bytes.
         """
         keys, ends = _keys(payloads), payloads.offsets // _KEY_BYTES
         sizes = np.diff(ends)
@@ -145,12 +136,11 @@ class Passages(Scheme):
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
-        """Every pair of which the one with fewer keys has one of its rarest in common with the other."""
         del threads
         return by_rarest.containing(sketches.keys, checked_share(self.family, "similarity", similarity))
 
     def plan(self, similarity: float) -> Plan:
-        """All keys of a document are asked for, however many, but for those of too many documents."""
+        """Ask for all keys of a document except keys of too many documents."""
         asked = checked_share(self.family, "similarity", similarity)
         row = f"{self.guarantee} {self.features} in a row"
         said = (
@@ -166,7 +156,6 @@ def _payload(keys: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
 
 
 def _keys(payloads: Ragged) -> Hashes:
-    """The keys of all payloads, one after the other."""
     if np.any(payloads.offsets % _KEY_BYTES):
         raise _no_keys(int(payloads.sizes[np.flatnonzero(payloads.sizes % _KEY_BYTES)[0]]))
     wide = np.zeros((payloads.values.size // _KEY_BYTES, 8), dtype=np.uint8)

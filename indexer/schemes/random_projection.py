@@ -43,13 +43,13 @@ class RandomProjection(Scheme):
     """Signs of the projections of a text's tokens on axes of -1 and +1.
 
     `bits` (a multiple of 64, to 1,024) is the number of axes. Every occurrence of a token counts; its coordinates are
-    the bits of SplitMix64 from the token's lookup8 hash as the seed, a sum above 0 gives bit 1. The keys are the blocks
+    the bits of SplitMix64 from the token's lookup8 hash as the seed; a sum above 0 gives bit 1. The keys are the blocks
     of `block` bits (8 to 48) from the left; bits left over are in no key.
 
-    Two bits differ with the probability angle / pi, so that the share of differing bits estimates the angle of the
-    vectors of term frequencies without bias (M. Charikar, Similarity Estimation Techniques from Rounding Algorithms,
-    STOC 2002; with axes of -1 and +1, as in M. Henzinger, Finding Near-Duplicate Web Pages, SIGIR 2006, this holds in
-    the limit of many different tokens). The similarity is its cosine, 0 where that is negative.
+    Two bits differ with the probability angle / pi, so the share of differing bits estimates the angle of the vectors
+    of term frequencies without bias (M. Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002;
+    with axes of -1 and +1, as in M. Henzinger, Finding Near-Duplicate Web Pages, SIGIR 2006, this holds in the limit of
+    many different tokens). The similarity is its cosine, 0 if negative.
     """
 
     family = "random-projection"
@@ -66,15 +66,12 @@ class RandomProjection(Scheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Bits and block."""
         return {"bits": self.bits, "block": self.block}
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The bits as bytes, the first bit the highest of the first; one key a block."""
         return self.sketch_features(token_hashes(without_marks(text)))
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
-        """The same of features in the place of the tokens, each counted by its weight."""
         counted = features if weights is None else np.repeat(features, weights)
         projection = random_projection(counted, self.bits // 64)
         if projection is None:
@@ -89,24 +86,21 @@ class RandomProjection(Scheme):
         return Sketch(self.id, payload, tuple(keys), counted.size)
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """The cosines of the angles that the shares of differing bits stand for."""
         require_bytes(self, (payload, *others), self.bits // 8)
         share: npt.NDArray[np.float64] = differing_values(payload, others, 1) / self.bits
         return np.clip(np.cos(np.pi * share), 0.0, 1.0)
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """The cosines of the angles that the shares of differing bits of each pair stand for."""
         equal = equal_parts_of_pairs(payloads.matrix(self.bits // 8), left, right)
         return np.clip(np.cos(np.pi * (1 - equal / self.bits)), 0.0, 1.0)
 
     def recall(self, similarity: float, flips: int) -> float:
-        """The share of pairs of this cosine that share a block but for at most this many bits of it."""
+        """The share of pairs of this cosine with a common block, apart from at most this many bits of it."""
         differs = acos(similarity) / pi
         shared = sum(comb(self.block, n) * differs**n * (1 - differs) ** (self.block - n) for n in range(flips + 1))
         return min(1.0, max(0.0, 1 - (1 - shared) ** self.layout.tables))
 
     def plan(self, similarity: float) -> Plan:
-        """The blocks as they are, or also with one or two bits flipped, until 95% are expected to be found."""
         asked = checked_share(self.family, "similarity", similarity)
         flips = self._flips(asked)
         recall = self.recall(asked, flips)
@@ -119,7 +113,6 @@ class RandomProjection(Scheme):
         return Plan(similarity, probes, 1, recall, isclose(asked, 1.0), explanation)
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
-        """The document's keys, or all keys within the plan's number of flipped bits, the nearest first."""
         masks = self._masks[self._flips(checked_share(self.family, "similarity", similarity))]
         return [key ^ mask for mask in masks for key in sketch.keys]
 
@@ -129,7 +122,6 @@ class RandomProjection(Scheme):
 
     @cached_property
     def _masks(self) -> list[list[int]]:
-        """The differences of all keys within each number of flips."""
         masks = [[0]]
         for flips in range(1, _MAX_FLIPS + 1):
             further = [sum(1 << bit for bit in chosen) for chosen in combinations(range(self.block), flips)]

@@ -1,4 +1,4 @@
-"""The one list of schemes, and how one is made from what a user writes: `minhash:bands=25,rows=5`."""
+"""The one list of schemes, and their construction from specifications: `minhash:bands=25,rows=5`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENTRY_POINTS = "neardup.schemes"
 
 
 def families() -> list[str]:
-    """The names of all schemes: first those of neardup, then those that other packages bring."""
+    """The names of all schemes: first neardup's own, then those of other packages."""
     return [*FAMILIES, *sorted({each.name for each in _entry_points()} - set(FAMILIES))]
 
 
@@ -48,7 +48,7 @@ def _entry_points() -> Iterable[EntryPoint]:
 
 
 def scheme_class(family: str) -> type[Scheme]:
-    """The class of a scheme; UsageError for one that is none, with the names that there are."""
+    """The class of a scheme. Raises UsageError, with the known names, for another name."""
     if family not in FAMILIES:
         return _brought(family)
     module, name = FAMILIES[family].split(":")
@@ -58,7 +58,7 @@ def scheme_class(family: str) -> type[Scheme]:
 
 @lru_cache(maxsize=64)
 def known_class(family: str) -> type[Scheme] | None:
-    """The class of a scheme; None for one that is none here, whose sketches a store may have all the same."""
+    """The class of a scheme; None if unknown here, though a store may have its sketches."""
     try:
         return scheme_class(family)
     except UsageError:
@@ -66,7 +66,6 @@ def known_class(family: str) -> type[Scheme] | None:
 
 
 def _brought(family: str) -> type[Scheme]:
-    """The class of a scheme that another package brings."""
     packages = {each.value: each for each in _entry_points() if each.name == family}
     if not packages:
         raise UsageError(f"{family!r} is not a scheme; known: {', '.join(families())}")
@@ -90,8 +89,8 @@ def _brought(family: str) -> type[Scheme]:
 def scheme(specification: str, corpus: Callable[[str], Any] | None = None) -> Scheme:
     """The scheme of a specification `family[:name=value,...]`.
 
-    `corpus` gives the corpus statistics of a name, for schemes that need them; a digest in the specification has to be
-    theirs. Raises UsageError that names the family, the parameter or the value that is wrong.
+    `corpus` returns the corpus statistics of a name, for schemes that need them; a digest in the specification has to
+    match. Raises UsageError with the wrong family, parameter or value.
     """
     family, parameters = split(specification)
     made = scheme_class(family)
@@ -117,7 +116,7 @@ def family_of(specification: str) -> str:
 
 
 def split(specification: str) -> tuple[str, dict[str, Parameter]]:
-    """Family and parameters of a specification; UsageError for one that is not of the form `family:name=value,...`."""
+    """Family and parameters of a specification `family:name=value,...`. Raises UsageError for another form."""
     family, _, rest = specification.strip().partition(":")
     parameters: dict[str, Parameter] = {}
     for part in filter(None, rest.split(",")):

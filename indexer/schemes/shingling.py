@@ -1,4 +1,4 @@
-"""supershingles: documents of which at least two of six groups of minima agree (Broder 1997; Fetterly et al. 2003)."""
+"""supershingles: documents with at least two of six groups of minima in common (Broder 1997; Fetterly et al. 2003)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
 class Supershingles(MinwiseScheme):
     """Supershingles of w-word shingles.
 
-    `shingle` is w (1 to 64); `values` minima (84) are cut into `groups` (6) of equally many, and the hash of a group is
-    a supershingle; documents are candidates where at least `agreeing` (2) supershingles are equal. `bits` (1, 2, 4, 8
-    or 16) of each minimum are stored, from which the similarity is estimated. The minima are those of permutations
-    x -> a * x + b modulo 2**32 with a odd. (A. Broder, S. Glassman, M. Manasse and G. Zweig, Syntactic Clustering of
-    the Web, 1997; D. Fetterly, M. Manasse and M. Najork, On the Evolution of Clusters of Near-Duplicate Web Pages,
-    2003.) The resemblance and containment of the whole sets of shingles, not estimated, are those of
-    `indexer.matching.measures.exact`.
+    `shingle` is w (1 to 64). `values` minima (84) are cut into `groups` (6) of equally many, and the hash of a group is
+    a supershingle; documents with at least `agreeing` (2) equal supershingles are candidates. `bits` (1, 2, 4, 8 or 16)
+    of each minimum are stored to estimate the similarity. The minima are those of permutations x -> a * x + b modulo
+    2**32 with a odd. (A. Broder, S. Glassman, M. Manasse and G. Zweig, Syntactic Clustering of the Web, 1997; D.
+    Fetterly, M. Manasse and M. Najork, On the Evolution of Clusters of Near-Duplicate Web Pages, 2003.)
+    `indexer.matching.measures.exact` computes the exact resemblance and containment of the sets of shingles.
     """
 
     family = "supershingles"
@@ -42,7 +41,6 @@ class Supershingles(MinwiseScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Shingle, values, groups, agreeing and bits."""
         return {
             "shingle": self.shingle,
             "values": self.values,
@@ -52,11 +50,9 @@ class Supershingles(MinwiseScheme):
         }
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
-        """The minima of the text's distinct shingles, and their number."""
         return self.signature_of(shingle_hashes(text, self.shingle))
 
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
-        """The minima of distinct features, and their number; weights count for nothing."""
         del weights
         values = minhash(features, self.values)
         return None if values is None else (values, distinct(features).size)

@@ -60,22 +60,21 @@ _LONG_WORD = 40
 
 
 class ShortTextScheme(Scheme):
-    """The words of a text, of which numbers, sizes and negations have to be the same.
+    """The words of a text; numbers, sizes and negations have to be the same.
 
     The payload holds the words themselves: 16 hexadecimal digits, a hash of numbers with their units, signs, sizes,
-    negations and short codes; then each word in folded case, a space before it, or ^ where it begins with a capital.
-    Of a text of more than `words` words (100) it holds a digest alone, so that only equal ones are near.
+    negations and short codes; then each word in folded case, with a space before it, or ^ if it begins with a capital.
+    A text of more than `words` words (100) has a digest alone, so only equal ones are near.
 
-    The similarity is the share of words that are in both, where a misspelt word counts by its letters. It is
-    0 where the hash of the facts differs, and where one text has a word with a capital in place of another one.
+    The similarity is the share of common words; a misspelt word counts by its letters. It is 0 if the hash of the facts
+    differs, or if one text has another capitalised word instead.
 
-    Keys are hashes of all words, of up to nine words also of all but one of them, of eight words or more those of
-    four in a row; of one with links and hashtags also that of the others; each together with the facts. So twins
-    that differ in a number share no key. Of a text of single letters, as in Chinese, to 17 all but one and all but
-    two in a row, from 14 on each six in a row. For a name that is left out the key is of another table: a text is
-    found by it that has those words and no more, or another word that is no name; two with other names meet only
-    where these begin, or begin and end, with the same letters. In texts of three or four words that is so for every
-    word.
+    Keys are hashes of all words; up to nine words also of all but one; from eight words on also of four in a row; in a
+    text with links and hashtags also of the others. Each includes the facts, so twins with different numbers share no
+    key. A text of single letters, as in Chinese, has to 17 letters all but one and all but two in a row, from 14 on
+    each six in a row. The key without a name is of another table: it finds a text with only those words, or with one
+    more word other than a name. Texts with different names meet only if the names begin, or begin and end, with the
+    same letters. In texts of three or four words this holds for every word.
     """
 
     family = "short-text"
@@ -93,11 +92,9 @@ class ShortTextScheme(Scheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The number of words up to which a text is short."""
         return {"words": self.words}
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The words of a text, with its keys; None where it has none."""
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
         made = short_text(data.decode("utf-8", "replace"))
         if not made.words:
@@ -111,11 +108,9 @@ class ShortTextScheme(Scheme):
         return Sketch(self.id, _payload(made), _keys_of(hashes, made), len(words))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """The share of words that are in both, of one text with each of others."""
         return self.compare_one(payload, Ragged.of_bytes(others))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """The similarities of each pair."""
         rows, places = np.unique(np.concatenate((left, right)), return_inverse=True)
         words = _SortedWords.of(payloads.take(rows))
         one, other = places[: left.size], places[left.size :]
@@ -135,18 +130,17 @@ class ShortTextScheme(Scheme):
         return values
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:  # noqa: ARG002 it asks for all
-        """Every key in the other table, where what lacks a name meets what has it, and those of the first one there."""
+        """Every key in the other table, to find texts with or without a name, and the keys of the first one there."""
         second = self.layout.pack(1, 0)
         return [*(key for key in sketch.keys if key < second), *(key ^ second for key in sketch.keys)]
 
     def common_keys(self, sketches: Sketches, similarity: float) -> Ragged:  # noqa: ARG002 they are the same for all
-        """The keys of each, whatever their table."""
         return Ragged(sketches.keys.values & int(_KEY_MASK), sketches.keys.offsets)
 
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
-        """Blocks of the pairs that lookups let meet, without most of those that have too few words in common for it."""
+        """Blocks of the pairs found by lookups, without most pairs with too few common words."""
         del threads
         bits, sizes = _word_bits(sketches.payloads)
         stays = 2 * similarity / (1 + similarity)
@@ -158,12 +152,10 @@ class ShortTextScheme(Scheme):
             yield left[kept], right[kept]
 
     def join_on_keys(self, sketches: Sketches, similarity: float) -> Iterator[tuple[Positions, Positions]]:
-        """Blocks of the pairs of positions that lookups let meet, each pair once, left < right."""
         del similarity
         return postings.crossing(sketches.keys, self.layout, self.crowded)
 
     def plan(self, similarity: float) -> Plan:
-        """All keys of a text are asked for."""
         asked = checked_share(self.family, "similarity", similarity)
         stays = 2 * asked / (1 + asked)
         # Of the shortest texts that are found by runs alone.
@@ -177,15 +169,15 @@ class ShortTextScheme(Scheme):
 
 
 def _as_spelt(least: Positions) -> Positions:
-    """The number of words that two texts share at least of which others may be misspelt, by the words of the shorter.
+    """The least number of equal words of two similar texts with misspelt ones, by the words of the shorter.
 
-    It is a half of them, and all but two or a third: where more is misspelt, nothing is sure.
+    It is a half of them, and all but two or a third: with more misspelt, nothing is sure.
     """
     return np.maximum((least + 1) // 2, least - np.maximum(2, least // 3))
 
 
 def _word_bits(payloads: Ragged) -> tuple[Hashes, Positions]:
-    """Of each text 128 bits, shape (n, 2), of which each word sets one, and the number of its words."""
+    """128 bits for each text, shape (n, 2), one set for each word, and the number of its words."""
     bits, sizes = np.zeros((len(payloads), 2), dtype=np.uint64), np.zeros(len(payloads), dtype=np.int64)
     for start in range(0, len(payloads), _TEXTS_AT_ONCE):
         rows = np.arange(start, min(start + _TEXTS_AT_ONCE, len(payloads)))
@@ -203,7 +195,6 @@ def _payload(made: ShortText) -> bytes:
 
 
 def _keys_of(hashes: Hashes, made: ShortText) -> tuple[int, ...]:
-    """The keys of words, by their hashes, and what they say, sorted, each once."""
     each = mixed(hashes)
     count, total = each.size, each.sum(dtype=np.uint64)
     found, without = [np.array([total])], list[int]()
@@ -239,7 +230,6 @@ def _has_case(word: str) -> bool:
 
 
 def _by_letters(rest: Hashes, places: Sequence[int], made: ShortText, end: int) -> Hashes:
-    """The values that texts share which differ in the spelling of one word, one of those at these places."""
     words, names = made.words, made.names
     long = [place for place in places if len(words[place]) >= (_LEAST_NAME if names[place] else _LEAST_WORD)]
     if not long:
@@ -256,16 +246,15 @@ _LETTERS = np.where(np.arange(256) < 128, mixed(np.arange(1, 257, dtype=np.uint6
 
 @lru_cache(maxsize=1)
 def _small_changes() -> Hashes:
-    """The sums, sorted, in which one letter more, one less, or another one shows; 0 is one past ASCII."""
     known = np.append(np.unique(_LETTERS), np.uint64(0))
     return np.unique(known[:, None] - known)
 
 
 class _SortedWords(NamedTuple):
-    """The words of texts: those of text i from `ends[i]` to `ends[i + 1]`, by their hashes, sorted.
+    """The words of texts: those of text i from `ends[i]` to `ends[i + 1]`, sorted by their hashes.
 
-    The second time that a word stands in a text counts as another word. Word j is `text[starts[j]:stops[j]]`, and
-    `names[j]` says whether it may be a name; `facts[i]` are those of text i, `letters[i]` a sum over its letters.
+    The second occurrence of a word in a text counts as another word. Word j is `text[starts[j]:stops[j]]`, and
+    `names[j]` is true for a possible name; `facts[i]` are those of text i, `letters[i]` a sum over its letters.
     """
 
     text: bytes
@@ -279,7 +268,7 @@ class _SortedWords(NamedTuple):
 
     @classmethod
     def of(cls, payloads: Ragged) -> _SortedWords:
-        """Read payloads. Raises PayloadError for bytes that are none."""
+        """Read payloads. Raises PayloadError for other bytes."""
         values, offsets = payloads.values, payloads.offsets
         first = offsets[:-1]
         if len(payloads) and (
@@ -307,9 +296,9 @@ class _SortedWords(NamedTuple):
         return cls(text, hashes[again], starts[kept], stops[kept], names[kept], ends, facts, letters)
 
     def are_renamed(self, one: Positions, other: Positions, shared: Positions) -> npt.NDArray[np.bool_]:
-        """True for pairs that differ in one word each, two names of which surely neither is the other one misspelt.
+        """True for pairs with one different word each, two names that can't be misspellings of each other.
 
-        So do most products of a catalogue that have a key in common: of one brand, colour and size.
+        So do most products of a catalogue with a common key: of one brand, colour and size.
         """
         firsts = np.append(np.frombuffer(self.text, dtype=np.uint8), 0)[self.starts].astype(np.int64)
         plain = np.add.reduceat(np.where(self.names, np.uint64(0), self.hashes), self.ends[:-1])
@@ -321,7 +310,6 @@ class _SortedWords(NamedTuple):
         return np.asarray(single & (plain[one] == plain[other]) & ((begins[one] != begins[other]) | ~misspelt))
 
     def of_text(self, number: int) -> dict[int, _Marked]:
-        """The words of a text by their hashes, each with whether it may be a name."""
         mine = slice(self.ends[number], self.ends[number + 1])
         columns = (each[mine].tolist() for each in (self.hashes, self.starts, self.stops, self.names))
         return {
@@ -331,7 +319,6 @@ class _SortedWords(NamedTuple):
 
 
 def _compared(one: dict[int, _Marked], other: dict[int, _Marked], shared: int) -> float:
-    """The similarity of texts with equal facts, both of which have words of their own."""
     mine = [word for value, word in one.items() if value not in other]
     yours = [word for value, word in other.items() if value not in one]
     alike, read = 0.0, 0
@@ -353,13 +340,11 @@ def _compared(one: dict[int, _Marked], other: dict[int, _Marked], shared: int) -
 
 
 def _is_renamed(mine: list[_Marked], yours: list[_Marked]) -> bool:
-    """True if a name stands for other words; without capitals it has two letters, or a letter of one is in both."""
     sides = [[word for word, named in each if named] for each in (mine, yours)]
     return all(sides) or any(len(each) > 1 or _has_case(word) for each in sides for word in each)
 
 
 def _same_letters(one: _Marked, other: _Marked) -> float:
-    """The share of letters in which a word is another one misspelt; 0 where it isn't, below 0 for its opposite."""
     (mine, named), (yours, also) = one, other
     longest, shortest = max(len(mine), len(yours)), min(len(mine), len(yours))
     if longest - shortest and (mine.endswith(yours) or yours.endswith(mine)):

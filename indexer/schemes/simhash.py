@@ -44,7 +44,7 @@ SCHEME = SIMHASH_DOC
 
 @takes_named
 def fingerprint(text: str | bytes) -> Fingerprint | None:
-    """The simhash-doc fingerprint of a text (bytes are read as UTF-8); None where it holds no token.
+    """The simhash-doc fingerprint of a text (bytes are read as UTF-8); None without a token.
 
     Raises MemoryError.
     """
@@ -58,17 +58,16 @@ def keys(of: Fingerprint) -> tuple[int, ...]:
 
 
 def sketched(fingerprint: Fingerprint | None) -> dict[str, Sketch]:
-    """The sketch of a fingerprint, by the scheme's name, as a record has it; nothing for None."""
     return {} if fingerprint is None else fingerprint.sketches(keys(fingerprint))
 
 
 def bits_allowed(width: int, similarity: float) -> int:
-    """The number of `width` bits that may differ at a similarity (0 to 1): of 64 bits 6 at 0.90 and one at 0.98."""
+    """The number of `width` bits allowed to differ at a similarity (0 to 1): of 64 bits 6 at 0.90 and one at 0.98."""
     return math.floor(width * (1 - similarity) + 1e-9)
 
 
 def bits_written(text: str, family: str, width: int) -> float:
-    """The similarity of a threshold written in bits ("3bits") or as a share; UsageError for what is neither."""
+    """The similarity of a threshold in bits ("3bits") or as a share. Raises UsageError for anything else."""
     matched = re.fullmatch(r"(\d{1,3}) ?bits?", text.strip())
     if matched and int(matched[1]) <= width:
         return 1 - int(matched[1]) / width
@@ -82,7 +81,7 @@ def bits_written(text: str, family: str, width: int) -> float:
 
 
 class SimhashDoc(Scheme):
-    """simhash-doc: 64 bits that the words of a document vote on; docs/simhash-doc.md specifies it."""
+    """simhash-doc: 64 bits, each a vote of a document's words; docs/simhash-doc.md specifies it."""
 
     family = SIMHASH_DOC
     summary = "Compares 64 bits that the words vote on; the smallest thing that finds copies with few changes."
@@ -96,26 +95,21 @@ class SimhashDoc(Scheme):
 
     @classmethod
     def keys_of(cls, payloads: Ragged) -> Ragged:
-        """The 16 keys of each simhash."""
         return Ragged.of_matrix(core_simhash_keys(values_of(payloads)).astype(np.int64))
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """None: everything is fixed by the specification."""
         return {}
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The 8 bytes of the simhash, big-endian, with the 16 keys; None where the text holds no token."""
         made = fingerprint(text)
         return None if made is None else Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens)
 
     def taken_from_one(self, features: OneTextFeatures) -> Sketch | None:
-        """The simhash that the core has made, with its keys."""
         made = Fingerprint(features.simhash, features.tokens)
         return Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens) if made.tokens else None
 
     def taken_from(self, features: TextFeatures) -> SketchedTexts:
-        """The simhashes that the core has made, with their keys."""
         made = SketchedTexts(
             Ragged.of_matrix(features.simhashes.astype(">u8").view(np.uint8).reshape(-1, 8)),
             Ragged.of_matrix(core_simhash_keys(features.simhashes).astype(np.int64)),
@@ -124,7 +118,6 @@ class SimhashDoc(Scheme):
         return made.where(made.features > 0)
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
-        """The simhash of features in the place of the words; None for none at all."""
         value = simhash(features, weights)
         if value is None:
             return None
@@ -143,7 +136,6 @@ class SimhashDoc(Scheme):
         return np.asarray(1.0 - np.bitwise_count(values[left] ^ values[right]) / 64.0, dtype=np.float64)
 
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
-        """1 - d / 64 of one simhash to each of others."""
         require_bytes(self, (payload,), 8)
         if len(payloads) <= _FEW:
             # As most lookups find: so few are compared before numpy has begun.
@@ -155,28 +147,25 @@ class SimhashDoc(Scheme):
         return np.asarray(_SIMILARITIES[np.bitwise_count(differing)], dtype=np.float64)
 
     def plan(self, similarity: float) -> Plan:
-        """Every pair within the bits that the similarity allows, by neighbouring keys too."""
         distance = self._distance(similarity)
         count = len(probes(0, distance))
         asks = f"asks for {counted(count, 'key')} of {self.layout.describe()}"
         return Plan(similarity, count, 1, 1.0, True, f"{asks}; misses no pair within {distance} of 64 bits.")
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
-        """The keys of the plan; see `indexer.schemes.keys.probes`."""
         require_bytes(self, (sketch.payload,), 8)
         return probes(int.from_bytes(sketch.payload, "big"), self._distance(similarity))
 
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
-        """Every pair within the bits that the similarity allows (0 to 16), by the search in C: none is missed."""
+        """Every pair within the allowed bits (0 to 16), by the exact search in C."""
         for block in iter_pairs(values_of(sketches.payloads), bits_allowed(64, similarity), threads):
             yield block.left, block.right
 
     def join_between(
         self, asked: Sketches, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
-        """Every pair within the bits that the similarity allows, by an index of one side; see `HammingIndex`."""
         del threads
         index = HammingIndex(values_of(sketches.payloads), bits_allowed(64, similarity))
         values = values_of(asked.payloads)
@@ -185,16 +174,14 @@ class SimhashDoc(Scheme):
             yield hits.query + start, hits.position
 
     def least(self, text: str) -> float:
-        """The similarity of "3bits", or of a share, which allows floor(64 (1 - s)) bits."""
+        """The similarity of "3bits", or of a share; a share s allows floor(64 (1 - s)) bits."""
         return bits_written(text, self.family, 64)
 
     def written(self, similarity: float) -> str:
-        """A threshold in bits."""
         distance = bits_allowed(64, similarity)
         return f"{distance}bit" + "s" * (distance != 1)
 
     def described(self, similarity: float) -> str:
-        """A threshold in words."""
         distance = bits_allowed(64, similarity)
         return f"within {distance} of 64 bits"
 
@@ -210,5 +197,4 @@ class SimhashDoc(Scheme):
 
 
 def values_of(payloads: Ragged) -> npt.NDArray[np.uint64]:
-    """The simhashes (uint64) of payloads of 8 bytes."""
     return payloads.matrix(8).view(">u8").reshape(-1).astype(np.uint64)

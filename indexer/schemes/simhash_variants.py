@@ -1,4 +1,4 @@
-"""simhash with every choice open: which features, how they weigh, how many bits (Charikar 2002; Manku et al. 2007)."""
+"""simhash with every choice open: features, weights, and bits (Charikar 2002; Manku et al. 2007)."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ SIMHASH_DOC_PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
 
 
 class SimhashVariant(Scheme):
-    """A simhash of `bits` bits over weighted features; see `indexer.text.features.recipe` for what features there are.
+    """A simhash of `bits` bits over weighted features; `indexer.text.features.recipe` describes the features.
 
-    Bit i is 1 where the weights of the features whose hash has bit i outweigh those of the others. Of 32 bits it is the
-    first half of the simhash of 64; of 128 it is that of 64, followed by the simhash of the same features with each
-    hash sent through the finaliser of SplitMix64 (Steele, Lea and Flood 2014). The payload is the bits, big-endian.
+    Bit i is 1 if features with bit i in their hash outweigh the others. Of 32 bits it is the first half of the simhash
+    of 64; of 128 it is the simhash of 64, followed by the simhash of the same features with each hash sent through the
+    finaliser of SplitMix64 (Steele, Lea and Flood 2014). The payload is the bits, big-endian.
     """
 
     family = "simhash"
@@ -65,7 +65,6 @@ class SimhashVariant(Scheme):
 
     @classmethod
     def keys_of(cls, payloads: Ragged) -> Ragged:
-        """The 16 keys of simhash-doc, or the blocks of another width."""
         if payloads.width not in (4, 16):
             return Ragged.of_matrix(simhash_keys(values_of(payloads)).astype(np.int64))
         parts = payloads.matrix(payloads.width).view(">u2").astype(np.int64)
@@ -73,7 +72,6 @@ class SimhashVariant(Scheme):
 
     @classmethod
     def needed(cls, parameters: Mapping[str, Parameter]) -> str:
-        """The corpus of the features where they weigh by tf-idf."""
         if parameters.get("weights") != "tfidf":
             return ""
         names = SIMHASH_DOC_PARAMETERS.keys() - {"weights", "bits"}
@@ -81,12 +79,10 @@ class SimhashVariant(Scheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The parameters of the features, the weights, the width and the corpus's digest."""
         values = {**recipe_parameters(self.recipe), "weights": self.weights, "bits": self.bits}
         return values | ({"corpus": self.corpus.digest} if self.corpus else {})
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The simhash of a text with the keys of its tables; None where it has no features."""
         if self.bits <= 64 and self.recipe.is_doc and self.weights == "occurrence":
             made = fingerprint(without_marks(text))
             return None if made is None else self._sketch(made[0].to_bytes(8, "big"), made[1])
@@ -100,7 +96,6 @@ class SimhashVariant(Scheme):
         return None if payload is None else self._sketch(payload, int(features.counts.sum()))
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
-        """The simhash of features in the place of the text's; without weights each occurrence counts as one."""
         payload = self._payload(features, weights)
         count = features.size if weights is None else weights.sum()
         return None if payload is None else self._sketch(payload, int(count))
@@ -118,33 +113,28 @@ class SimhashVariant(Scheme):
         return 1.0 - distances / self.bits
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """The share of equal bits of each pair."""
         words = payloads.matrix(self.bits // 8).view(f"u{min(self.bits // 8, 8)}")
         distances = np.bitwise_count(words[left] ^ words[right]).sum(axis=1, dtype=np.int64)
         return np.asarray(1.0 - distances / self.bits, dtype=np.float64)
 
     def least(self, text: str) -> float:
-        """The similarity of a number of bits ("3bits"), or of a share, which allows floor(bits (1 - s)) of them."""
+        """The similarity of a number of bits ("3bits"), or of a share s, with floor(bits (1 - s)) bits."""
         return bits_written(text, self.family, self.bits)
 
     def written(self, similarity: float) -> str:
-        """A threshold in bits."""
         distance = bits_allowed(self.bits, similarity)
         return f"{distance}bit" + "s" * (distance != 1)
 
     def described(self, similarity: float) -> str:
-        """A threshold in words."""
         return f"within {bits_allowed(self.bits, similarity)} of {self.bits} bits"
 
     def plan(self, similarity: float) -> Plan:
-        """Every pair within the distance that the similarity allows, by neighbouring keys too."""
         distance = self._distance(similarity)
         count = len(simhash64.probes(0, distance)) if self.bits == 64 else blocks.probe_count(self.bits, distance)
         said = f"asks for {counted(count, 'key')} of {self.layout.describe()}; misses no pair within {distance} of"
         return Plan(similarity, count, 1, 1.0, True, f"{said} {self.bits} bits.")
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
-        """The neighbouring keys of every table of the plan."""
         distance = self._distance(similarity)
         require_bytes(self, (sketch.payload,), self.bits // 8)
         if self.bits == 64:
@@ -178,7 +168,6 @@ class SimhashVariant(Scheme):
 
 
 def recipe_parameters(of: Recipe) -> dict[str, Parameter]:
-    """A recipe's values under the names that a user writes them with."""
     return {
         "features": of.kind, "size": of.size, "lower": of.lower, "stop": of.stop,
         "numbers": of.numbers, "tokenizer": of.tokenizer,

@@ -1,4 +1,4 @@
-"""SpotSigs: the words that follow stop-words, compared by their exact Jaccard coefficient (Theobald et al. 2008)."""
+"""SpotSigs: the words after stop-words, compared by their exact Jaccard coefficient (Theobald et al. 2008)."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 class SpotSigs(Scheme):
-    """The spots of a document: each antecedent with the `chain` words that follow it `distance` apart.
+    """The spots of a document: each antecedent with the next `chain` words, `distance` apart.
 
-    Antecedents are the stop-words of a language (`stop`), or those named in `antecedents` ("a.an.the.is"). Words of
-    a chain are counted among the words that are no stop-words: with distance 1 and chain 3 the next three. An
-    antecedent with too few words behind it makes no spot. (Theobald, Siddharth and Paepcke, "SpotSigs: robust and
-    efficient near duplicate detection in large web collections", SIGIR 2008, section 3.)
+    Antecedents are the stop-words of a language (`stop`), or those named in `antecedents` ("a.an.the.is"). Only words
+    other than stop-words count in a chain: with distance 1 and chain 3 the next three. An antecedent with too few words
+    behind it makes no spot. (Theobald, Siddharth and Paepcke, "SpotSigs: robust and efficient near duplicate detection
+    in large web collections", SIGIR 2008, section 3.)
 
     The payload is the multiset of spots: for the n-th occurrence of a spot (from 0) the spot's hash and n times a
     constant, sent through the finaliser of SplitMix64, as 8 bytes; sorted. So the Jaccard coefficient of two multisets
-    is that of two sets of numbers. Only the first `limit` spots of a document count: what follows is not compared.
+    is that of two sets of numbers. Only the first `limit` spots of a document are compared.
 
-    Keys: of n spots the first n - ceil(bound n) + 1, each with the number of the partition by length (section 4.2)
-    that n lies in. Two documents with a coefficient of at least `bound` share one of these.
+    Keys: of n spots the first n - ceil(bound n) + 1, each with the number of n's partition by length (section 4.2). Two
+    documents with a coefficient of at least `bound` share a key.
     """
 
     family = "spotsigs"
@@ -76,7 +76,6 @@ class SpotSigs(Scheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The parameters of the words, of the spots, and of the keys."""
         left_out = ("features", "size", "stop")
         words = {name: value for name, value in recipe_parameters(self.tokens).items() if name not in left_out}
         return words | {
@@ -99,7 +98,6 @@ class SpotSigs(Scheme):
         return hashes_of_rows(np.column_stack((words[first][whole], others[places])))
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The spots of a text with the keys of a part of them; None where it has none."""
         elements = numbered(self.spots(text)[: self.limit])
         if not elements.size:
             return None
@@ -108,17 +106,14 @@ class SpotSigs(Scheme):
         return Sketch(self.id, elements.astype(">u8").tobytes(), tuple(packed), int(elements.size))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """The Jaccard coefficient of the spots."""
         return jaccards([self._elements(one) for one in (payload, *others)], 0, np.arange(1, len(others) + 1))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """The Jaccard coefficients of the spots of each pair."""
         return pair_jaccards(_numbers(payloads), payloads.offsets // 8, left, right)
 
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
-        """Every pair whose lengths and rarest spots allow the similarity; see `indexer.schemes.joins.by_prefixes`."""
         del threads
         self._require(similarity)
         numbers, ends = _numbers(sketches.payloads), sketches.payloads.offsets // 8
@@ -128,7 +123,7 @@ class SpotSigs(Scheme):
             yield left, right
 
     def plan(self, similarity: float) -> Plan:
-        """Every pair of at least the similarity: looks up spots of which one must be shared, in lengths that match."""
+        """Look up spots of matching lengths; every pair of at least the similarity shares one."""
         self._require(similarity)
         sizes = np.arange(1, self.limit + 1)
         shortest = np.maximum(1, np.ceil(sizes * similarity - SLACK))
@@ -142,7 +137,6 @@ class SpotSigs(Scheme):
         return Plan(similarity, count, 1, 1.0, True, said)
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
-        """The first spots, in each partition by length that can match."""
         self._require(similarity)
         elements = self._elements(sketch.payload)
         first = elements[: prefix(elements.size, similarity)]
@@ -159,7 +153,6 @@ class SpotSigs(Scheme):
         return int(np.searchsorted(self.partitions, size, side="right")) - 1
 
     def _reachable(self, size: int, similarity: float) -> range:
-        """The partitions of the lengths that a document of this many spots can match."""
         longest = min(self.limit, math.floor(size / similarity + SLACK))
         return range(self._partition(least_shared(size, similarity)), self._partition(longest) + 1)
 
@@ -170,10 +163,10 @@ class SpotSigs(Scheme):
 
 
 def partitions(bound: float, limit: int) -> npt.NDArray[np.int64]:
-    """The first lengths of the partitions, up to `limit`: only documents of one or of neighbouring ones can match.
+    """The first lengths of the partitions, up to `limit`; documents match only in one or neighbouring partitions.
 
-    Each partition is as narrow as that allows (section 4.2 of the paper): the next begins at the first length q that a
-    document of the length p that this one begins with can't match, p / q < bound.
+    Each partition is as narrow as possible (section 4.2 of the paper): if one begins at length p, the next begins at
+    the first length q with p / q < bound.
     """
     starts = [1]
     while (following := math.floor(starts[-1] / bound + SLACK) + 1) <= limit:
@@ -193,7 +186,6 @@ def numbered(spots: Hashes) -> Hashes:
 
 
 def _numbers(payloads: Ragged) -> Hashes:
-    """The spots of all payloads, one after the other."""
     if np.any(payloads.offsets % _SPOT_BYTES):
         raise _no_spots(int(payloads.sizes[np.flatnonzero(payloads.sizes % _SPOT_BYTES)[0]]))
     return payloads.values.view(">u8").astype(np.uint64)
@@ -208,7 +200,6 @@ def _packed(elements: Hashes, partition: int) -> Iterator[int]:
 
 
 def _antecedents(value: object) -> frozenset[str]:
-    """The antecedents that are named, cut and folded as words are; empty for all of the language."""
     words = frozenset() if value == "all" else frozenset(str(value).split("."))
     for word in words:
         if tokenise(word).tokens != (word.encode(),):

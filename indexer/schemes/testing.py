@@ -1,12 +1,9 @@
-"""A test suite for the contract of schemes, which the tests of each scheme inherit, in this package and in others.
+"""A test suite for the contract of schemes; the tests of each scheme inherit it, also in other packages.
 
 It needs the extra `testing` (pytest and Hypothesis). A subclass names the scheme's specification, invalid ones, and the
 maximum size of a payload in bytes:
 
-    class TestMinhash(SchemeContract):
-        specification = "minhash"
-        bad = ("minhash:bands=0",)
-        payload_limit = 128
+    class TestMinhash(SchemeContract): specification = "minhash" bad = ("minhash:bands=0",) payload_limit = 128
 
 Write a subclass for each set of parameters. A scheme that needs a corpus provides its statistics in `corpus`.
 """
@@ -87,7 +84,7 @@ class SchemeContract:
     """Bytes that are not a payload of this scheme."""
 
     def corpus(self, name: str) -> Any:
-        """The statistics of a corpus, for a scheme that needs them."""
+        """The statistics of a corpus, if the scheme needs them."""
         raise AssertionError(f"no statistics {name!r} here")
 
     @pytest.fixture
@@ -317,7 +314,7 @@ class SchemeContract:
                 self.probed(scheme, data)
 
     def probed(self, scheme: Scheme, data: bytes) -> None:
-        """Bytes that are not a payload are reported, or not looked up by: keys are enough for some."""
+        """Other bytes are reported, or not used for a lookup: keys are enough for some schemes."""
         with suppress(PayloadError):
             probes = scheme.probes(Sketch(scheme.id, data, (0,), 1), scheme.default_similarity)
             assert all(0 <= key < scheme.layout.end for key in probes)
@@ -331,7 +328,7 @@ class SchemeContract:
         assert plan.agreeing == scheme.agreeing
 
     def served(self, scheme: Scheme) -> list[float]:
-        """The similarities that the scheme makes a plan for; those from its default one on must be among them."""
+        """The similarities served by the scheme, including all from its default one on."""
         similarities = []
         for similarity in SIMILARITIES:
             try:

@@ -17,14 +17,14 @@ from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
 class WeightedMinhash(MinwiseScheme):
     """Consistent weighted samples of a text's terms, in bands.
 
-    A term is a token, or with `shingle` above 1 (to 64) a run of tokens; its weight is how often it occurs. Of `values`
-    samples (1 to 4,096; 128) the hashes are kept in `bits` each (8). Of `bands` and `rows` one follows from the other,
-    and where neither is given both from a `threshold` (0.8).
+    A term is a token, or with `shingle` above 1 (to 64) a run of tokens; its weight is the number of occurrences. Of
+    `values` samples (1 to 4,096; 128) the hashes are kept in `bits` each (8). Of `bands` and `rows` one follows from
+    the other; without either, both follow from a `threshold` (0.8).
 
     A sample (S. Ioffe, Improved Consistent Weighted Sampling, Weighted Minhash and L1 Sketching, ICDM 2010) is a term
     and a level t of its weight; both are equal in two documents with the probability sum(min) / sum(max) of the
-    weights, exactly. All logarithms are the core's own, so that samples are the same on every machine. Every different
-    term is drawn for once for every value.
+    weights, exactly. All logarithms are the core's own, so samples are the same on every machine. Every different term
+    is drawn for once for every value.
     """
 
     family = "weighted-minhash"
@@ -47,16 +47,13 @@ class WeightedMinhash(MinwiseScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The parameters except the threshold, which has become bands and rows."""
         return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
-        """The samples of the text's terms, and the number of different terms."""
         hashes = token_hashes(without_marks(text)) if self.shingle == 1 else shingle_hashes(text, self.shingle)
         return self.signature_of(hashes)
 
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
-        """The samples of features by their weights, which add up where one is given several times."""
         terms, places = np.unique(features, return_inverse=True)
         values = weighted_minhash(terms, np.bincount(places, weights, terms.size), self.values)
         return None if values is None else (values, terms.size)

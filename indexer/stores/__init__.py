@@ -1,4 +1,4 @@
-"""Stores: where records are kept and candidates are found."""
+"""Stores: they keep records and find candidates."""
 
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, Store, StoreInfo
 

@@ -1,4 +1,4 @@
-"""The contract that every store keeps; `tests/stores/contract.py` is the suite that holds them to it."""
+"""The contract of every store; `tests/stores/contract.py` is its test suite."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from indexer.text.counts import counted
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """The settings that the fingerprints of a store were made with.
+    """The settings behind the fingerprints of a store.
 
     `scheme` is the scheme's id with its parameters, the same as in `Fingerprint.scheme`; `content` the content mode of
     extraction; `extractor` the version of the extraction rules; `unicode` the pinned Unicode version; `version` the
-    neardup version that made the store. Where any of these but `version` differs, fingerprints can't be mixed or
-    compared. `schemes` are those whose sketches stand beside: Store.add_scheme makes them, not opening a store.
-    `kind` is the kind of texts that the store is for (`indexer.model.kinds`), which says how they are compared.
+    neardup version that made the store. Fingerprints can't be mixed or compared if any of these except `version`
+    differs. `schemes` are the secondary ones; Store.add_scheme makes them, not opening a store. `kind` is the kind of
+    texts in the store (`neardup.model.kinds`); it decides how they are compared.
     """
 
     scheme: str
@@ -49,7 +49,7 @@ class StoreInfo:
 
     @property
     def every_scheme(self) -> tuple[SchemeInfo, ...]:
-        """All schemes, that of the fingerprints first."""
+        """All schemes, the first one first."""
         return (SchemeInfo(SIMHASH_DOC, self.scheme, self.layout), *self.schemes)
 
     def require_comparable(self, wanted: StoreInfo, store: str) -> None:
@@ -73,7 +73,7 @@ class StoreInfo:
             )
 
     def require_same_schemes(self, there: Iterable[SchemeInfo], shown: str) -> None:
-        """IncompatibleStoreError unless a store has, beside simhash-doc, exactly these schemes."""
+        """Raise IncompatibleStoreError unless a store has, beside simhash-doc, exactly these schemes."""
         own, wanted = {scheme.name: scheme for scheme in there}, {scheme.name: scheme for scheme in self.schemes}
         if own == wanted:
             return
@@ -122,7 +122,7 @@ class PutResult:
 
 @dataclass(slots=True)
 class Contended:
-    """Documents that were left as they are, because others change them all the time: how many, and the first few."""
+    """Documents left as they are, because others change them all the time: their number, and the first few."""
 
     count: int = 0
     first_few: list[Ref] = field(default_factory=list)
@@ -133,7 +133,7 @@ class Contended:
         self.first_few += refs[: max(0, 3 - len(self.first_few))]
 
     def sentence(self) -> str:
-        """A sentence about them; empty where there are none."""
+        """A sentence about them; empty if there are none."""
         if not self.count:
             return ""
         named = ", ".join(map(name_of, self.first_few)) + (", ..." if self.count > len(self.first_few) else "")
@@ -145,9 +145,9 @@ class Contended:
 
 @dataclass(frozen=True, slots=True)
 class Versioned:
-    """A document as it was read: its record, its annotations, and a version that is another after any change of them.
+    """A document as it was read: its record, its annotations, and a version that changes with them.
 
-    `record` is None for a document that has no record yet; `version` is for delete() of the same store alone.
+    `record` is None for a document without a record. Only delete() of the same store takes `version`.
     """
 
     record: Record | None
@@ -159,8 +159,8 @@ class Versioned:
 class Stats:
     """Counts of a store: documents by kind and format, failures by reason, bytes on disk.
 
-    `last_indexed_at` is when the latest document was fingerprinted (ISO 8601 in UTC), empty where there is none.
-    `relations` counts the documents that repeat another one by their noted relation, empty where there is none.
+    `last_indexed_at` is the time of the latest fingerprint (ISO 8601 in UTC), empty without any. `relations` counts the
+    repeats of other documents by their noted relation, empty without any.
     """
 
     documents: int
@@ -177,20 +177,20 @@ class Stats:
 
 
 class ClusterWatcher:
-    """Is told of new clusters and copies when they are written; this one makes nothing of it."""
+    """Receives new clusters and copies when they are written; this one ignores them."""
 
     def copied(self, ref: Ref, other: Ref, cluster: Mapping[str, Any]) -> None:
-        """Take up that a document repeats another one now, with its annotation `cluster`."""
+        """Take note of a new copy, with its annotation `cluster`."""
 
     def formed(self, cluster: ClusterRecord) -> None:
-        """Take up that a cluster is new."""
+        """Take note of a new cluster."""
 
 
 class Store(SketchStore, ABC):
     """Keeps records, finds candidates by their keys; never hashes. A context manager; close() may be called twice.
 
-    Every method raises StoreError where the store can't be read or written, or is closed. A store object belongs to
-    the thread and process that opened it, unless it was opened for any thread, one at a time; others open their own.
+    Every method raises StoreError if the store can't be read or written, or is closed. A store object belongs to the
+    thread and process that opened it, unless it was opened for any thread, one at a time; others open their own.
     """
 
     capabilities: Capabilities
@@ -216,42 +216,42 @@ class Store(SketchStore, ABC):
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         """Store records in the order given, replacing those with the same ref; one result each.
 
-        Records are consumed lazily and kept in batches; the results of a batch come when a kill of the process can't
-        undo it any more. Nothing is stored until the results are iterated, and all of it when they are exhausted. A
-        record that the store refuses is a FAILED result, never an exception. Storing a document clears its recorded
-        failure. Replacing one keeps the time at which it first came (`Record.arrived_at`, the earlier one of both), and
-        drops its annotations, which were about the old text, unless the new text is identical.
+        Records are consumed lazily and kept in batches. The results of a batch come when even a killed process has
+        stored it. Nothing is stored until the results are iterated, and all of it when they are exhausted. A refused
+        record is a FAILED result, never an exception. Storing a document clears its recorded failure. A replaced record
+        keeps its first time (`Record.arrived_at`, the earlier one of both). Its annotations, made for the old text, are
+        dropped unless the new text is identical.
         """
 
     def begin_put(self, records: Sequence[Record]) -> Callable[[], list[PutResult]]:
-        """Begin to put() records; what this gives waits for the results, or raises what put() would have raised.
+        """Begin to put() records; the returned function waits for the results, or raises the errors of put().
 
-        Until then the store may be read, as it was before or as it is after, by this object; what writes waits. A store
-        that can't do two things at once is done when this comes back.
+        Until then this object may read the store, as before or after, but writing waits. A store without concurrency is
+        done when this returns.
         """
         results = list(self.put(records))
         return lambda: results
 
     @abstractmethod
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
-        """The records of these identities, in this order; None where there is none.
+        """The records of these identities, in this order; None for a missing one.
 
-        Without `sketches` they are those of Record.without_sketches(), which saves reading them.
+        Without `sketches` they are those of Record.without_sketches(), quicker to read.
         """
 
     def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
-        """For each name as a user writes it the identities that it may mean: none, one, or several where ambiguous.
+        """The possible identities of each name as users write it: none, one, or several if ambiguous.
 
-        A name is an id; where the store has routing also INDEX/ID, and either with ?routing=VALUE
-        (percent-encoded, empty for a document without).
+        A name is an id; in a store with routing also INDEX/ID, and either with ?routing=VALUE (percent-encoded, empty
+        for a document without).
         """
         refs = [Ref(name) for name in names]
         return [[ref] if record else [] for ref, record in zip(refs, self.get(refs), strict=True)]
 
     def narrow(self, query: str) -> None:
-        """Let lookups and scan_sketches() give only what matches a query of the engine's own language.
+        """Restrict lookups and scan_sketches() to documents matching a query of the engine's own language.
 
-        Raises UsageError where the engine can't read it, and where the store has no such language (see capabilities).
+        Raises UsageError if the engine can't read it, or if the store has no query language (see capabilities).
         """
         raise UsageError(f"the filter {query!r} can't be used: this store is a file and has no query language")
 
@@ -260,19 +260,19 @@ class Store(SketchStore, ABC):
         return True
 
     def texts(self, records: Sequence[Record], fields: TextFields | None = None) -> list[StoredText | None]:
-        """The texts of these records that stand in documents, in this order; None for one that came from elsewhere.
+        """The current texts of these records' documents, in this order; None for one from elsewhere.
 
-        They are read from the `fields` that are named, else from those that the store remembers. Raises UsageError for
-        fields that there are not, also where a store has none at all.
+        They are read from the named `fields`, else from those the store remembers. Raises UsageError for missing
+        fields, also if a store has none at all.
         """
         if fields:
             raise UsageError("only a store in a search engine has fields; leave out --field")
         return [None] * len(records)
 
     def outdated(self, records: Sequence[Record]) -> AbstractSet[Ref]:  # noqa: ARG002 nobody else has the texts
-        """The documents of these records whose owner changed the text after it was fingerprinted, or removed it.
+        """The documents of these records with a text changed or removed since the fingerprint.
 
-        So is a document of an owner's whose text can't be read; a record of anything else is never outdated.
+        An owner's document without a readable text counts too. Records of anything else are never outdated.
         """
         return frozenset()
 
@@ -281,81 +281,80 @@ class Store(SketchStore, ABC):
         records: Sequence[Record],
         names: Sequence[str],  # noqa: ARG002 documents have no owner here
     ) -> list[Mapping[str, Any]]:
-        """The first value of each of these fields in the documents of an owner that records are of, where it is there.
+        """The first value of each of these fields in the owner's documents of these records, if present.
 
-        A dot leads into an object, also into those of a list.
+        A dot leads into an object, also within a list.
         """
         return [{} for _ in records]
 
     def date_fields(self) -> list[str] | None:
-        """The date fields that documents of an owner have; None where the store is in nobody's index."""
+        """The date fields in the documents of an owner; None if the index has no owner."""
         return None
 
     def document_form(self, fields: TextFields | None = None) -> DocumentForm:  # noqa: ARG002 there is none here
-        """The form of documents that others send to the store, with their text in `fields` or those it remembers.
+        """The form of documents sent to the store by others, with their text in `fields` or the remembered ones.
 
-        Raises UsageError where documents are not sent there, or no fields are known, and StoreError where neardup's are
-        not mapped.
+        Raises UsageError if documents are not sent there, or no fields are known, and StoreError if neardup's are not
+        mapped.
         """
         raise UsageError("a file is sent no documents: name an index, as https://host:9200/articles")
 
     def examine(self) -> Iterator[Finding]:
-        """The findings on the place that the store is kept in: what is wrong, or soon will be; nothing is changed."""
+        """Examine the place of the store for present and coming problems, without changing anything."""
         return iter(())
 
     @abstractmethod
     def scan(self, *, sketches: bool = True) -> Iterator[Record]:
         """Every record, in bounded memory and the store's own order; a snapshot as of the first one.
 
-        The order is the same from one scan to the next as long as nothing is written. Without `sketches` the records
-        are those of Record.without_sketches().
+        The order stays the same until something is written. Without `sketches` the records are those of
+        Record.without_sketches().
         """
 
     @abstractmethod
     def annotate(
         self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]], *, versions: Mapping[Ref, Hashable] | None = None
     ) -> int:
-        """Merge fields into the stored annotations of documents; how many of those named were there and were changed.
+        """Merge fields into the stored annotations of documents; returns how many of these exist and were changed.
 
-        What is known of a document's cluster is the annotation `cluster`: `{"id", "is_canonical", "similarity" (0 to 1,
-        to the canonical document), "size_class"}`, and of one that could be removed the id of the kept document that it
-        `repeats`, how similar it is to that one, `repeats_similarity`, and where it is known their `relation`;
-        `repeats_index` where that is in another index, and `repeats_routing` where it has one. A document without it is
-        in no cluster; stores where documents are grouped by the cluster's id then keep one of its own for it, a new one
-        at each put().
+        The annotation `cluster` describes a document's cluster: `{"id", "is_canonical", "similarity" (0 to 1, to the
+        canonical document), "size_class"}`. For a removable document it also has the id of the kept document it
+        `repeats`, their similarity `repeats_similarity`, and, if known, their `relation`; `repeats_index` for another
+        index, and `repeats_routing` if there is one. A document without it is in no cluster. Stores that group
+        documents by cluster id then keep one of its own, new at each put().
 
         Values are JSON types (UsageError otherwise), None removes a field, a field is replaced as a whole. Kept in
-        batches like put(). With `versions`, as versioned() gave them, a document that is another now is left as it is.
+        batches like put(). With `versions` from versioned(), a changed document is left as it is.
         """
 
     @abstractmethod
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
-        """The annotations of these documents, in this order; None where there is no such document."""
+        """The annotations of these documents, in this order; None for a missing document."""
 
     @abstractmethod
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        """Identity and annotations of every document, also of those without any; else as scan()."""
+        """Identity and annotations of every document, also without any; otherwise like scan()."""
 
     @abstractmethod
     def scan_clustered(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        """Those of scan_annotations() whose annotation `cluster` has an id; others may come too, members all do."""
+        """The part of scan_annotations() with a cluster id. Others may come too, but all members do."""
 
     @abstractmethod
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
-        """Cluster id and identity of every document whose annotation `{"cluster": {"id": ...}}` is one of these."""
+        """Cluster id and identity of every document annotated with one of these: `{"cluster": {"id": ...}}`."""
 
     def cluster_sizes(self) -> Iterator[tuple[str, int]]:
-        """The number of documents that say they are in a cluster with others, for each one, sorted by its id."""
+        """The number of documents annotated with each cluster of several, sorted by its id."""
         said = (fields["cluster"] for _, fields in self.scan_clustered() if isinstance(fields.get("cluster"), Mapping))
         yield from sorted(Counter(str(one["id"]) for one in said if one.get("size_class")).items())
 
     @abstractmethod
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
-        """Keep what belongs to clusters as a whole, replacing those with the same id. Kept in batches like put()."""
+        """Keep the records of clusters, replacing those with the same id. Kept in batches like put()."""
 
     @abstractmethod
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
-        """The clusters with these ids, in this order; None where there is none."""
+        """The clusters with these ids, in this order; None for a missing one."""
 
     @abstractmethod
     def clusters(self) -> Iterator[ClusterRecord]:
@@ -363,22 +362,22 @@ class Store(SketchStore, ABC):
 
     @abstractmethod
     def delete_clusters(self, ids: Sequence[str]) -> int:
-        """Forget clusters, not their documents; how many were there."""
+        """Forget clusters, not their documents; returns how many there were."""
 
     @abstractmethod
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
-        """The notes on how the present clusters were made, by the index that holds them ("" in an embedded store).
+        """The notes on how the present clusters were made, by index ("" in an embedded store).
 
         An index without a note is left out.
         """
 
     @abstractmethod
     def put_clustering_note(self, note: ClusteringNote | None) -> None:
-        """Remember how clusters are made, in place of what is remembered; None forgets it."""
+        """Replace the note on how clusters are made; None forgets it."""
 
     @abstractmethod
     def decisions(self) -> Iterator[Decision]:
-        """Every decision that is remembered, by its id."""
+        """Every remembered decision, by its id."""
 
     @abstractmethod
     def put_decisions(self, decisions: Iterable[Decision]) -> None:
@@ -386,18 +385,18 @@ class Store(SketchStore, ABC):
 
     @abstractmethod
     def delete_decisions(self, ids: Sequence[str]) -> int:
-        """Forget decisions; how many were there."""
+        """Forget decisions; returns how many there were."""
 
     def keeper_of_copied(self) -> Callable[[Iterable[CopiedRow]], int]:
-        """The function that keeps rows for dashboards, in the place of those before, and gives their number.
+        """The function that replaces the rows for dashboards and returns their number.
 
-        Raises UsageError for a store that has no dashboards, and for one that is narrowed.
+        Raises UsageError for a store without dashboards, and for a narrowed one.
         """
         raise UsageError("a file has no dashboards to write for: name an index, as https://host:9200/articles")
 
     @abstractmethod
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
-        """For each source digest that the store holds, one record that has it."""
+        """One record for each source digest in the store."""
 
     def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
         """The records of these documents, without sketches, and their annotations, in this order; None for none."""
@@ -405,7 +404,7 @@ class Store(SketchStore, ABC):
         return [None if record is None or known is None else (record, known) for record, known in read]
 
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
-        """These documents with their versions, in this order; None where there is none."""
+        """These documents with their versions, in this order; None for a missing one."""
         read = zip(self.get(refs), self.annotations(refs), strict=True)
         return [None if known is None else Versioned(record, known, _digest(record, known)) for record, known in read]
 
@@ -413,18 +412,17 @@ class Store(SketchStore, ABC):
     def delete(
         self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None, owners: bool = False
     ) -> int:
-        """Delete documents and their recorded failures; how many documents were deleted.
+        """Delete documents and their recorded failures; returns how many documents were deleted.
 
-        With `versions`, as versioned() gave them, a document that is another now, or has none there, is kept, and so is
-        its failure. A document that is its owner's only loses its record, unless `owners` says that it goes too.
+        With `versions` from versioned(), a changed document is kept together with its failure, also one without a
+        version there. A document of an owner loses only its record, unless `owners` is set.
         """
 
     def differing(self, pairs: Sequence[tuple[Ref, Ref]]) -> list[list[str]]:  # noqa: ARG002 what others compare
-        """For each two documents the names of the fields of their owner's in which they differ, sorted.
+        """For each two documents the names of the owner's fields that differ, sorted.
 
-        Of the fields that hold the text, case and white space don't count. A document that is not there differs from
-        all others. Raises UsageError for a store that has no documents of an owner's, StoreError where it does not show
-        all of their fields.
+        In fields of the text, case and white space don't count. A missing document differs from all others. Raises
+        UsageError for a store without an owner's documents, StoreError if it does not show all of their fields.
         """
         raise UsageError("this store keeps no documents of others, whose fields could be compared")
 
@@ -437,29 +435,30 @@ class Store(SketchStore, ABC):
         """Every recorded failure, by ref."""
 
     def notices(self) -> list[str]:
-        """The remarks on the state of the store that its readers should know, a sentence each."""
+        """Remarks on the state of the store for its readers, a sentence each."""
         return []
 
     @abstractmethod
     def count(self) -> int:
-        """The number of documents, found without a look at each of them."""
+        """The number of documents, counted without reading each."""
 
     @abstractmethod
     def stats(self) -> Stats:
         """Counts of the store."""
 
     def take_turns(self) -> None:
-        """Let others write too, where the store has one writer at a time: it is this one for a batch or a turn().
+        """Let others write too, in a store with one writer at a time: this object is the writer only for a batch or a
+        turn().
 
-        Else it is this one from its first write to close().
+        Otherwise it is the writer from its first write to close().
         """
 
     def turn(self, *, wanted: bool = True) -> AbstractContextManager[None]:  # noqa: ARG002
-        """A time in which this is the writer, where the store has one at a time and it is `wanted`."""
+        """A time as the writer, if the store has one at a time and it is `wanted`."""
         return nullcontext()
 
     def bulk_load(self) -> AbstractContextManager[None]:
-        """A load of very many documents, for which a store may do less for readers; it is as before at the end."""
+        """A load of very many documents. Meanwhile a store may do less for readers; it recovers at the end."""
         return nullcontext()
 
     @abstractmethod

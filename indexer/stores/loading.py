@@ -1,4 +1,4 @@
-"""Records that were made elsewhere, put into a store: new ones, others for documents that are there, the same again."""
+"""Put records made elsewhere into a store: new ones, changed ones, and the same again."""
 
 from __future__ import annotations
 
@@ -25,27 +25,25 @@ class Landed:
 
 
 class RecordDestination(Protocol):
-    """A place for records: a store, or the documents of an owner's index; `store` is None where there is none yet."""
+    """A place for records: a store, or an owner's index; `store` is None before there is one."""
 
     @property
-    def store(self) -> Store | None:
-        """The store that keeps what stands beside the records."""
+    def store(self) -> Store | None: ...
 
     def put(self, records: Sequence[Record]) -> list[Landed]:
         """Put records there, of different identities; one result each, in order."""
 
     def finish(self) -> None:
-        """Make what was put there visible."""
+        """Make the records visible."""
 
 
 class LoadedStore:
-    """A store, which takes every record; with `dry_run` it is only looked at."""
+    """A store open to every record; with `dry_run` it is only read."""
 
     def __init__(self, store: Store | None, *, dry_run: bool = False) -> None:
         self.store, self._dry_run = store, dry_run
 
     def put(self, records: Sequence[Record]) -> list[Landed]:
-        """See RecordDestination. A record that is there already is left alone."""
         store = self.store
         if store is None:
             return [Landed(record, "created") for record in records]
@@ -66,13 +64,10 @@ class LoadedStore:
             for record, known in zip(records, same, strict=True)
         ]
 
-    def finish(self) -> None:
-        """See RecordDestination: a store does so when it is closed."""
+    def finish(self) -> None: ...
 
 
 def _is_same(known: Record, record: Record) -> bool:
-    """True if a store has a record already; the sketches are those of the digest, if they are by the same schemes."""
-
     def seen(one: Record) -> Record:
         return replace(one.without_sketches(), indexed_at="")
 

@@ -1,4 +1,4 @@
-"""The schemes beside a store's first: made again from what the store remembers, and new ones as users name them."""
+"""The secondary schemes of a store: remade from its memory, and new ones as users name them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AnyStore = TypeVar("AnyStore", bound=Store)
 
 
 def corpus_of(store: Store) -> Callable[[str], Corpus]:
-    """A function that reads the statistics of a corpus, by the name that a scheme needs, from a store's resources."""
+    """A function to read corpus statistics from a store's resources, by the name the scheme asks for."""
 
     def read(name: str) -> Corpus:
         data = store.get_resource(name)
@@ -34,9 +34,9 @@ def corpus_of(store: Store) -> Callable[[str], Corpus]:
 
 
 def scheme_of(store: Store, name: str) -> Scheme:
-    """The scheme of this name that a store has sketches of.
+    """The scheme of this name with sketches in a store.
 
-    Raises UsageError where it has none, and IncompatibleStoreError where this version makes other ones.
+    Raises UsageError if there is none, and IncompatibleStoreError if this version makes other sketches.
     """
     known = scheme_named(store.info.schemes, name, "the store")
     try:
@@ -56,7 +56,7 @@ def scheme_of(store: Store, name: str) -> Scheme:
 
 @lru_cache(maxsize=64)
 def scheme_written(scheme: Scheme) -> str:
-    """A scheme as short as it can be written: its family, and those parameters that are not the usual ones."""
+    """A scheme in its shortest form: its family, and the parameters other than the defaults."""
     try:
         usual = registry.scheme(scheme.family).id.partition(":")[2].split(",")
     except UsageError:
@@ -75,7 +75,7 @@ def _makes(specification: str, scheme: Scheme) -> bool:
 
 
 def require_same(store: Store, own: Scheme, specification: str) -> None:
-    """IncompatibleStoreError unless a specification with parameters is of the scheme that the store has."""
+    """Raise IncompatibleStoreError unless a specification with parameters is the store's scheme."""
     made = registry.scheme(specification, corpus_of(store))
     if made.id != own.id:
         raise IncompatibleStoreError(
@@ -85,9 +85,9 @@ def require_same(store: Store, own: Scheme, specification: str) -> None:
 
 
 def require_exactly(wanted: Sequence[Scheme], there: Collection[str], added: Sequence[str]) -> None:
-    """UsageError unless a store that was made before has those schemes that a new one was wanted with.
+    """Raise UsageError unless an existing store has the schemes wanted for a new one.
 
-    `there` are the names of its own; those that are `added` by their specifications may come to them.
+    `there` are the names of its own; those `added` by their specifications may come to them.
     """
     names = {scheme.family for scheme in wanted}
     if names - set(there) or set(there) - names - {registry.split(specification)[0] for specification in added}:
@@ -98,10 +98,10 @@ def require_exactly(wanted: Sequence[Scheme], there: Collection[str], added: Seq
 
 
 def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
-    """Every secondary scheme of the store, and those named, each once.
+    """Every secondary scheme of the store, and the named ones, each once.
 
-    A name without parameters means the store's own scheme of that name where there is one. Raises UsageError, and
-    IncompatibleStoreError where a name is there with other parameters.
+    A name without parameters means the store's own scheme of this name, if any. Raises UsageError, and
+    IncompatibleStoreError for a name with other parameters.
     """
     present = {known.name: scheme_of(store, known.name) for known in store.info.schemes}
     for specification in specifications:
@@ -116,7 +116,6 @@ def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
 
 
 def with_schemes(store: AnyStore, create: StoreInfo | None) -> AnyStore:
-    """The store, with the schemes of `create` where it has just been made."""
     if store.created and create is not None:
         for scheme in create.schemes:
             store.add_scheme(scheme)

@@ -1,4 +1,4 @@
-"""The part of every store's contract that has to do with secondary schemes, and with named resources."""
+"""The part of the stores' contract for secondary schemes and named resources."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ BOUND = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One finder's request to a store: documents that share one of these packed keys in at least `agreeing` tables.
+    """One finder's request to a store: documents with these packed keys in at least `agreeing` tables.
 
-    Keys that more than `common` documents hold (0: however many) may be set aside where there are others and as many
-    documents are found; equal documents may count as one. Where all keys are common, about BOUND documents that hold
-    the rarest of them are found, if there are as many, and maybe not all.
+    Keys of more than `common` documents (0: no limit) may be set aside if other keys find as many documents; equal
+    documents may count as one. If all keys are common, about BOUND documents with the rarest of them are found, maybe
+    not all.
     """
 
     scheme: str
@@ -42,7 +42,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The check that an engine makes itself: simhash-doc payloads differ from this one in at most `distance` bits."""
+    """A check by the engine itself: simhash-doc payloads differ from this one in at most `distance` bits."""
 
     payload: bytes
     distance: int
@@ -51,13 +51,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Some documents of a lookup or a scan, with what was asked for of them.
+    """Some documents of a lookup or a scan, with the requested data.
 
-    `payloads[scheme]` has one row (uint8) for each of `refs`, empty where the document has no sketch with features of
-    the scheme; so has `keys[scheme]` (int64, packed), where keys were asked for. `records` are the same documents,
-    whole but for their sketches, where the store gave them in the same answer; each is made when it is asked for.
-    `lacking` is what Store.lacking() says of the lookup's schemes, with the first answer of a lookup only; so is
-    `set_aside`, how many common keys were not asked for, or only in part.
+    `payloads[scheme]` has one row (uint8) for each of `refs`, empty for a document without a sketch with features; so
+    has `keys[scheme]` (int64, packed), if keys were asked for. `records` are the same documents without their sketches,
+    if the store sent them in the same answer; each is made on demand. `lacking`, with the first answer of a lookup
+    only, is Store.lacking() for the lookup's schemes; so is `set_aside`, the number of common keys not asked for, or
+    only in part.
     """
 
     refs: Sequence[Ref]
@@ -69,7 +69,7 @@ class Found:
 
 
 class LazySequence(Sequence[Each]):
-    """Records or identities that are made from what a store answered when they are asked for, each time anew."""
+    """Records or identities made from a store's answer on demand, each time anew."""
 
     def __init__(self, rows: Sequence[T], make: Callable[[T], Each]) -> None:
         self._rows: Sequence[Any] = rows
@@ -96,14 +96,14 @@ class SketchStore(ABC):
 
     @abstractmethod
     def add_scheme(self, scheme: SchemeInfo) -> None:
-        """Make room for a scheme; nothing where it is there.
+        """Make room for a scheme; nothing if it exists.
 
-        IncompatibleStoreError where its name is there with another id; UsageError where the store has no room for it.
+        Raises IncompatibleStoreError if its name has another id; UsageError if the store has no room for it.
         """
 
     @abstractmethod
     def remove_scheme(self, name: str) -> None:
-        """Forget a scheme and all sketches of it; nothing where it is not there."""
+        """Forget a scheme and all its sketches; nothing if it does not exist."""
 
     @abstractmethod
     def probe(
@@ -114,13 +114,13 @@ class SketchStore(ABC):
         check: Check | None = None,
         include_short: bool = False,
     ) -> Iterator[Found]:
-        """The documents that satisfy at least one of the probes: each once, with no limit, as of one moment.
+        """The documents satisfying at least one of the probes: each once, with no limit, as of one moment.
 
-        A probe is satisfied by a document that shares a key with it in `agreeing` (1 or more) tables of its scheme or
-        more; common keys may be set aside (see Probe). With the payloads of `schemes`, in bounded memory. The first
-        answer always comes, if only with `lacking`; where few documents are found it is the only one and has their
-        records. `check` leaves out, inside the store, what lies too far. UsageError for a scheme that the store has
-        not, and for a check where it can't verify (see capabilities).
+        A document satisfies a probe if they share a key in `agreeing` (1 or more) tables of its scheme or more; common
+        keys may be set aside (see Probe). With the payloads of `schemes`, in bounded memory. The first answer always
+        comes, if only with `lacking`; a small result is one answer with its records. `check` leaves out, inside the
+        store, documents too far away. Raises UsageError for an unknown scheme, and for a check if it can't verify (see
+        capabilities).
         """
 
     def probe_many(
@@ -137,16 +137,16 @@ class SketchStore(ABC):
     def scan_sketches(
         self, schemes: Sequence[str], *, keys: Sequence[str] = (), include_short: bool = False
     ) -> Iterator[Found]:
-        """Every document that has features for at least one of these schemes, with the payloads of each; as scan().
+        """Every document with features for at least one of these schemes, with the payloads of each; as scan().
 
-        With the packed keys too for those named in `keys`. UsageError for a scheme that the store has not.
+        With the packed keys too for the schemes in `keys`. Raises UsageError for an unknown scheme.
         """
 
     @abstractmethod
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
-        """For each of these schemes how many documents that are not short and have words lack a sketch of it.
+        """For each of these schemes the number of documents, not short and with words, without a sketch of it.
 
-        A sketch without features is one. UsageError as probe().
+        A sketch without features counts as a sketch. Raises UsageError as probe().
         """
 
     @abstractmethod
@@ -155,7 +155,7 @@ class SketchStore(ABC):
 
     @abstractmethod
     def put_resource(self, name: str, data: bytes) -> None:
-        """Keep bytes under a name, replacing those before; UsageError for more than MAX_RESOURCE_BYTES."""
+        """Keep bytes under a name, replacing older ones. Raises UsageError for more than MAX_RESOURCE_BYTES."""
 
     @abstractmethod
     def get_resource(self, name: str) -> bytes | None:
@@ -168,9 +168,9 @@ class SketchStore(ABC):
 
 @dataclass(frozen=True, slots=True)
 class RareKeys:
-    """Probes without their common keys: those that are asked for as they are, and those of common keys alone.
+    """Probes without their common keys: ready to ask, and with common keys alone.
 
-    Of the latter about BOUND documents are read. `set_aside` keys are not asked for, or only of these.
+    Of the latter about BOUND documents are read. `set_aside` keys are not asked for, or only in these.
     """
 
     whole: Sequence[Probe]
@@ -179,7 +179,7 @@ class RareKeys:
 
     @classmethod
     def of(cls, probes: Sequence[Probe], held: Callable[[Probe, int], Sequence[int]]) -> RareKeys:
-        """`held(probe, most)` gives the number of documents that hold each key of a probe, counted up to `most`."""
+        """`held(probe, most)` returns the number of documents with each key of a probe, counted up to `most`."""
         whole: list[Probe] = []
         bounded: list[Probe] = []
         set_aside = 0
@@ -199,7 +199,6 @@ class RareKeys:
 
 
 def _fewest(keys: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """The rarest of some keys, as many as BOUND documents hold together."""
     chosen, documents = [], 0
     for count, key in sorted(zip(counts, keys, strict=True)):
         if documents >= BOUND:
@@ -210,14 +209,14 @@ def _fewest(keys: Sequence[int], counts: Sequence[int]) -> list[int]:
 
 
 def require_schemes(known: Sequence[SchemeInfo], names: Iterable[str], store: str) -> None:
-    """UsageError where the store has not one of these schemes; it always has simhash-doc."""
+    """Raise UsageError if the store lacks one of these schemes; it always has simhash-doc."""
     for name in names:
         if name != SIMHASH_DOC:
             scheme_named(known, name, store)
 
 
 def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> SchemeInfo:
-    """The scheme of that name; UsageError, with the names that there are, where the store has none."""
+    """The scheme of a name. Raises UsageError, with the names in the store, for another name."""
     for scheme in schemes:
         if scheme.name == name:
             return scheme
@@ -228,7 +227,7 @@ def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> Scheme
 
 
 def is_new(schemes: Sequence[SchemeInfo], wanted: SchemeInfo, store: str) -> bool:
-    """True if a scheme has to be added; IncompatibleStoreError if its name is taken by another id."""
+    """True if a scheme has to be added. Raises IncompatibleStoreError if its name is taken by another id."""
     for scheme in schemes:
         if scheme.name == wanted.name and scheme != wanted:
             raise IncompatibleStoreError(
@@ -239,7 +238,7 @@ def is_new(schemes: Sequence[SchemeInfo], wanted: SchemeInfo, store: str) -> boo
 
 
 def check_resource(name: str, data: bytes) -> None:
-    """UsageError for a resource that no store keeps."""
+    """Raise UsageError for a resource beyond the limits of stores."""
     if not 0 < len(name) <= 100 or not all("!" <= c <= "~" and c != "#" for c in name):
         raise UsageError(f"{name!r} is not a valid resource name: at most 100 ASCII characters, no spaces and no #")
     if len(data) > MAX_RESOURCE_BYTES:
@@ -259,7 +258,6 @@ def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> st
 
 
 def _misfit(scheme: SchemeInfo, sketch: Sketch) -> str:
-    """The reason why a sketch is none of this scheme's; empty if it is one."""
     if sketch.scheme != scheme.id:
         return f"a sketch of {sketch.scheme} in a store of {scheme.id}"
     if bool(sketch.keys) != bool(sketch.payload) or sketch.features < 0:

@@ -1,4 +1,4 @@
-"""Texts that stand in the documents of a store itself, or of the index that it stands beside: fields and values."""
+"""The texts in documents of a store itself, or of the index it belongs to: fields and values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OUTDATED = "was changed after it was fingerprinted; run neardup annotate, or nea
 class TextFields:
     """The fields, in order, in which `neardup annotate` found the texts of an index, and whether they hold HTML.
 
-    `source` and `title` are the fields that say where a document came from and what it is called; empty for none.
+    `source` and `title` name the fields with a document's origin and title; empty for none.
     """
 
     names: tuple[str, ...]
@@ -26,20 +26,19 @@ class TextFields:
     title: str = ""
 
     def is_as(self, other: TextFields) -> bool:
-        """True if fingerprints made from the one are those made from the other."""
+        """True if both give the same fingerprints."""
         return (self.names, self.html) == (other.names, other.html)
 
     def options(self) -> str:
-        """The options of the command that name these fields."""
+        """The command's options for these fields."""
         return " ".join([*(f"--field {name}" for name in self.names), *(["--html"] if self.html else [])])
 
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """The text of a document as it stands in its fields now; HTML where `html` says so, `data` is None without text.
+    """The current text of a document in its fields; HTML if `html` is set; `data` is None without text.
 
-    `exact` are the bytes that its source digest is made of. Where nothing can be read `missing` says what is missing:
-    the document, or the names of its fields.
+    `exact` are the bytes of its source digest. If nothing can be read, `missing` names the document or its fields.
     """
 
     exact: bytes = b""
@@ -49,34 +48,34 @@ class StoredText:
 
 
 class DocumentForm(ABC):
-    """The form of an index's documents, for who sends them there: where their text stands, and their fingerprints."""
+    """The form of an index's documents for their senders: the place of their text, and their fingerprints."""
 
     html: bool
     """True if the text is HTML."""
 
     @abstractmethod
     def holds(self, index: str) -> bool:
-        """True if documents that are sent to this index, or to none that is named, have the form."""
+        """True if documents sent to this index, or without an index, have the form."""
 
     @abstractmethod
     def read(self, document: Mapping[str, Any]) -> tuple[StoredText, str, str]:
-        """The text of a document, its source, and its title, each empty where it names none."""
+        """The text of a document, its source, and its title, each empty if it names none."""
 
     @abstractmethod
     def with_fields(self, line: bytes, record: Record) -> bytes:
-        """The JSON of a document on one line, with the fields of its record; all else stays to the byte.
+        """The JSON of a document on one line, with the fields of its record; everything else stays to the byte.
 
         Raises NeardupError for a record that can't be stored.
         """
 
 
 def metadata_of(place: Ref) -> dict[str, Any]:
-    """The metadata of a record that is kept in another index than the document at this place, whose record it is."""
+    """The metadata of a record kept in another index than its document, with the document's place."""
     return {"index": place.index, "id": place.id, "routing": place.routing}
 
 
 def document_of(record: Record) -> Ref | None:
-    """The document of another index whose record this is; None for a record of its own index, or of a file."""
+    """The document of another index this record is about; None for a record of its own index, or of a file."""
     about: Mapping[str, Any] = record.metadata
     if set(about) != {"index", "id", "routing"} or not isinstance(about["routing"], str | None):
         return None

@@ -1,1 +1,1 @@
-"""All pairs of sketches that may be similar enough."""
+"""All pairs of sketches with enough in common."""

@@ -1,4 +1,4 @@
-"""All pairs of SpotSigs sketches of at least a similarity, with no comparison that can't match."""
+"""All pairs of SpotSigs sketches of at least a similarity, without comparing hopeless pairs."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ Ranks = npt.NDArray[np.int64]
 
 
 def least_shared(size: int, similarity: float) -> int:
-    """The least number of elements that a set shares with one so similar; also the smallest size of such a one."""
+    """The least number of common elements of a set and a similar one; also the smallest size of a similar set."""
     return max(1, math.ceil(size * similarity - SLACK))
 
 
 def prefix(size: int, similarity: float) -> int:
-    """The length of a set's prefix, in any order that all sets keep to, that holds an element of every similar set.
+    """The length of a set's prefix, in a common order, with an element of every similar set.
 
-    Where the prefixes of two sets have no element in common, too few are left for the similarity (Chaudhuri, Ganti and
+    If the prefixes of two sets are disjoint, too few elements are left for the similarity (Chaudhuri, Ganti and
     Kaushik, "A primitive operator for similarity joins in data cleaning", ICDE 2006).
     """
     return size - least_shared(size, similarity) + 1
 
 
 def jaccards(sets: Sequence[Hashes], one: int, others: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """The Jaccard coefficients of set number `one` (of distinct, sorted numbers) and those numbered `others`."""
     return pair_jaccards(*_joined(sets), np.full(others.size, one), others)
 
 
@@ -46,7 +45,7 @@ def _joined(sets: Sequence[Hashes]) -> tuple[Hashes, npt.NDArray[np.int64]]:
 def pair_jaccards(
     numbers: Hashes, offsets: npt.NDArray[np.int64], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
-    """The Jaccard coefficients of the sets (see `indexer.core.sketches.intersection_sizes`) left[i] and right[i]."""
+    """The Jaccard coefficients of the sets left[i] and right[i]; see `indexer.core.sketches.intersection_sizes`."""
     shared = intersection_sizes(numbers, offsets, left, right)
     sizes = np.diff(offsets)
     return np.asarray(shared / (sizes[left] + sizes[right] - shared), dtype=np.float64)
@@ -55,10 +54,10 @@ def pair_jaccards(
 def candidates(sets: Sequence[Ranks], similarity: float) -> Iterator[tuple[int, int]]:
     """The pairs of sets (of sorted numbers) whose lengths and first elements allow the similarity, each once.
 
-    The sets are taken in ascending order of length, so the lists of the inverted index are in that order too, and
-    what has become too short is dropped from their front for good: the partition by length of SpotSigs (section 4.2)
-    with a partition for every length. Only elements that could be the first shared one are indexed and asked for. A
-    pair is passed over too where what is left behind the first shared element is too little (section 4.3).
+    The sets are taken in ascending order of length, so the lists of the inverted index are in the same order, and sets
+    now too short are dropped from their front: the partition by length of SpotSigs (section 4.2) with a partition for
+    every length. Only elements possible as the first shared one are indexed and asked for. A pair is also skipped if
+    too few elements are left behind the first shared one (section 4.3).
     """
     index: dict[int, deque[tuple[int, int]]] = {}
     for number in sorted(range(len(sets)), key=lambda place_of_set: (sets[place_of_set].size, place_of_set)):
@@ -82,7 +81,7 @@ def candidates(sets: Sequence[Ranks], similarity: float) -> Iterator[tuple[int, 
 
 
 def ranked(sets: Sequence[npt.NDArray[np.uint64]]) -> list[Ranks]:
-    """The same sets as numbers that increase with the number of sets that an element is in: the rarest come first."""
+    """The same sets as numbers that increase with the frequency of an element: the rarest come first."""
     if not sets:
         return []
     _, place, counts = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)

@@ -1,4 +1,4 @@
-"""All pairs of sets of which one holds a share of the other, by the rarest keys of the smaller one."""
+"""All pairs of sets with a share of one in the other, by the rarest keys of the smaller one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _BLOCK = 1 << 20
 
 
 def containing(keys: Ragged, share: float) -> Iterator[tuple[Positions, Positions]]:
-    """Blocks of pairs of rows, left < right, each once: all of which the smaller one has `share` (0 to 1) in the other.
+    """Blocks of pairs of rows, left < right, each once, with `share` (0 to 1) of the smaller one in the other.
 
-    Of n keys n - ceil(share n) + 1 can't all be missing in what holds a share of them, so one of the rarest so many is
-    in both (prefix filter: Chaudhuri, Ganti and Kaushik, ICDE 2006); what else shares one of these comes too. A key
-    that many hold costs nothing where rarer ones stand beside it. Memory: 40 bytes a key, and a block of pairs.
+    A set holding a share of n keys can't miss all of any n - ceil(share n) + 1 of them, so it has one of the rarest
+    ones (prefix filter: Chaudhuri, Ganti and Kaushik, ICDE 2006). Other sets with one of these keys come too. A common
+    key costs nothing beside rarer ones. Memory: 40 bytes a key, and a block of pairs.
     """
     postings = KeyPostings.of(keys)
     starts = postings.buckets()
@@ -48,7 +48,6 @@ def containing(keys: Ragged, share: float) -> Iterator[tuple[Positions, Position
 def _met(
     owners: Positions, runs: Positions, postings: KeyPostings, starts: Positions, sizes: Positions
 ) -> Iterator[tuple[Positions, Positions]]:
-    """The pairs of these owners with the larger ones that hold these keys."""
     counts = starts[runs + 1] - starts[runs]
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     others = postings.owners[within + np.repeat(starts[runs], counts)]

@@ -1,1 +1,1 @@
-"""Keys of sketches: how they are packed, and what lookups ask for."""
+"""Keys of sketches: packing, and the keys lookups ask for."""

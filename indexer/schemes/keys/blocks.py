@@ -1,8 +1,8 @@
-"""Keys of a bit string: its blocks of 16 bits, a table for each, and the probes that miss nothing within a distance.
+"""Keys of a bit string: its blocks of 16 bits, a table for each, and exhaustive probes within a distance.
 
 The pigeonhole principle with a threshold for each block (Manku, Jain and Das Sarma 2007, section 3; Qin et al., "GPH:
-similarity search in Hamming space", ICDE 2018): where block i is looked up with up to a_i bits flipped, a pair is
-missed only if each block i differs in more than a_i bits, so only if it differs in the sum of all a_i + 1 bits or more.
+similarity search in Hamming space", ICDE 2018): block i is looked up with up to a_i bits flipped. A pair is missed only
+if each block i differs in more than a_i bits, so only if it differs in the sum of all a_i + 1 bits or more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def layout(bits: int) -> KeyLayout:
 
 
 def max_distance(bits: int) -> int:
-    """The largest distance that probes reach: 5 for 32 bits, 23 for 128."""
+    """The largest distance within reach of probes: 5 for 32 bits, 23 for 128."""
     return bits // BLOCK_BITS * (MAX_FLIPS + 1) - 1
 
 
@@ -37,7 +37,7 @@ def keys(payload: bytes) -> tuple[int, ...]:
 
 
 def flips(bits: int, distance: int) -> tuple[int, ...]:
-    """The most bits to flip for each table, -1 for one that is not asked: the fewest probes that suffice.
+    """The most bits to flip for each table, -1 for an unused one, with the fewest sufficient probes.
 
     Probes grow ever faster with flips (1, 17, 137), so the flips are spread as evenly as they go.
     """
@@ -51,7 +51,7 @@ def flips(bits: int, distance: int) -> tuple[int, ...]:
 def probes(payload: bytes, distance: int) -> list[int]:
     """The packed keys to ask for: every bit string within `distance` bits of this one has at least one of them.
 
-    UsageError for a distance out of reach.
+    Raises UsageError for a distance out of reach.
     """
     own = keys(payload)
     masks = (_masks(count) for count in flips(8 * len(payload), distance))
@@ -59,7 +59,6 @@ def probes(payload: bytes, distance: int) -> list[int]:
 
 
 def probe_count(bits: int, distance: int) -> int:
-    """The number of probes for a distance."""
     return sum(_masks(count).size for count in flips(bits, distance))
 
 

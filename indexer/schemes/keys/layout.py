@@ -10,10 +10,10 @@ from indexer.text.counts import counted
 
 @dataclass(frozen=True, slots=True)
 class KeyLayout:
-    """The tables of a scheme: how many there are, and how many bits a key of one table has.
+    """The tables of a scheme: their number, and the bits of a key of one table.
 
-    A packed key is the integer `table << bits | key`; it is what stores are given and asked for. The store of a search
-    engine unpacks it into the keyword field `field(table)` with the term `term(key)`.
+    A packed key is the integer `table << bits | key`; stores receive and look up packed keys. The store of a search
+    engine unpacks one into the keyword field `field(table)` with the term `term(key)`.
     """
 
     tables: int
@@ -29,7 +29,6 @@ class KeyLayout:
         return table << self.bits | key
 
     def unpack(self, packed: int) -> tuple[int, int]:
-        """(table, key) of a packed key."""
         return packed >> self.bits, packed & ((1 << self.bits) - 1)
 
     def field(self, table: int) -> str:
@@ -37,7 +36,6 @@ class KeyLayout:
         return f"t{table:02d}"
 
     def describe(self) -> str:
-        """The layout in words, for messages."""
         return f"{counted(self.tables, 'table')} of {counted(self.bits, 'bit')}"
 
     def term(self, key: int) -> str:
@@ -54,7 +52,7 @@ class KeyLayout:
         return {self.field(table): terms for table, terms in tables.items()}
 
     def packed(self, fields: Mapping[str, str | Sequence[str]]) -> tuple[int, ...]:
-        """The packed keys whose terms stand in the fields of tables."""
+        """The packed keys of terms in the fields of tables."""
         keys: list[int] = []
         for table in range(self.tables):
             terms = fields.get(self.field(table)) or ()

@@ -1,4 +1,4 @@
-"""All pairs of sketches that share keys: candidates by an inverted index, block by block, each pair once."""
+"""All pairs of sketches with common keys: candidates by an inverted index, block by block, each pair once."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ _BLOCK = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class KeyPostings:
-    """Packed keys of sketches, with the position (`owners`) that holds each: sorted by key, then by position."""
+    """Packed keys of sketches, with the position (`owners`) of each holder: sorted by key, then by position."""
 
     keys: Positions
     owners: Positions
 
     @classmethod
     def of(cls, keys: Ragged) -> Self:
-        """The postings of all keys, each key of a sketch once."""
         return cls._sorted(keys.values, np.repeat(np.arange(len(keys)), keys.sizes))
 
     @classmethod
     def shared(cls, keys: Ragged, layout: KeyLayout, most: int = 0) -> Self:
-        """The postings of keys that two or more sketches hold, and no more than `most` (0: however many).
+        """The postings of keys held by two to `most` sketches (0: any number).
 
-        Memory: 24 bytes a sketch, and that of the postings.
+        Memory: 24 bytes a sketch, and the postings.
         """
         parts: list[Self] = []
         for table in range(layout.tables):
@@ -63,13 +62,11 @@ class KeyPostings:
         return cls(keys[fresh], owners[fresh])
 
     def buckets(self) -> Positions:
-        """Offsets: the owners of one key are `owners[offsets[i]:offsets[i + 1]]`."""
         changes = np.flatnonzero(self.keys[1:] != self.keys[:-1]) + 1
         return np.concatenate(([0], changes, [self.keys.size])) if self.keys.size else np.zeros(1, dtype=np.int64)
 
 
 def _among(values: Positions, few: Positions) -> npt.NDArray[np.bool_]:
-    """True for each value that is among some others, which are sorted."""
     if not few.size:
         return np.zeros(values.size, dtype=np.bool_)
     places = np.searchsorted(few, values)
@@ -77,20 +74,20 @@ def _among(values: Positions, few: Positions) -> npt.NDArray[np.bool_]:
 
 
 def sharing(keys: Ragged, layout: KeyLayout, agreeing: int, most: int = 0) -> Blocks:
-    """Blocks of pairs of rows that share keys in at least `agreeing` tables, each pair once, left < right.
+    """Blocks of pairs of rows with common keys in at least `agreeing` tables, each pair once, left < right.
 
-    A key that many hold costs time, not memory: no pair is left out but those of keys that more than `most` hold, if
-    that is not 0.
+    A common key costs time, not memory. No pair is left out, except pairs of keys with more than `most` holders, if it
+    is not 0.
     """
     postings = KeyPostings.shared(keys, layout, most)
     return _met(postings, np.zeros(postings.owners.size, dtype=np.int64), len(keys), layout, agreeing)
 
 
 def crossing(keys: Ragged, layout: KeyLayout, most: int) -> Blocks:
-    """Blocks of pairs of rows that share a key of table 0, or of which one has there what the other has in table 1.
+    """Blocks of pairs of rows with a common key of table 0, or with a key in table 0 of one and table 1 of the other.
 
-    Each pair comes once, left < right; that two share a key of table 1 is of no account. A key that would give more
-    pairs than `most` rows that share it is left out. Rows are sorted.
+    Each pair comes once, left < right; a common key of table 1 does not count. A key is left out if it gives more pairs
+    than `most` rows sharing it. Rows are sorted.
     """
     sizes = keys.sizes
     ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(keys.values < layout.pack(1, 0))))
@@ -144,7 +141,7 @@ def _met(postings: KeyPostings, sides: Positions, count: int, layout: KeyLayout,
 
 
 def probing(probes: Probes, keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
-    """Blocks of pairs, left < right, where the left one's probes hit the right one's keys in `agreeing` tables."""
+    """Blocks of pairs, left < right: the left one's probes hit the right one's keys in `agreeing` tables."""
     postings = KeyPostings.of(keys)
     lefts: list[Positions] = []
     rights: list[Positions] = []

@@ -1,4 +1,4 @@
-"""The 16 keys of a 64-bit simhash, and the probes that find every value within a radius."""
+"""The 16 keys of a 64-bit simhash, and the probes to find every value within a radius."""
 
 from __future__ import annotations
 
@@ -135,9 +135,9 @@ PLANS: tuple[Mapping[int, str], ...] = (
 def simhash_keys(value: int) -> tuple[int, ...]:
     """The 16 packed keys of an unsigned 64-bit simhash, by table.
 
-    Table 4b + s has the b-th block of 16 bits from the left, followed by the s-th block of 12 bits of the 48 bits
-    left, in order. Two values that differ in at most 3 bits share the key of at least one table. The tables are one
-    choice of those of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, section 3.
+    Table 4b + s has the b-th block of 16 bits from the left, followed by the s-th block of 12 bits of the 48 bits left,
+    in order. Two values with at most 3 differing bits share the key of at least one table. The tables are one choice of
+    those of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, section 3.
     """
     keys: list[int] = []
     for b in range(4):
@@ -155,7 +155,7 @@ def simhash_keys(value: int) -> tuple[int, ...]:
 
 
 def key_positions(table: int) -> tuple[int, ...]:
-    """The bits of the simhash (0 the most significant) that make a table's key, from its most significant bit."""
+    """The bits of the simhash (0 the most significant) in a table's key, from its most significant bit."""
     b, s = divmod(table, 4)
     block = range(16 * b, 16 * b + 16)
     left = [position for position in range(64) if position not in block]
@@ -163,7 +163,7 @@ def key_positions(table: int) -> tuple[int, ...]:
 
 
 def key_cells(table: int) -> tuple[int, ...]:
-    """The numbers of the CELLS that a table's key is made of, from its most significant bit."""
+    """The numbers of the CELLS of a table's key, from its most significant bit."""
     cell_of = [cell for cell, size in enumerate(CELLS) for _ in range(size)]
     return tuple(dict.fromkeys(cell_of[position] for position in key_positions(table)))
 
@@ -202,7 +202,7 @@ def _plan(distance: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 
 def _masks(table: int, word: str) -> list[int]:
-    """The bits to flip in a table's key for one word of a plan: all choices of that many bits in each cell."""
+    """The bits to flip in a table's key for one word of a plan: all choices of so many bits in each cell."""
     choices = []
     end = SIMHASH64_LAYOUT.bits
     for cell, digit in zip(key_cells(table), word, strict=True):

@@ -1,4 +1,4 @@
-"""The bands for a similarity: their number, the number of values in each, and the share of pairs that they find."""
+"""The bands for a similarity: their number, their size, and the share of pairs they find."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ WANTED_RECALL = 0.98
 
 
 def banding_recall(similarity: float, bands: int, rows: int, agreeing: int = 1) -> float:
-    """The share of pairs of this similarity of which at least `agreeing` bands are equal.
+    """The share of pairs of this similarity with at least `agreeing` equal bands.
 
-    A band of r values is equal with the probability p = s**r; of b bands, at least m are with the sum over i from m
-    to b of binomial(b, i) * p**i * (1 - p)**(b - i) (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets,
-    section 3.4).
+    A band of r values is equal with the probability p = s**r; of b bands, at least m are with the sum over i from m to
+    b of binomial(b, i) * p**i * (1 - p)**(b - i) (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section
+    3.4).
     """
     p = similarity**rows
     missed = sum(comb(bands, i) * p**i * (1 - p) ** (bands - i) for i in range(agreeing))
@@ -27,9 +27,9 @@ def banding_recall(similarity: float, bands: int, rows: int, agreeing: int = 1) 
 
 
 def bands_for(family: str, threshold: float, values: int, most: int = MAX_BANDS) -> tuple[int, int]:
-    """(bands, rows) for a similarity: the longest bands that together find at least 98% of the pairs that have it.
+    """(bands, rows) for a similarity: the longest bands that find at least 98% of the pairs at it.
 
-    All bands that fit into the values are used, but no more than `most`. Raises UsageError where not even bands of one
+    All bands that fit into the values are used, but no more than `most`. Raises UsageError if not even bands of one
     value suffice.
     """
     for rows in range(min(values, MAX_ROWS), 0, -1):
@@ -43,7 +43,7 @@ def banding(
     family: str, values: int, bands: int | None, rows: int | None, threshold: float | None, usual: float,
     most: int = MAX_BANDS,
 ) -> tuple[int, int]:  # fmt: skip
-    """(bands, rows) as given, one by the other, or both by the threshold, which is `usual` where none is given."""
+    """(bands, rows) as given, one by the other, or both by the threshold, `usual` by default."""
     if threshold is not None and (bands is not None or rows is not None):
         raise UsageError(f"{family}: give threshold, or bands and rows, not both")
     checked_integer(family, "values", values, 1, MAX_VALUES)

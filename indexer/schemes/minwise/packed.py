@@ -1,4 +1,4 @@
-"""The b-bit form of signatures, and what can be estimated from it."""
+"""The b-bit form of signatures, and estimates from it."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def packed_bits(signature: Signature, bits: int) -> bytes:
 
 
 def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> npt.NDArray[np.float64]:
-    """The similarity of one packed signature to each of the others, unbiased but for being kept within 0 and 1.
+    """The similarity of one packed signature to each of the others, unbiased before it is kept within 0 and 1.
 
-    b bits of different values agree with the probability c = 2**-b, so that the share of equal ones is s + (1 - s) * c,
-    and s is (share - c) / (1 - c) (Li and Koenig 2010, for sets that are small beside all possible features).
+    b bits of different values agree with the probability c = 2**-b, so the share of equal ones is s + (1 - s) * c, and
+    s is (share - c) / (1 - c) (Li and Koenig 2010, for sets small beside all possible features).
     """
     return estimated((values - differing_values(one, others, bits).astype(np.int64)) / values, bits)
 
 
 def estimated(share: npt.NDArray[np.float64], bits: int) -> Similarities:
-    """The similarities that shares of equal values of this many bits stand for; see `estimates`."""
+    """The similarities for shares of equal values of this many bits; see `estimates`."""
     chance = 2.0**-bits
     return np.clip((share - chance) / (1 - chance), 0.0, 1.0)
 
@@ -47,7 +47,7 @@ def estimated(share: npt.NDArray[np.float64], bits: int) -> Similarities:
 def standard_error(similarity: npt.ArrayLike, values: int, bits: int) -> npt.NDArray[np.float64]:
     """The standard error of the estimate at a similarity (Li and Koenig 2010, equation 11, with c = 2**-b).
 
-    What fast similarity sketching does to the values makes it less, never more.
+    Fast similarity sketching can only make it less.
     """
     s, chance = np.asarray(similarity, dtype=np.float64), 2.0**-bits
     share = s + (1 - s) * chance
@@ -57,10 +57,10 @@ def standard_error(similarity: npt.ArrayLike, values: int, bits: int) -> npt.NDA
 def containment_error(
     similarity: npt.ArrayLike, one: npt.ArrayLike, other: npt.ArrayLike, values: int, bits: int
 ) -> npt.NDArray[np.float64]:
-    """The standard error of the containment that follows from an estimated Jaccard coefficient and two sets' sizes.
+    """The standard error of a containment computed from an estimated Jaccard coefficient and two sets' sizes.
 
-    The containment is c = s / (1 + s) * (one + other) / least, so that an error of s counts (one + other) / least /
-    (1 + s)**2 times: a page in a book has a small s and a large factor. All may be arrays, of shapes that go together.
+    The containment is c = s / (1 + s) * (one + other) / least, so an error of s counts (one + other) / least / (1 +
+    s)**2 times: a page in a book has a small s and a large factor. All may be arrays of broadcastable shapes.
     """
     s, sizes = np.asarray(similarity, dtype=np.float64), np.asarray(one, dtype=np.float64)
     others = np.asarray(other, dtype=np.float64)
@@ -73,8 +73,8 @@ def containments(
 ) -> npt.NDArray[np.float64]:
     """The share of the smaller set in the larger, by an estimated Jaccard coefficient and the sizes of the sets.
 
-    NaN wherever `containment_error` is 0.05 or more. The coefficient is never taken
-    for more than the sizes allow, so that the result is within 0 and 1. All may be arrays, of shapes that go together.
+    NaN wherever `containment_error` is 0.05 or more. The sizes bound the coefficient, so the result is within 0 and 1.
+    All may be arrays of broadcastable shapes.
     """
     sizes, others = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     least, greatest = np.minimum(sizes, others), np.maximum(sizes, others)

@@ -1,7 +1,7 @@
 """The common part of schemes of minimum-wise samples: the sketch, its similarities, the plan.
 
-A signature is an array of 32-bit values; those at one place are equal in two signatures with the probability that is
-the similarity of the documents.
+A signature is an array of 32-bit values. Values at one place of two signatures are equal with a probability equal to
+the similarity.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _KEY_MASK = np.uint64((1 << KEY_BITS) - 1)
 
 
 class MinwiseScheme(Scheme):
-    """A scheme whose sketch is a signature: the bands' hashes are its keys, its b-bit form the payload."""
+    """A scheme with a signature as its sketch: the bands' hashes are its keys, its b-bit form the payload."""
 
     values: int
     bits: int
@@ -49,8 +49,7 @@ class MinwiseScheme(Scheme):
     rows: int
 
     @abstractmethod
-    def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
-        """The signature of a text, uint32 of shape (values,), and the number of its features; None without any."""
+    def signature(self, text: str | bytes) -> tuple[Signature, int] | None: ...
 
     @abstractmethod
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
@@ -60,11 +59,9 @@ class MinwiseScheme(Scheme):
         """
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The b-bit form of the text's signature, with one key for each band."""
         return self._sketch(self.signature(text))
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
-        """The same of features in the place of the text's."""
         return self._sketch(self.signature_of(features, weights))
 
     def _sketch(self, made: tuple[Signature, int] | None) -> Sketch | None:
@@ -78,32 +75,28 @@ class MinwiseScheme(Scheme):
         return packed_bits(signature, self.bits)
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """The estimates by the packed values that agree; see `estimates`."""
         require_bytes(self, (payload, *others), (self.values * self.bits + 7) // 8)
         return estimates(payload, others, self.values, self.bits)
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """The estimates of each pair."""
         size = (self.values * self.bits + 7) // 8
         equal = equal_parts_of_pairs(payloads.matrix(size), left, right, self.bits)
         filling = 8 * size // self.bits - self.values
         return estimated((equal - filling) / self.values, self.bits)
 
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
-        """The estimates of one with each of the others."""
         size = (self.values * self.bits + 7) // 8
         require_bytes(self, (payload,), size)
         equal = equal_parts(payload, payloads.matrix(size), self.bits)
         return estimated((equal - (8 * size // self.bits - self.values)) / self.values, self.bits)
 
     def containments(self, one: Sketch, others: Sequence[Sketch]) -> npt.NDArray[np.float64]:
-        """The share of the smaller set of features in the other; NaN where that is unknown: see `containments`."""
+        """The share of the smaller set of features in the other; NaN if unknown, see `containments`."""
         sizes = np.array([other.features for other in others], dtype=np.float64)
         jaccard = self.similarities(one.payload, [other.payload for other in others])
         return containments(jaccard, one.features, sizes, self.values, self.bits)
 
     def plan(self, similarity: float) -> Plan:
-        """One key for each band; what they find follows from the similarity alone."""
         asked = checked_share(self.family, "similarity", similarity)
         recall = banding_recall(asked, self.bands, self.rows, self.agreeing)
         least = f"at least {self.agreeing} of {self.bands}" if self.agreeing > 1 else f"one of {self.bands}"
@@ -114,7 +107,6 @@ class MinwiseScheme(Scheme):
         return Plan(similarity, self.bands, self.agreeing, recall, isclose(asked, 1.0), explanation)
 
     def _choose(self, values: int, bits: int, bands: int, rows: int) -> None:
-        """Take the parameters that all of these schemes have, and what follows from them."""
         self.values = checked_integer(self.family, "values", values, 1, MAX_VALUES)
         self.bits = checked_choice(self.family, "bits", bits, BITS)
         self.bands = checked_integer(self.family, "bands", bands, 1, min(MAX_BANDS, values))

@@ -1,7 +1,7 @@
 """The one way from a cell of a store's file to a value: checked, because SQLite keeps any type in any column.
 
-A file that was cut short, overwritten or changed by another program is mostly still an SQLite file. Whatever a cell
-holds that was never written there raises DamagedError, which the store reports as a damaged file.
+A file cut short, overwritten or changed by another program is usually still an SQLite file. A cell with foreign content
+raises DamagedError, which the store reports as a damaged file.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _CODES = {"<u4": "I", "<u8": "Q", "<i8": "q"}
 
 
 class DamagedError(StoreError):
-    """A cell holds what was never written there; the text says what. The store's path is added where it is known."""
+    """A cell holds foreign content, described by the text. The store's path is added where it is known."""
 
 
 def text(cell: Any) -> str:
-    """A string from its BLOB of UTF-8, in which lone surrogates pass."""
+    """A string from its BLOB of UTF-8; lone surrogates pass."""
     try:
         decoded: str = cell.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
@@ -40,7 +40,7 @@ def text(cell: Any) -> str:
 
 
 def moment(cell: Any) -> str:
-    """A time: twice the microseconds since 1970, and one more where it is written with its decimal places, or a text.
+    """A time: twice the microseconds since 1970, one more with decimal places, or a text.
 
     Written as in `indexer.model.times`, or without the decimal places of a whole second.
     """
@@ -62,14 +62,12 @@ def _second(seconds: int) -> str:
 
 
 def name(cell: Any) -> str:
-    """A string of a TEXT column."""
     if type(cell) is not str:
         raise DamagedError(f"{type(cell).__name__} where a text belongs")
     return cell
 
 
 def blob(cell: Any) -> bytes:
-    """The bytes of a BLOB."""
     if type(cell) is not bytes:
         raise DamagedError(f"{type(cell).__name__} where bytes belong")
     return cell
@@ -90,14 +88,12 @@ def share(cell: Any) -> float:
 
 
 def integer(cell: Any) -> int:
-    """Any integer of 64 bits."""
     if type(cell) is not int:
         raise DamagedError(f"{type(cell).__name__} where a number belongs")
     return cell
 
 
 def json_object(cell: Any) -> dict[str, Any]:
-    """An object from its JSON."""
     value = _json(cell)
     if type(value) is not dict:
         raise DamagedError("no JSON object")
@@ -105,7 +101,6 @@ def json_object(cell: Any) -> dict[str, Any]:
 
 
 def json_strings(cell: Any) -> tuple[str, ...]:
-    """The strings of a JSON list."""
     return _json_strings(name(cell))
 
 
@@ -126,7 +121,6 @@ def _json(cell: Any) -> Any:
 
 
 def packed(integers: Sequence[int], kind: npt.DTypeLike) -> bytes:
-    """The array that numbers() reads."""
     # For the few integers of a document several times faster than an array of numpy's.
     return struct.pack(f"<{len(integers)}{_CODES[np.dtype(kind).str]}", *integers)
 

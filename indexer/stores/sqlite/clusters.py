@@ -1,4 +1,4 @@
-"""The part of the embedded store that has to do with clusters."""
+"""The clusters of the embedded store."""
 
 from __future__ import annotations
 
@@ -137,7 +137,6 @@ class ClusterTable(SqlitePart):
 
 
 def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
-    """The cluster id in a document's annotations as it is looked up by, None where there is none."""
     cluster = annotations.get("cluster")
     name = cluster.get("id") if isinstance(cluster, dict) else None
     return pack_text(name) if isinstance(name, str) else None

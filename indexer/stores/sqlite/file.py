@@ -1,4 +1,4 @@
-"""The file of an embedded store: its schema, how it is opened and made, and what SQLite's errors mean."""
+"""The file of an embedded store: schema, opening and making, and the meaning of SQLite's errors."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _LOG_PAGES, _MOST_LOG_PAGES, _LOG_SHARE = 8192, 65_536, 16
 
 
 class StoreFile:
-    """A path and how connections to it are opened; `real` is the path without links, beside which SQLite's log lies."""
+    """A path and ways to open connections to it; `real` is the path without links, next to SQLite's log."""
 
     def __init__(self, path: Path, *, read_only: bool, wait: float, any_thread: bool = False) -> None:
         self.path = path
@@ -91,7 +91,7 @@ class StoreFile:
             raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: the embedded store needs 3.35 or newer")
 
     def connect(self, *, make: bool = False, any_thread: bool = False) -> sqlite3.Connection:
-        """A new connection with the settings of a store; the file is SQLite's, but nothing more is known of it."""
+        """A new connection with the settings of a store, to any SQLite file."""
         mode = "rwc" if make else "rw"
         uri = self._uri("immutable=1" if self.immutable else f"mode={mode}")
         connection = sqlite3.connect(
@@ -121,9 +121,9 @@ class StoreFile:
         return f"file:{quote(os.fsencode(self.real))}?{options}"
 
     def _refuse_others(self) -> None:
-        """Raise StoreError for a file whose first page is another program's.
+        """Raise StoreError for a file with another program's first page.
 
-        The page is read as it stands: SQLite would bring into the file what that program left in a log or journal.
+        The page is read as it is: SQLite would merge the other program's log or journal into the file.
         """
         with suppress(sqlite3.Error), closing(sqlite3.connect(self._uri("immutable=1"), uri=True)) as connection:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -132,7 +132,7 @@ class StoreFile:
                 raise _not_a_store(self.path)
 
     def open(self) -> sqlite3.Connection:
-        """A connection to a store that is there; StoreError where there is none or it can't be used."""
+        """A connection to an existing store. Raises StoreError if there is none or it can't be used."""
         with self.explained():
             self._require_file()
             if not self.path.exists():
@@ -149,13 +149,12 @@ class StoreFile:
             return self.connect()
 
     def make(self) -> sqlite3.Connection:
-        """A connection to the file, which is made where it is not there."""
         with self.explained():
             self.require_place()
             return self.connect(make=True)
 
     def require_place(self) -> None:
-        """Raise StoreError where no store can be made or opened for writing at the path."""
+        """Raise StoreError if no store can be made or opened for writing at the path."""
         with self.explained():
             if not self.path.parent.is_dir():
                 raise StoreError(f"{self.path}: the directory {self.path.parent} does not exist; create it first")
@@ -187,9 +186,9 @@ class StoreFile:
                 )
 
     def require_in_place(self) -> None:
-        """Raise StoreError once the file, its log or the log's index was moved, removed or replaced since it was used.
+        """Raise StoreError if the file, its log or the log's index was moved, removed or replaced since first use.
 
-        What is written then goes to a file that nobody finds again.
+        Nobody would find later writes again.
         """
         for suffix in ("", "-wal", "-shm"):
             name = self.real + suffix
@@ -208,7 +207,7 @@ class StoreFile:
                 )
 
     def explained(self) -> StoreErrors[None]:
-        """Turn SQLite's errors into StoreError, StoreBusyError or IncompatibleStoreError that say what to do."""
+        """Turn SQLite's errors into StoreError, StoreBusyError or IncompatibleStoreError with advice."""
         return StoreErrors(self.path, None)
 
     def _has_log(self) -> bool:
@@ -219,7 +218,7 @@ class StoreFile:
 class StoreErrors(AbstractContextManager[T]):
     """Gives a value, such as a connection, and turns SQLite's errors in its use into those of a store.
 
-    A class, because a generator would take each lookup some microseconds.
+    A class, because a generator would cost each lookup some microseconds.
     """
 
     def __init__(self, path: Path, given: T) -> None:
@@ -280,7 +279,6 @@ def _explain(path: Path, error: sqlite3.Error) -> StoreError:
 
 
 def _name_of(error: sqlite3.Error) -> str:
-    """SQLite's name of an error; empty for one of Python's own, which say that a text of the file is invalid."""
     return getattr(error, "sqlite_errorname", "")
 
 
@@ -294,7 +292,7 @@ def fit_log(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing of what is written inside, as the only writer."""
+    """Write all or nothing of a block, as the only writer."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -306,7 +304,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """True if the file holds nothing at all: never begun, or its writer was killed before the first transaction."""
+    """True if the file holds nothing: never begun, or its writer was killed before the first transaction."""
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     pragmas = ("application_id", "user_version", "page_count")
     owner, version, pages = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas)
@@ -315,7 +313,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise an error for a file that is no store, or one of another form."""
+    """Raise an error for a file of another kind or form."""
     if is_empty(connection):
         raise NoStoreError(f"{path}: the file is empty; index some documents first")
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
@@ -337,7 +335,6 @@ def _not_a_store(path: Path) -> StoreError:
 
 
 def create(connection: sqlite3.Connection, info: StoreInfo) -> None:
-    """Make an empty file a store with `info`, in one transaction."""
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise StoreError("the file system can't hold a write-ahead log; put the store on a local disk")
@@ -352,7 +349,6 @@ def create(connection: sqlite3.Connection, info: StoreInfo) -> None:
 
 
 def read_info(connection: sqlite3.Connection) -> StoreInfo:
-    """The settings that the fingerprints of an existing store were made with."""
     values = {cells.name(name): cells.name(value) for name, value in connection.execute("SELECT name, value FROM meta")}
     schemes = read_schemes(connection)
     try:

@@ -1,4 +1,4 @@
-"""The base class and helpers that the parts of the embedded store share."""
+"""The base class and helpers of the parts of the embedded store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MIN_MERGE_BITS = 12
 
 
 class SqlitePart(Store):
-    """A part of a store in one file: how it comes to the file's connections."""
+    """A part of a store in one file, with access to the file's connections."""
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
@@ -40,7 +40,6 @@ class SqlitePart(Store):
     def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
     def _unchanged(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> Sequence[Ref]:
-        """The documents that are as they were in these versions, or gone; inside a transaction they stay so."""
         if versions is None:
             return refs
         read = zip(refs, self.versioned(refs), strict=True)
@@ -48,34 +47,33 @@ class SqlitePart(Store):
 
 
 def merge_bits(values: int) -> int:
-    """This many bits has the number of new values after which a table's recent keys move to the large table of keys.
+    """As a power of two, the number of new values until a table's recent keys move to the large table of keys.
 
-    Every batch writes all pages of the recent keys anew, since its own lie anywhere among them, and every move those of
-    one table of the large one. With n values, batches of b and r values of which keys are recent, a document costs
-    r / b + n / (2 r) times the size of its keys, which is least for r = sqrt(n b / 2): 70,000 of a million, 220,000 of
-    ten. With 16 tables a step is an eighth of that.
+    Every batch rewrites all pages of the recent keys, since its own lie anywhere among them, and every move rewrites
+    those of one table of the large one. With n values, batches of b and r values with recent keys, a document costs r /
+    b + n / (2 r) times the size of its keys; r = sqrt(n b / 2) is cheapest: 70,000 of a million, 220,000 of ten. With
+    16 tables a step is an eighth of it.
     """
     return max(_MIN_MERGE_BITS, 13 + (values.bit_length() - 20) // 2)
 
 
 def merge_steps(before: int, after: int) -> range:
-    """The numbers of the moves that are due where `before` values have become `after`."""
+    """The numbers of the moves due when `before` values become `after`."""
     bits = merge_bits(after)
     return range((before >> bits) + 1, (after >> bits) + 1)
 
 
 def marks(count: int) -> str:
-    """This many parameters, for a list of values."""
+    """As many parameter marks, for a list of values."""
     return ",".join("?" * count)
 
 
 def insert_keys(connection: sqlite3.Connection, table: str, rows: npt.NDArray[np.int64]) -> None:
-    """Insert rows of integers, shape (n, columns), but for those that are there."""
+    """Insert rows of integers, shape (n, columns), unless they exist."""
     _insert(connection, f"INSERT OR IGNORE INTO {table}", rows.ravel().tolist(), rows.shape[1])
 
 
 def insert_rows(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows of one width, which are not there."""
     if rows:
         _insert(connection, f"INSERT INTO {table}", list(chain.from_iterable(rows)), len(rows[0]))
 
@@ -104,7 +102,7 @@ def document_numbers(connection: sqlite3.Connection, names: Sequence[bytes]) -> 
 
 
 def replaced_documents(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Replaced]:
-    """The values that documents, given by their numbers, leave to those that take their places."""
+    """The values left by documents, given by their numbers, to their replacements."""
     sql = """SELECT d.number, d.indexed_at, d.first_indexed_at, d.text_digest, a.fields, a.cluster FROM documents d
         LEFT JOIN annotations a ON a.document = d.number WHERE d.number IN (SELECT value FROM json_each(?))"""
     return {

@@ -1,4 +1,4 @@
-"""The part of the embedded store that finds and scans sketches, those of the first scheme like any other's."""
+"""Find and scan sketches in the embedded store, the same way for every scheme."""
 
 
 # ruff: noqa: S608 -- statements are put together of fixed words and numbers
@@ -33,8 +33,6 @@ _RECORD_WIDTH = len(RECORD_COLUMNS)
 
 
 class SketchLookups(SqlitePart):
-    """Lookups by keys, scans and counts of sketches."""
-
     path: Path
     _packer: Packer
     _schemes: Mapping[str, StoredScheme]
@@ -101,7 +99,6 @@ class SketchLookups(SqlitePart):
                     yield (Found([], payloads, records=(), lacking=missing),)
 
     def _there(self, questions: Sequence[Sequence[Probe]]) -> dict[str, set[int]]:
-        """The keys of these questions, by scheme, that some document has."""
         asked: dict[str, set[int]] = {}
         for probes in questions:
             for probe in probes:
@@ -134,7 +131,6 @@ class SketchLookups(SqlitePart):
         require_schemes(self.info.schemes, names, str(self.path))
 
     def _held(self, connection: sqlite3.Connection, probe: Probe, most: int) -> list[int]:
-        """For each key of a probe how many distinct sketches have it, counted up to about `most`."""
         scheme = self._schemes[probe.scheme]
         asked = (json.dumps(scheme.stored(probe.keys)), most)
         return [cells.count(count) for (count,) in connection.execute(_holding(scheme.number), asked)]
@@ -216,7 +212,6 @@ def _probing(shapes: tuple[_Shape, ...], schemes: tuple[int, ...], *, records: b
 
 
 def _found_by(number: int, count: int, counted: bool, bounded: bool, start: int) -> tuple[str, int]:
-    """The query for the numbers of sketches that satisfy a probe, and the next parameter's number."""
     # A join is faster than a list, of which SQLite makes an index first.
     keys, column, end = f"SELECT DISTINCT value FROM json_each(?{start})", "value", start + 1
     if count:
@@ -235,7 +230,6 @@ def _found_by(number: int, count: int, counted: bool, bounded: bool, start: int)
 
 @lru_cache(maxsize=32)
 def _scanning(schemes: tuple[int, ...], keyed: tuple[int, ...]) -> str:
-    """The query for all documents with features for one of the schemes, with payloads, then keys."""
     columns = ["d.id", *(f"v{number}.payload" for number in schemes)]
     columns += [f"v{number}.{column}" for number in keyed for column in ("keys", "payload")]
     joins = " ".join(map(joined, dict.fromkeys((*schemes, *keyed))))
@@ -245,7 +239,6 @@ def _scanning(schemes: tuple[int, ...], keyed: tuple[int, ...]) -> str:
 
 
 def _payloads(rows: Sequence[Sequence[Any]], schemes: Sequence[str], start: int) -> dict[str, Ragged]:
-    """The payloads in rows, by scheme, from the column `start` on."""
     return {
         name: Ragged.of_bytes([b"" if row[place] is None else cells.blob(row[place]) for row in rows])
         for place, name in enumerate(schemes, start)
@@ -254,7 +247,6 @@ def _payloads(rows: Sequence[Sequence[Any]], schemes: Sequence[str], start: int)
 
 @lru_cache(maxsize=32)
 def _holding(number: int) -> str:
-    """The query for how many sketches have each of listed keys, in their order, counted in each table up to a limit."""
     counts = (
         f"(SELECT count(*) FROM (SELECT 1 FROM {table}_{number} t WHERE t.key = k.value LIMIT ?2))"
         for table in KEY_TABLES
@@ -264,7 +256,6 @@ def _holding(number: int) -> str:
 
 @lru_cache(maxsize=32)
 def _there(number: int) -> str:
-    """The query for those of listed keys that some document has."""
     return " UNION ".join(
         f"SELECT t.key FROM json_each(?1) k CROSS JOIN {table}_{number} t ON t.key = k.value" for table in KEY_TABLES
     )

@@ -42,7 +42,7 @@ class RefusedRecordError(Exception):
 
 @dataclass(slots=True)
 class StoredRow:
-    """A checked record in the form that is stored, with its sketches of all schemes."""
+    """A checked record in stored form, with its sketches of all schemes."""
 
     ref: Ref
     id: bytes
@@ -54,7 +54,7 @@ class StoredRow:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The values that a record leaves to its replacement: times, the digest of its text, its annotations, packed."""
+    """The values left by a record to its replacement: times, the digest of its text, its annotations, packed."""
 
     indexed_at: str
     first_indexed_at: str
@@ -62,12 +62,11 @@ class Replaced:
     annotations: tuple[str, bytes | None] | None
 
     def keeps(self, row: StoredRow) -> bool:
-        """True if the text is the same, but for case and white space, so that what is known of the document stays."""
         return bool(self.text_digest) and self.text_digest == row.columns[_TEXT_DIGEST]
 
 
 def pack_text(text: str) -> bytes:
-    """UTF-8 in which lone surrogates pass, so that any Python string comes back as it was (cells.text)."""
+    """UTF-8 with lone surrogates, so that any Python string is restored exactly (cells.text)."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -91,12 +90,12 @@ def _seconds(moment: str) -> int:
 
 
 def pack_ref(ref: Ref) -> bytes | None:
-    """The stored form of an identity, None where an embedded store can't have it."""
+    """The stored form of an identity, None if an embedded store can't have it."""
     return pack_text(ref.id) if not ref.index and ref.routing is None else None
 
 
 def pack_digest(digest: str) -> bytes:
-    """The stored form of a digest: its bytes after a byte of 1; of what is not hexadecimal the text after one of 0."""
+    """The stored form of a digest: its bytes after a byte of 1; a text that isn't hexadecimal after one of 0."""
     if not digest:
         return b""
     try:
@@ -109,23 +108,22 @@ def pack_digest(digest: str) -> bytes:
 
 
 def unpack_digest(cell: Any) -> str:
-    """The reverse of pack_digest()."""
     data = cells.blob(cell)
     return data[1:].hex() if data[:1] == b"\1" else cells.text(data[1:])
 
 
 def id_digest(name: bytes) -> int:
-    """The number that a stored id is indexed by, from its BLAKE2b digest (RFC 7693): SQLite takes six bytes for it."""
+    """The index number of a stored id, from its BLAKE2b digest (RFC 7693): SQLite takes six bytes for it."""
     return int.from_bytes(hashlib.blake2b(name, digest_size=6).digest(), "big", signed=True)
 
 
 def digest_crc(digest: bytes) -> int | None:
-    """The checksum that a source digest is indexed by; None for no digest."""
+    """The index checksum of a source digest; None for no digest."""
     return zlib.crc32(digest) if digest else None
 
 
 def pack_json(value: Mapping[str, Any], name: str) -> str:
-    """JSON that reads back as an equal object; RefusedRecordError, naming the field, for anything else."""
+    """Exact JSON of an object. Raises RefusedRecordError, naming the field, for anything else."""
     try:
         text = json.dumps(value if isinstance(value, dict) else dict(value), allow_nan=False, separators=(",", ":"))
         same = json.loads(text) == value
@@ -145,7 +143,7 @@ class Packer:
         self._first = schemes[SIMHASH_DOC].info.id
 
     def row(self, record: Record) -> StoredRow:
-        """The row of a record; RefusedRecordError with the reason where it can't be stored exactly."""
+        """The row of a record. Raises RefusedRecordError with the reason if it can't be stored exactly."""
         name = pack_ref(record.ref)
         if name is None:
             raise RefusedRecordError("an embedded store has no index names and no routing")
@@ -173,7 +171,6 @@ class Packer:
         return StoredRow(record.ref, name, record.short, columns, size, record.sketches)
 
     def replacing(self, row: StoredRow, before: Replaced) -> StoredRow:
-        """The row of a record that takes the place of another one: the time of its arrival stays."""
         *columns, first = row.columns
         at = cells.moment(columns[_INDEXED_AT])
         first = first_arrival(at, cells.moment(first), before.first_indexed_at, before.indexed_at)
@@ -204,18 +201,15 @@ class Packer:
         )
 
     def _fingerprint(self, payload: Any, tokens: Any) -> Sketch:
-        """The sketch of simhash-doc without its keys."""
         if len(cells.blob(payload)) > _FINGERPRINT_BYTES:
             raise cells.DamagedError("something else in place of a fingerprint")
         return Sketch(self._first, payload, (), cells.count(tokens))
 
     def failure_row(self, failure: Failure) -> tuple[bytes, ...]:
-        """The row of a failure."""
         source = self._folder.kept(failure.source)
         texts = (failure.ref.id, source, failure.reason, failure.detail, failure.failed_at, failure.source_digest)
         return tuple(map(pack_text, texts))
 
     def failure(self, row: Sequence[Any]) -> Failure:
-        """The reverse of failure_row."""
         name, source, reason, detail, failed_at, digest = map(cells.text, row)
         return Failure(Ref(name), self._folder.now(source), reason, detail, failed_at, digest)

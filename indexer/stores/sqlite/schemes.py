@@ -1,4 +1,4 @@
-"""The part of the embedded store that has to do with its list of schemes, and with named resources."""
+"""The schemes and named resources of the embedded store."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ class SchemeTables(SqlitePart):
     path: Path
 
     @abstractmethod
-    def _described(self, info: StoreInfo, schemes: Mapping[str, StoredScheme]) -> None:
-        """Take note of what the store is made of now."""
+    def _described(self, info: StoreInfo, schemes: Mapping[str, StoredScheme]) -> None: ...
 
     def add_scheme(self, scheme: SchemeInfo) -> None:
         if not is_new(self.info.schemes, scheme, str(self.path)):

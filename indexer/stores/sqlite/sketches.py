@@ -1,9 +1,8 @@
-"""The sketches in the embedded store: each distinct one is kept once, with one set of keys, whatever the scheme.
+"""The sketches in the embedded store: each distinct one is kept once, with one set of keys, for every scheme.
 
-A scheme has four tables of its own: its distinct sketches, each with the number of the first document that had it; the
-documents that have an equal one; and the keys, each with the number of a sketch that has it, in two tables. The digest
-of a sketch is one more key, below all those of the layout, so that an equal one is found in the same tables and by the
-same ways of writing.
+A scheme has four tables of its own: its distinct sketches, each with the number of its first document; the other
+documents with an equal one; and in two tables the keys, each with the number of its sketch. The digest of a sketch is
+one more key, below all those of the layout, so equal sketches are found and written like keys.
 """
 
 # ruff: noqa: S608 -- statements are put together of fixed words and numbers
@@ -39,7 +38,7 @@ def sketch_digest(payload: bytes, keys: bytes) -> bytes:
 
 @dataclass(slots=True)
 class _SchemeCounts:
-    """The changes to what is counted of a scheme: documents that can be compared, documents, distinct sketches."""
+    """The changes to the counts of a scheme: comparable documents, documents, distinct sketches."""
 
     comparable: int = 0
     documents: int = 0
@@ -56,7 +55,7 @@ class SketchChanges:
         self._counts = {name: _SchemeCounts() for name in self._schemes}
 
     def last_number(self) -> int:
-        """The greatest number of a document or a sketch: the next one is that of no other document's sketch."""
+        """The greatest number of a document or a sketch; the next one is unused."""
         tables = ("documents", *(f"sketches_{scheme.number}" for scheme in self._schemes.values()))
         rows = (self._connection.execute(f"SELECT coalesce(max(number), 0) FROM {table}") for table in tables)
         return max(cells.count(row.fetchone()[0], 1 << 62) for row in rows)
@@ -84,7 +83,7 @@ class SketchChanges:
             )
 
     def link(self, documents: Sequence[Linked], compared: set[int]) -> None:
-        """Give new documents their sketches; `compared` are those that are not short and have words."""
+        """Give new documents their sketches; `compared` have words and are not short."""
         for name, scheme in self._schemes.items():
             rows = [(document, sketches[name]) for document, sketches in documents if name in sketches]
             if rows:
@@ -93,7 +92,6 @@ class SketchChanges:
                 self._counts[name].comparable += sum(document in compared for document, _ in rows)
 
     def _link(self, scheme: StoredScheme, rows: Sequence[tuple[int, Sketch]]) -> int:
-        """Write the sketches of new documents; how many there were not before."""
         packed = scheme.pack_each([sketch for _, sketch in rows])
         digests = [
             scheme.digest_key(sketch_digest(sketch.payload, keys)) if sketch.payload else 0
@@ -118,7 +116,6 @@ class SketchChanges:
         return len(posted)
 
     def _equal(self, scheme: StoredScheme, keys: Collection[int]) -> dict[tuple[bytes, bytes], int]:
-        """The distinct sketches with one of these digest keys: by payload and keys their numbers."""
         if not keys:
             return {}
         rows = self._connection.execute(
@@ -132,9 +129,9 @@ class SketchChanges:
         return {(cells.blob(payload), cells.blob(packed)): cells.count(number) for number, payload, packed in rows}
 
     def _post(self, scheme: StoredScheme, new: Sequence[tuple[int, Sequence[int], int]], top: int) -> None:
-        """Add the keys of new sketches, each by number, keys and the key of its digest; move what is due.
+        """Add the keys of new sketches, each by number, keys and the key of its digest; move due ones.
 
-        `top` is the greatest number of those before.
+        `top` is the greatest earlier number.
         """
         own = np.fromiter(chain.from_iterable(keys for _, keys, _ in new), dtype=np.int64) - scheme.half
         keys = np.append(own, np.array([digest for *_, digest in new], dtype=np.int64))
@@ -155,7 +152,6 @@ class SketchChanges:
             self._connection.execute(f"DELETE FROM recent_{scheme.number} WHERE key BETWEEN ? AND ?", ends)
 
     def finish(self) -> None:
-        """Remove the sketches that no document uses, with their keys, and write the counts."""
         for name, scheme in self._schemes.items():
             changed = self._counts[name]
             if self._lost[name]:
@@ -167,7 +163,6 @@ class SketchChanges:
             )
 
     def _forget(self, scheme: StoredScheme, lost: Iterable[int]) -> int:
-        """Remove those of these sketches that no document uses; how many of them had features."""
         unused = self._connection.execute(
             f"""SELECT v.number, v.payload, v.keys FROM json_each(?) l
             CROSS JOIN sketches_{scheme.number} v ON v.number = l.value

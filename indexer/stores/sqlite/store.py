@@ -112,7 +112,6 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         return connection
 
     def _take_place(self) -> None:
-        """Become the one writer."""
         self._file.require_one_name()
         self._lock.take()
 
@@ -172,7 +171,6 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         return self._file.connect(any_thread=True)
 
     def _batches(self, records: Iterable[Record]) -> Iterator[list[StoredRow | PutResult]]:
-        """Checked records, in batches that are each stored at once."""
         batch: list[StoredRow | PutResult] = []
         size, started = 0, time.monotonic()
         for record in records:
@@ -237,7 +235,6 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     def _read(
         self, connection: sqlite3.Connection, rows: Sequence[Sequence[Any]], *, sketches: bool
     ) -> Iterator[tuple[bytes, Record]]:
-        """Stored ids and records of rows, with their sketches where these are wanted."""
         made: Mapping[int, Mapping[str, Sketch]] = {}
         if rows and sketches:
             made = sketches_of(connection, self._schemes.values(), [number for number, *_ in rows])
@@ -399,7 +396,6 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
 
 
 def _remove(connection: sqlite3.Connection, changes: SketchChanges, stored: Sequence[tuple[int, bool]]) -> None:
-    """Remove documents, each given by its number and whether it is short."""
     changes.unlink(stored)
     gone = [(document,) for document, _ in stored]
     connection.executemany("DELETE FROM documents WHERE number = ?", gone)
@@ -407,7 +403,6 @@ def _remove(connection: sqlite3.Connection, changes: SketchChanges, stored: Sequ
 
 
 def _add(connection: sqlite3.Connection, changes: SketchChanges, rows: Sequence[StoredRow]) -> dict[bytes, int]:
-    """Add documents whose ids are not there; the number of each."""
     numbered = list(enumerate(rows, changes.last_number() + 1))
     parts.insert_rows(connection, "documents", [(number, row.id, *row.columns) for number, row in numbered])
     compared = {number for number, row in numbered if not row.short and SIMHASH_DOC in row.sketches}

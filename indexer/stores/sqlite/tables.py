@@ -1,4 +1,4 @@
-"""The schemes of an embedded store's file, each with tables of its own, and how keys stand in these."""
+"""The schemes of an embedded store's file, with their tables, and the form of keys there."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ KEY_TABLES = ("postings", "recent")
 
 @dataclass(frozen=True, slots=True)
 class StoredScheme:
-    """A scheme of the file: the number that its tables are named by, and what a store knows of it."""
+    """A scheme of the file: the number in its table names, and the store's description."""
 
     number: int
     info: SchemeInfo
@@ -62,12 +62,11 @@ class StoredScheme:
 
     @property
     def _kind(self) -> npt.DTypeLike:
-        """The number type of keys that a BLOB holds as they are."""
         return np.dtype("<u4") if self.info.layout.end <= 1 << 32 else np.dtype("<i8")
 
     @property
     def half(self) -> int:
-        """The number subtracted from a key, so that keys lie around zero, where SQLite needs the fewest bytes."""
+        """The number subtracted from a key to bring keys near zero, where SQLite needs the fewest bytes."""
         return self.info.layout.end >> 1
 
     def stored(self, keys: Iterable[int]) -> list[int]:
@@ -76,21 +75,21 @@ class StoredScheme:
         return [key - half for key in keys]
 
     def digest_key(self, digest: bytes) -> int:
-        """The stored key that stands for a sketch with this digest."""
+        """The stored key for the digest of a sketch."""
         return -1 - self.half - (int.from_bytes(digest, "big") >> (64 - _DIGEST_KEY_BITS))
 
     def key_range(self, step: int) -> tuple[int, int]:
-        """The first and the last stored key of the table that is due at a step; the digests are one more table."""
+        """The first and the last stored key of the table due at a step; the digests are one more table."""
         layout, table = self.info.layout, step % (self.info.layout.tables + 1) - 1
         if table < 0:
             return -(1 << _DIGEST_KEY_BITS) - self.half, -1 - self.half
         return layout.pack(table, 0) - self.half, layout.pack(table + 1, 0) - 1 - self.half
 
     def pack_each(self, sketches: Sequence[Sketch]) -> list[bytes]:
-        """The keys of each of these sketches in one BLOB, empty where the payload holds them.
+        """The keys of each of these sketches in one BLOB, empty if the payload holds them.
 
-        They take four bytes each where there is one in every table, in order, as mostly. Others stand as they are,
-        and a byte more tells that they do.
+        Usually there is one in every table, in order, and each takes four bytes. Others are stored as they are, marked
+        by one more byte.
         """
         layout = self.info.layout
         packed = [b""] * len(sketches)
@@ -116,14 +115,13 @@ class StoredScheme:
         return packed
 
     def _own_keys(self, payloads: Sequence[bytes]) -> Ragged | None:
-        """The keys that payloads hold in themselves; None for a scheme of others, and where one is no payload."""
+        """The keys contained in payloads; None for a scheme without, and for a wrong payload."""
         made = known_class(self.info.name)
         with suppress(PayloadError):
             return made.keys_of(Ragged.of_bytes(payloads)) if made and payloads else None
         return None
 
     def unpack(self, cell: Any, payload: Any) -> tuple[int, ...]:
-        """The keys that pack_each() has packed."""
         data = cells.blob(cell)
         if not data:
             own = None if payload is None else self._own_keys([cells.blob(payload)])
@@ -140,7 +138,6 @@ class StoredScheme:
         return tuple(map(add, keys, self._firsts))
 
     def sketches(self, features: Sequence[Any], payloads: Sequence[Any], packed: Sequence[Any]) -> list[Sketch]:
-        """Sketches of their cells."""
         if any(cells.count(count) and payload is None for count, payload in zip(features, payloads, strict=True)):
             raise cells.DamagedError("a document's sketch is gone")
         keys = self.unpack_each(packed, payloads)
@@ -175,7 +172,6 @@ class StoredScheme:
 
 
 def read_schemes(connection: sqlite3.Connection) -> dict[str, StoredScheme]:
-    """The schemes by name, in the order in which they came."""
     rows = connection.execute("SELECT number, name, id, tables, bits FROM schemes ORDER BY number")
     return {
         cells.name(name): StoredScheme(
@@ -186,14 +182,12 @@ def read_schemes(connection: sqlite3.Connection) -> dict[str, StoredScheme]:
 
 
 def _read_layout(tables: Any, bits: Any) -> KeyLayout:
-    """The key layout of two cells."""
     if not (cells.count(tables, _MOST_TABLES) and cells.count(bits, _MOST_BITS) > 0 and tables << bits <= 1 << 63):
         raise cells.DamagedError(f"{tables} tables of {bits} bits")
     return KeyLayout(tables, bits)
 
 
 def add_scheme(connection: sqlite3.Connection, scheme: SchemeInfo, number: int | None = None) -> None:
-    """Add a scheme, with its tables."""
     row = (number, scheme.name, scheme.id, scheme.layout.tables, scheme.layout.bits)
     made = connection.execute("INSERT INTO schemes VALUES (?, ?, ?, ?, ?, 0, 0, 0)", row).lastrowid
     for statement in _TABLES:
@@ -201,14 +195,13 @@ def add_scheme(connection: sqlite3.Connection, scheme: SchemeInfo, number: int |
 
 
 def remove_scheme(connection: sqlite3.Connection, scheme: StoredScheme) -> None:
-    """Remove a scheme with all that is kept of it."""
     for table in ("sketches", "equals", *KEY_TABLES):
         connection.execute(f"DROP TABLE {table}_{scheme.number}")
     connection.execute("DELETE FROM schemes WHERE number = ?", (scheme.number,))
 
 
 def features(number: int) -> str:
-    """The column of the number of features of a document's sketch, after joined(); NULL where it has none."""
+    """The column with the number of features of a document's sketch, after joined(); NULL without one."""
     return f"coalesce(e{number}.features, v{number}.features)"
 
 

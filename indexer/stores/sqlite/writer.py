@@ -33,11 +33,11 @@ _UNKNOWN = (errno.EINVAL, errno.ENOSYS)
 
 
 class WriterLock:
-    """A lock on the file `<store>-lock`, which the system releases when the process dies.
+    """A lock on the file `<store>-lock`, released by the system when the process dies.
 
-    It belongs to the descriptor that it was taken with (fcntl(2), "open file description locks"; flock(2) where there
-    are none), not to the process as SQLite's do: whatever else opens and closes the file, it holds. SQLite's own lock
-    would do for single batches, but a second long run must wait or fail at its start, not in its middle.
+    It belongs to its descriptor (fcntl(2), "open file description locks"; flock(2) elsewhere), not to the process like
+    SQLite's locks, so it survives other opens and closes of the file. SQLite's own lock would do for single batches,
+    but a second long run must wait or fail at its start, not in its middle.
     """
 
     def __init__(self, store: Path, wait: float) -> None:
@@ -49,11 +49,13 @@ class WriterLock:
 
     @property
     def held(self) -> bool:
-        """True if this object holds the lock."""
         return self._file >= 0
 
     def take(self) -> None:
-        """Wait for the lock and take it; StoreBusyError after the wait, StoreError where there can be no lock file."""
+        """Wait for the lock and take it.
+
+        Raises StoreBusyError after the wait, StoreError if there can be no lock file.
+        """
         deadline = time.monotonic() + self._wait
         while not self._try():
             if time.monotonic() >= deadline:
@@ -64,7 +66,6 @@ class WriterLock:
             time.sleep(_POLL_SECONDS)
 
     def release(self) -> None:
-        """Let go of the lock; nothing where it is not held."""
         if self.held:
             # The file stays: removing it would let two writers lock two files of the same name.
             os.close(self._file)
@@ -106,7 +107,7 @@ class WriterLock:
 
 
 def _lock(file: int) -> bool:
-    """Take the lock on an open file, without waiting; False where another descriptor holds it."""
+    """Take the lock on an open file, without waiting; False if another descriptor holds it."""
     if sys.platform == "win32":
         return _lock_on_windows(file)
     # Linux's alone: others that have the name have another structure.
@@ -155,9 +156,9 @@ def _let_go_in_child() -> None:
 
 
 class WritingThread(Generic[T]):
-    """Does one task after the other, by a connection of its own, so that the store is read meanwhile by another one.
+    """Does one task after the other on its own connection, while another one reads the store.
 
-    The thread and the connection are there from the first task on.
+    Thread and connection start with the first task.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -170,11 +171,10 @@ class WritingThread(Generic[T]):
 
     @property
     def connection(self) -> sqlite3.Connection | None:
-        """The connection where this thread asks for it, None where another one does."""
+        """The connection if this thread asks for it, else None."""
         return self._connection if hasattr(self._is_own, "mark") else None
 
     def begin(self, task: Callable[[], T]) -> Future[T]:
-        """Begin a task, after those before it."""
         if self._thread is None:
             self._connection = self._connect()
             self._thread = ThreadPoolExecutor(1, "neardup-write", lambda: setattr(self._is_own, "mark", True))
@@ -182,13 +182,12 @@ class WritingThread(Generic[T]):
         return self._latest
 
     def settle(self) -> None:
-        """Wait until all tasks are done, whatever became of them; nothing in the thread itself."""
+        """Wait until all tasks are done, successful or not; nothing in the thread itself."""
         if self._latest is not None and self.connection is None:
             wait([self._latest])
             self._latest = None
 
     def close(self) -> None:
-        """Wait until all tasks are done, end the thread and close the connection."""
         if self._thread is not None:
             self._thread.shutdown()
         self._thread, connection, self._connection = None, self._connection, None
