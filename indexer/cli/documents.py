@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json as json_module
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -23,14 +23,18 @@ from indexer.model.declared import as_json
 from indexer.model.paths import printable_path
 from indexer.model.times import to_the_second
 from indexer.text.counts import counted
+from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
     from indexer.library.erased import Copy, Deleted, Erased
     from indexer.library.outcomes import Finding
+    from indexer.library.records import OmittedPart
     from indexer.library.rules import MatchRule, RuleRequest
     from indexer.library.surplus import Pruned
     from indexer.model.times import Refresh
 
+# Of what stands beside a text, so much is shown; JSON has all.
+_SHOWN_KINDS, _SHOWN_CHARACTERS = 20, 200
 # What `neardup doctor` ends with where there is something to do.
 UNHEALTHY = 7
 
@@ -52,9 +56,12 @@ Examples:
 @store_option
 @json_option
 def show(identity: str, store: str, json: bool) -> None:
-    """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either."""
+    """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either.
+
+    The document is read again, to show which of its parts are not in the text that is compared, and why.
+    """
     with opened_collection(store, read_only=True) as collection:
-        record = collection.get(identity)
+        record = collection.get(identity, left_out=True)
     if record is None:
         raise NotFoundError(f"{identity or repr(identity)}: no document with this id is stored")
     if json:
@@ -82,8 +89,22 @@ def show(identity: str, store: str, json: bool) -> None:
             ),
             ("duplicate_of", record.duplicate_of),
             ("version", f"{record.ordinal}" + ", the latest" * record.is_latest if record.ordinal else ""),
+            ("remarks", "; ".join(record.notes)),
+            ("left out", f"unknown: {record.unread}" if record.unread else ""),
+            *_left_out(record.left_out),
         ]
     )
+
+
+def _left_out(parts: Sequence[OmittedPart]) -> Iterator[tuple[str, str]]:
+    """The parts beside a text by their kinds, as far as there is room."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for part in parts:
+        kinds.setdefault((part.kind, part.why), []).append(part.text)
+    for (kind, why), texts in islice(kinds.items(), _SHOWN_KINDS):
+        yield f"left out: {kind}", f"{beginning('; '.join(texts), _SHOWN_CHARACTERS)} ({why})"
+    if (more := len(kinds) - _SHOWN_KINDS) > 0:
+        yield "left out", f"{counted(more, 'more kind')} of parts; --json lists all"
 
 
 def _in_words(value: Any) -> str:

@@ -47,6 +47,30 @@ REASONS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+_WHY_LEFT_OUT = {
+    "hidden": "the page hides it",
+    "menu or banner": "its class or id names a menu, a banner or a footer",
+    "cookie banner": "it asks for consent and has a button",
+    "deleted": "it was deleted; [\u2026] stands in its place",
+    "comment": "it is a remark on the text",
+    "quoted": "it is quoted from another mail, or a signature",
+    "page margin": "it stands on every page",
+    "page header": "it stands on every page",
+    "page footer": "it stands on every page",
+    "list level": "it says how deep an item stands in a list",
+    "subject": "it is the title of the mail",
+    "whole page": "it stands beside the main block",
+}
+
+
+def why_left_out(kind: str) -> str:
+    """The reason why a part of this kind is not in the text of its document."""
+    if kind.startswith("field"):
+        return "it is the value of a form field"
+    if "/@" in kind:
+        return "it is an attribute"
+    return _WHY_LEFT_OUT.get(kind, "the document marks it as such")
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -128,11 +128,18 @@ class Contents(Erasing):
             options = BulkOptions(tuple(fields), html, skip)
             return BulkRequests(self.store, options, self.rule(match), how).fingerprinted(body)
 
-    def get(self, id: str) -> Described | None:  # noqa: A002
-        """The document with this id, or None. Raises UsageError if several indices have one."""
+    def get(self, id: str, *, left_out: bool = False) -> Described | None:  # noqa: A002
+        """The document with this id, or None. Raises UsageError if several indices have one.
+
+        With `left_out` the document is read again, and the answer has the parts that are not in its text.
+        """
+        from indexer.library.forms import with_left_out
+
         with self._lock:
             refs = self._refs([id])
-            return self._stored(refs)[0] if refs else None
+            found = self._stored(refs)[0] if refs else None
+            [record] = self.store.get(refs) if found and left_out else [None]
+            return with_left_out(found, record, self.store) if found and record else found
 
     def failures(self, *, reason: str | None = None) -> Rows[FailedDocument]:
         """The documents that could not be indexed, and why; with `reason` those that failed for it."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from indexer.errors import ExtractionError
 from indexer.library.records import (
     Described,
     Fact,
     FinderPlan,
     Match,
     Membership,
+    OmittedPart,
     Pair,
     Query,
     RulePlan,
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from indexer.matching.rule import MatchRule
     from indexer.relations.versions.order import Order
     from indexer.relations.versions.signs import Signs
+    from indexer.stores.base import Store
 
 
 def hash_members(fingerprint: Fingerprint | None) -> dict[str, Any]:
@@ -85,6 +89,18 @@ def described(record: Record, annotations: Mapping[str, Any]) -> Described:
         **stored_members(record), cluster=place, duplicate_of=str(annotations.get(MARK, "")), ordinal=ordinal,
         is_latest=is_latest,
     )  # fmt: skip
+
+
+def with_left_out(document: Described, record: Record, store: Store) -> Described:
+    """The same document with what was read beside its text, which is read again."""
+    from indexer.extract.base import why_left_out
+    from indexer.ingest.rereading import StoredTexts
+
+    [(_, read)] = StoredTexts(store).documents([record])
+    if isinstance(read, ExtractionError):
+        return replace(document, unread=read.detail or read.reason)
+    parts = tuple(OmittedPart(kind, why_left_out(kind), text) for kind, text in read.left_out)
+    return replace(document, left_out=parts, notes=read.notes)
 
 
 def relation_members(relation: Relation | str | None) -> dict[str, Any]:

@@ -95,6 +95,21 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True)
+class OmittedPart:
+    """A part of a document beside its text.
+
+    Attributes:
+        kind: The kind of part, such as "footer" or "page margin"
+        why: Why it is not in the text
+        text: Its words
+    """
+
+    kind: str
+    why: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Described(Stored):
     """A stored document, as `show` prints it; other commands include what comes before `cluster`.
 
@@ -104,12 +119,18 @@ class Described(Stored):
         ordinal: Its place among the versions of the same work, from 1, the oldest; null if there are none, or their
             order is unknown
         is_latest: True if no newer version of it is known
+        left_out: The parts that were left out of its text; empty unless `show` or get(left_out=True) reads it again
+        notes: Remarks of the extractor, read again in the same way
+        unread: Why the document could not be read again; else empty
     """
 
     cluster: Membership | None
     duplicate_of: str
     ordinal: int | None
     is_latest: bool
+    left_out: tuple[OmittedPart, ...] = ()
+    notes: tuple[str, ...] = ()
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)

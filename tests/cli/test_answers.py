@@ -241,6 +241,29 @@ def test_compare_and_hash_need_no_store(neardup: Neardup) -> None:
     neardup("hash", code=2)
 
 
+def test_show_names_what_is_not_in_the_text_and_why(neardup: Neardup) -> None:
+    page = (
+        f"<h1>Ferries</h1><p>{prose(5, 60)}</p><nav>Home, Map</nav><div class=cookie-banner>We use cookies "
+        "<button>Fine</button></div><p>It is <del>not</del> open.</p><form><input name=q value=Ann></form>"
+    )
+    write(neardup.folder, {"a.html": page, "b.xml": "<rows><row price='12'>tea</row></rows>", "c.txt": "Tea."})
+    neardup("index", "a.html", "b.xml", "c.txt")
+    shown = neardup("show", "a.html", "--json").json
+    assert {(part["kind"], part["text"]) for part in shown["left_out"]} == {
+        *(("navigation", "Home, Map"), ("cookie banner", "We use cookies Fine"), ("deleted", "not"), ("field", "Ann")),
+    }
+    assert all(part["why"] for part in shown["left_out"])
+    lines = dict(line.split("  ", 1) for line in neardup("show", "a.html").out.splitlines())
+    assert lines["left out: deleted"].strip() == "not (it was deleted; […] stands in its place)"
+    assert neardup("show", "b.xml", "--json").json["left_out"] == [
+        {"kind": "row/@price", "why": "it is an attribute", "text": "12"}
+    ]
+    assert neardup("show", "c.txt", "--json").json["left_out"] == []
+    (neardup.folder / "c.txt").unlink()
+    assert neardup("show", "c.txt", "--json").json["unread"]
+    assert "left out    unknown: " in neardup("show", "c.txt").out
+
+
 def test_hash_goes_on_after_a_failure(stored: Neardup) -> None:
     done = stored("hash", "docs/broken.pdf", "nowhere", "docs/a.html", "--json", code=5)
     assert [line["name"] for line in done.lines] == ["docs/a.html"]

@@ -172,8 +172,11 @@ def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tupl
         # What stood in something left out is gone already.
         if not element.gone:
             # A banner is known by its buttons, which are left out themselves.
-            if left_out(element, content) or (content == "landmarks" and asks_for_consent(element, text)):
+            if left_out(element, content):
                 aside.append((_kind_of(element), cleaned(element.text)))
+                element.remove()
+            elif content == "landmarks" and asks_for_consent(element, text):
+                aside.append(("cookie banner", cleaned(element.text)))
                 element.remove()
             else:
                 stay.append(element)

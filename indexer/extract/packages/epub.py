@@ -25,6 +25,7 @@ def extract_epub(parts: PackageParts, content: Content, extractor: str) -> Docum
     package = _parsed(parts, package_path, extractor)
     locked = _parsed(parts, _ENCRYPTION, extractor).locked if _ENCRYPTION in parts else set[str]()
     texts: list[str] = []
+    left_out: list[tuple[str, str]] = []
     named = ""
     for page in package.pages(posixpath.dirname(package_path)):
         if page in locked:
@@ -33,9 +34,11 @@ def extract_epub(parts: PackageParts, content: Content, extractor: str) -> Docum
         if page in parts:
             found = extract_html(parts.read(page), content, extractor)
             texts.append(found.text)
+            left_out += found.left_out
             named = found.extractor
     title = cleaned("".join(package.title))
-    return Document("\f".join(filter(None, texts)), title, extractor=f"{named} (EPUB)".strip())
+    name = f"{named} (EPUB)".strip()
+    return Document("\f".join(filter(None, texts)), title, extractor=name, left_out=tuple(left_out))
 
 
 def _parsed(parts: PackageParts, name: str, extractor: str) -> _Package:
