@@ -17,7 +17,7 @@ def prose(seed: int, words: int = 200) -> str:
 
 
 def changed(text: str, place: int = 7) -> str:
-    """The text with one word added: an edited near-duplicate that loses nothing."""
+    """The text with one word added: a near-duplicate that is reworded, so neither can replace the other."""
     words = text.split()
     words.insert(place, "also")
     return " ".join(words)

@@ -59,7 +59,10 @@ class _Connection(Urllib3HttpConnection):
             return answer
         try:
             parsed = json.loads(data)
-        except ValueError:
+        except ValueError as error:
+            # A page of a proxy between says something; half of the engine's own answer says nothing.
+            if data.lstrip().startswith("{"):
+                raise opensearchpy.exceptions.SerializationError(data[:100], error) from None
             parsed = data
         raise AnswerError.from_body(status, parsed, retry_after(received.get("retry-after")), hidden=self._hidden)
 

@@ -20,7 +20,7 @@ from tests.engines.servers import Server
 from tests.pages import DOCS, ROOT, blocks
 
 HOST = "https://host:9200"
-INDICES = "articles,articles-*,archive-*,news-*,papers_docs,papers_docs-*"
+INDICES = ",".join(f"{name},{name}-*,neardup-{name}-*" for name in ("articles", "archive", "news", "papers_docs"))
 # Written for a reader's own machine: an installation, a secret (the engine of the tests asks for none), a measurement.
 NOT_HERE = re.compile(r"^(?:pip install|export NEARDUP_|python -m tests\.benchmarks).*\n", re.MULTILINE)
 SHELL = f"""set -eo pipefail

@@ -91,7 +91,8 @@ def test_a_trip_through_the_commands(servers: Servers, engine: str, tmp_path: Pa
     neardup("setup", *store, "--remove", "--yes")
     # What neardup has indexed itself goes too.
     assert owners(sources(server, "articles")) == {name: source for name, source in left.items() if source}
-    assert list(server.request("GET", "/_alias?expand_wildcards=all")) == ["articles"]
+    there = server.request("GET", "/_alias?expand_wildcards=all")
+    assert {name for name in there if "articles" in name} == {"articles"}
     server.request("DELETE", "/articles")
 
 

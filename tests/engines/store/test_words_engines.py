@@ -20,7 +20,7 @@ def test_every_command_says_the_same(
     url = f"{server.url}/{index_name}"
     with indexer.open(url) as collection:
         collection.index(".")
-        assert collection.cluster().relations == {"edited": 3, "noise": 1}
+        assert collection.cluster().relations == {"reworded": 3, "noise": 1}
     assert set(said(url).values()) == {"noise"}
 
 

@@ -49,7 +49,7 @@ def documents(server: Server, index_name: str) -> str:
     """A store with two clusters of equal texts, whose documents have something of their owner's too; its URL."""
     url = f"{server.url}/{index_name}"
     with open_store(url, create=INFO) as store:
-        put(store, *[record(name, FAR[name[0]], text_digest=f"{ord(name[0]):032x}") for name in NAMES])
+        put(store, *[record(name, FAR[name[0]], text_digest=f"{ord(name[0]):032x}", source="x.txt") for name in NAMES])
     for name in NAMES:
         server.request("POST", f"/{index_name}/_update/{name}", {"doc": {"counter": 0}})
     return url
@@ -85,7 +85,7 @@ def test_clustering(index_name: str, documents: str, changing: Changing, capsys:
 
 
 # What pruning has done, where it has done nothing.
-NOTHING = {"surplus": [], "marked": 0, "unmarked": 0, "deleted": 0, "stripped": 0, "contended": 0}
+NOTHING = {"surplus": [], "marked": 0, "unmarked": 0, "deleted": 0, "stripped": 0, "contended": 0, "outdated": 0}
 
 
 def test_pruning_and_deleting(
