@@ -82,7 +82,7 @@ int nd_fold_text(const uint8_t *text, size_t length, nd_tokens *tokens);
 int nd_fold_texts(const uint8_t *texts, const size_t *ends, size_t count, nd_tokens *folded);
 
 /* Whether a text is taken as it is by the extraction of plain text: not 0 where it holds neither control characters (0 to 8,
-   14 to 31, 127; white space is none) nor the sequences of U+FFFE, U+FFFF and U+FEFF. */
+   14 to 31, 127; white space is none) nor U+009B, which begins a sequence for terminals, U+FFFE, U+FFFF and U+FEFF. */
 int nd_is_clean(const uint8_t *text, size_t length);
 
 /* The byte behind a form feed in a text with marks. The two end a block of text, a cell, a row or a table, or a page. */

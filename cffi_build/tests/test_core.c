@@ -214,6 +214,7 @@ static void test_columns(void) {
     nd_cluster_ids(NULL, NULL, 0, NULL);
     CHECK(nd_is_clean(NULL, 0) && nd_is_clean((const uint8_t *)"a\tb\n", 4) && nd_is_clean((const uint8_t *)"\xEF\xBF", 2));
     CHECK(!nd_is_clean((const uint8_t *)"a\x1f", 2) && !nd_is_clean((const uint8_t *)"", 1));
+    CHECK(!nd_is_clean((const uint8_t *)"\xC2\x9B", 2) && nd_is_clean((const uint8_t *)"\xC3\x9B", 2));
     CHECK(!nd_is_clean((const uint8_t *)"\xEF\xBF\xBE", 3) && !nd_is_clean((const uint8_t *)"\xEF\xBB\xBF", 3));
 }
 

@@ -7,8 +7,9 @@
 #include "simhash.h"
 
 static bool has_mark(const uint8_t *text, size_t from, size_t to, size_t length) {
-    for (size_t i = from; i < to && i + 2 < length; i++) {
-        if (text[i] != 0xEF) continue;
+    for (size_t i = from; i < to; i++) {
+        if (text[i] == 0x9B && i > 0 && text[i - 1] == 0xC2) return true;
+        if (text[i] != 0xEF || i + 2 >= length) continue;
         if (text[i + 1] == 0xBF && text[i + 2] >= 0xBE) return true;
         if (text[i + 1] == 0xBB && text[i + 2] == 0xBF) return true;
     }
@@ -24,7 +25,7 @@ int nd_is_clean(const uint8_t *text, size_t length) {
         for (size_t i = from; i < to; i++) {
             uint8_t c = text[i];
             control |= (uint8_t)((c < 9) | ((uint8_t)(c - 14) < 18) | (c == 127));
-            lead |= (uint8_t)(c == 0xEF);
+            lead |= (uint8_t)((c == 0xEF) | (c == 0x9B));
         }
         if (control || (lead && has_mark(text, from, to, length))) return 0;
     }

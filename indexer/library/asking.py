@@ -15,7 +15,6 @@ from indexer.errors import ExtractionError, NotFoundError, UsageError, shown
 from indexer.extract.base import REASONS, Limits, Options
 from indexer.ingest.readers import BadEntry, ColumnNames, ReaderOptions, reader_of_file
 from indexer.ingest.regular_files import UnreadableError, read_file
-from indexer.ingest.sketching import read_digest_of
 from indexer.ingest.sources import STDIN, Input, Selection, Sources
 from indexer.model import CANONICAL_URL, Record, Ref, name_of, own_files, parse_fingerprint, with_declared
 from indexer.model.own_files import AnyPath
@@ -200,6 +199,7 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
     """The document in a file. Raises NotFoundError, ExtractionError that names the file, and UsageError for several."""
     from indexer.extract import extract
     from indexer.ingest.digests import content_id
+    from indexer.ingest.sketching import read_digest_of
     from indexer.ingest.outcomes import canonical_url
     from indexer.matching.question import Question
 

@@ -79,6 +79,7 @@ OWN = {
     },
     "cluster": {
         "--apart": "which documents are clusters of their own",
+        "--time-field": "the order in time of the documents",
         "--relation": "which texts are read, and what is said of how they differ",
     },
     "compare": {"--passages": "what is shown"},

@@ -61,8 +61,8 @@ def test_short_texts_are_compared_by_their_words_in_every_command(neardup: Neard
     assert neardup("index", "titles.jsonl", "--json").json["unchanged"] == len(TITLES)
 
 
-@pytest.mark.parametrize(("first", "then", "goes"), [("the ", "", True), ("", "the ", False), ("", "new ", False)])
-def test_a_title_goes_that_only_lacks_a_word_of_grammar(neardup: Neardup, first: str, then: str, goes: bool) -> None:
+@pytest.mark.parametrize(("first", "then"), [("the ", ""), ("", "the "), ("", "new ")])
+def test_no_title_goes_for_one_with_a_word_more_or_less(neardup: Neardup, first: str, then: str) -> None:
     titles = [
         {"id": f"{place}", "text": f"minister resigns over {word}tax scandal"}
         for place, word in enumerate((first, then))
@@ -71,7 +71,7 @@ def test_a_title_goes_that_only_lacks_a_word_of_grammar(neardup: Neardup, first:
     neardup("index", "two.jsonl", "--kind", "short", "--store", "two.neardup")
     assert neardup("cluster", "--store", "two.neardup", "--json").json["clusters"] == 1
     said = neardup("prune", "--dry-run", "--store", "two.neardup", "--json").lines
-    assert [not each["kept"] for each in said] == [goes]
+    assert [each["kept"].partition(":")[0] for each in said] == ["reworded"]
 
 
 def test_pages_with_misread_letters_are_near_as_scans_and_not_as_documents(neardup: Neardup) -> None:
