@@ -348,7 +348,7 @@ def test_rows_stand_in_the_order_of_the_input_whichever_document_takes_longest(
 
 
 def test_the_page_names_the_form_and_all_columns_of_files() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "batches.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "batches.md").read_text()
     assert f"`format` ({FORMAT})" in page
     tables = page[page.index("## The files") :].split("| column of ")[1:]
     for table, schema in zip(tables, (sketch_schema(Form((MINHASH,))), cluster_schema(against=True)), strict=True):
