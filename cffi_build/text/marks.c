@@ -53,7 +53,7 @@ static size_t first_mark(const uint8_t *text, size_t length) {
             for (size_t i = 0; i < 64; i++) found |= may_fold(text[at + i]);
             if (found) {
                 found = 0;
-                for (size_t i = 0; i < 64; i++) found |= may_fold(text[at + i]) & !is_letter(text + at + i);
+                for (size_t i = 0; i < 64; i++) found |= may_fold(text[at + i]) & (uint8_t)!is_letter(text + at + i);
             }
             if (!found) {
                 at += 64;

@@ -199,8 +199,8 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
     """The document in a file. Raises NotFoundError, ExtractionError that names the file, and UsageError for several."""
     from indexer.extract import extract
     from indexer.ingest.digests import content_id
-    from indexer.ingest.sketching import read_digest_of
     from indexer.ingest.outcomes import canonical_url
+    from indexer.ingest.sketching import read_digest_of
     from indexer.matching.question import Question
 
     options, limits = extraction.reading(store.info.content if store else None)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from indexer.cli import main
 """
 LIBRARY = """
 import indexer
-texts = ["Pour hot water on the tea and wait", "Oranges", "pour hot water on the tea, and wait!"]
+texts = ["Pour hot water on the tea and wait", "Oranges", "POUR hot water on\\n\\nthe tea and wait"]
 assert list(indexer.dedupe(texts).kept) == [0, 1]
 index = indexer.MemoryIndex("minhash@0.7")
 index.insert_many(enumerate(texts))
