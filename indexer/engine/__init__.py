@@ -1,1 +1,1 @@
-"""Elasticsearch and OpenSearch: all that neardup knows of them."""
+"""Elasticsearch and OpenSearch: everything neardup knows of them."""

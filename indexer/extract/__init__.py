@@ -50,11 +50,11 @@ def extract(
     limits: Limits = Limits(),  # noqa: B008 - frozen
     sandbox: bool = True,
 ) -> Document:
-    """The text of one document, from its path or its bytes; `name` helps where the content does not show its kind.
+    """The text of one document, from its path or its bytes; `name` helps if the content does not show its kind.
 
-    With `sandbox` a worker process reads it, started at the first call and used again, and all `limits` hold;
-    without, this process does, and of the limits only the one on size holds. Raises ExtractionError, whose reason is
-    one of REASONS; a document without text is no error.
+    With `sandbox` a worker process reads it, started at the first call and used again, and all `limits` hold. Without,
+    this process does, and only the limit on size holds. Raises ExtractionError with a reason of REASONS; a document
+    without text is no error.
     """
     # Imported where they are called: with a worker, this process needs none of what reads documents.
     _require_ocr(options)
@@ -78,9 +78,9 @@ def extract(
 def extract_all(
     items: Sequence[Item[Key]], options: Options, limits: Limits
 ) -> list[Extracted[Key, None] | Failed[Key]]:
-    """The outcome of each item, in order, by the worker of `extract`, which never waits for the next one.
+    """The outcome of each item, in order, by the worker of `extract`, without waiting for the next item.
 
-    Raises UsageError for options that can't be met here. Memory: that of all of them.
+    Raises UsageError for options not available here. Memory: all outcomes.
     """
     _require_ocr(options)
     with _lock:

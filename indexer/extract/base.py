@@ -1,4 +1,4 @@
-"""The parts that extractors share: the reasons of failure, the limits and the options."""
+"""Shared by extractors: the reasons of failure, the limits and the options."""
 
 from __future__ import annotations
 
@@ -74,10 +74,8 @@ def why_left_out(kind: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that one document may cost.
-
-    `seconds` of wall-clock time; `memory` in bytes of address space, on top of what an idle worker takes;
-    `input_bytes` in bytes, for the input, for its decompressed form and for the UTF-8 form of the text alike.
+    """The limits for one document: `seconds` of wall-clock time; `memory` in bytes of address space, on top of an idle
+    worker's; `input_bytes` for the input, its decompressed form and its text in UTF-8 alike.
     """
 
     seconds: float = 60.0
@@ -94,13 +92,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The choice of what counts as text, and who reads it.
+    """The choice of text to keep, and of its reader.
 
-    `content`: "landmarks" leaves navigation, banners, footers, asides, dialogs and forms out where HTML says so by
-    element or ARIA role; "full" keeps them; "main" keeps the main block only (needs the extra `main-content`).
-    `extractor`: "fast", "reference", or "auto": fast first, reference where fast fails or finds no text.
-    `format`: one of Format, or one that another package brings; None finds it from the content, then from the name.
-    `ocr`: the languages (as in "eng+deu") in which tesseract reads images and scanned pages; empty to leave these out.
+    `content`: "landmarks" leaves out navigation, banners, footers, asides, dialogs and forms marked by HTML element or
+    ARIA role; "full" keeps them; "main" keeps the main block only (needs the extra `main-content`). `extractor`:
+    "fast", "reference", or "auto": fast first, reference if fast fails or finds no text. `format`: a Format, or a
+    format of another package; None finds it from the content, then from the name. `ocr`: the languages (as in
+    "eng+deu") for tesseract to read images and scanned pages; empty to leave these out.
     """
 
     content: Content = "landmarks"
@@ -120,7 +118,7 @@ class Options:
 class Item(Generic[Key]):
     """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to recognise its kind.
 
-    `extractor` is the one to read it with, None for the usual one.
+    `extractor` overrides the usual one.
     """
 
     key: Key
@@ -130,7 +128,6 @@ class Item(Generic[Key]):
     extractor: Extractor | None = None
 
     def options(self, usual: Options) -> Options:
-        """The options to read it with."""
         if not (self.format or self.extractor):
             return usual
         return replace(usual, format=self.format or usual.format, extractor=self.extractor or usual.extractor)
@@ -138,7 +135,7 @@ class Item(Generic[Key]):
 
 @dataclass(frozen=True, slots=True)
 class Extracted(Generic[Key, Made]):
-    """A document, without its text where that was not asked for, and what was made of it."""
+    """A document, without its text unless asked for, and the task's result."""
 
     key: Key
     document: Document
@@ -147,7 +144,7 @@ class Extracted(Generic[Key, Made]):
 
 @dataclass(frozen=True, slots=True)
 class Failed(Generic[Key]):
-    """The failure of a document that gave nothing; `reason` is a short fixed word to count by."""
+    """The failure of a document; `reason` is a short fixed word to count by."""
 
     key: Key
     reason: str
@@ -155,7 +152,6 @@ class Failed(Generic[Key]):
 
 
 def too_large(what: str, size: int, limits: Limits) -> ExtractionError:
-    """The error for something over the limit on size."""
     return ExtractionError(
         "too-large", f"{what} is {counted(size, 'byte')} or more; the limit is {limits.input_bytes:,}"
     )

@@ -1,4 +1,4 @@
-"""Formats that other packages bring: what the names of their files end in, and what reads them."""
+"""Formats of other packages: their file names, and their readers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PARTS = (str, str, Mapping)
 
 
 class BroughtFormat(NamedTuple):
-    """A format of another package, which `package` names with its version; `read` is its function of bytes."""
+    """A format of another package: `package` names it with its version; `read` is its function of bytes."""
 
     name: str
     package: str
@@ -39,7 +39,10 @@ class BroughtFormat(NamedTuple):
         return f"plug-in {self.name} ({self.package})"
 
     def document(self, data: bytes) -> Document:
-        """The document that it reads; ExtractionError that names the plug-in, whatever it raises or gives instead."""
+        """The document read by the plug-in.
+
+        Raises ExtractionError with the plug-in's name, whatever it raises or returns instead.
+        """
         from indexer.extract.text import cleaned, printable
         from indexer.text.dates import read_day
 
@@ -66,15 +69,14 @@ class BroughtFormat(NamedTuple):
 
 @cache
 def brought_names() -> list[str]:
-    """The names of the formats that installed packages bring."""
+    """The names of the formats of installed packages."""
     return sorted({each.name for each in _entry_points()} - OWN)
 
 
 def brought_by(kind: str | None, name: str) -> BroughtFormat | None:
-    """The format of another package that a document has, by the format that was asked for or by its name.
+    """A document's format of another package, by the requested format or by its name.
 
-    None for one of neardup's own. Raises UsageError for a format that nothing brings, and for plug-ins that can't be
-    used.
+    None for one of neardup's own. Raises UsageError for an unknown format, and for plug-ins that can't be used.
     """
     if kind:
         return None if kind in OWN else _loaded(kind)
@@ -83,18 +85,17 @@ def brought_by(kind: str | None, name: str) -> BroughtFormat | None:
 
 
 def require_format(kind: str) -> None:
-    """UsageError for the name of a format that there is not."""
     brought_by(kind, "")
 
 
 def named_again(extractor: str) -> str | None:
-    """The format to ask for where what this extractor read is read again; None for one of neardup's own."""
+    """The format to use for reading this extractor's document again; None for one of neardup's own."""
     read_by = _READ_BY.match(extractor)
     return read_by[1] if read_by else None
 
 
 def missing(extractor: str) -> str:
-    """The reason why what this extractor read can't be read again: its plug-in is gone; empty if it is there."""
+    """The reason why this extractor's document can't be read again: its plug-in is gone; else empty."""
     kind = named_again(extractor)
     if not kind or kind in brought_names():
         return ""

@@ -1,4 +1,4 @@
-"""Declarations of documents on their version: dates, numbers, and which other one they replace."""
+"""A document's own account of its version: dates, numbers, and the document it replaces."""
 
 from __future__ import annotations
 
@@ -135,12 +135,12 @@ Declared = dict[str, Any]
 
 
 def declared_in_text(text: str) -> Declared:
-    """The declarations in the head of a text on its version, and in its end on its last change.
+    """The declarations on its version in the head of a text, and on its last change in its end.
 
-    `modified`, `published` and `dated` (which the text does not say what it is the date of) are ISO 8601; `version` is
-    a number and `version_of` the words before it, or the name of an Internet-Draft; `name` is the document's own in a
-    series, such as "rfc7230", and `replaces`, `replaced_by` and `updates` are lists of such names or of URLs. What is
-    unknown is left out. Raises ExtractionError "malformed", whatever goes wrong with a text.
+    `modified`, `published` and `dated` (of unknown meaning) are ISO 8601. `version` is a number, and `version_of` the
+    words before it, or the name of an Internet-Draft. `name` is the document's own in a series, such as "rfc7230";
+    `replaces`, `replaced_by` and `updates` are lists of names or URLs. Unknown ones are left out. Raises
+    ExtractionError "malformed" for any failure.
     """
     try:
         return _in_text(text)
@@ -163,7 +163,6 @@ def _in_text(text: str) -> Declared:
 
 
 def _looked_at(text: str) -> str:
-    """A text with single spaces; empty without a digit and a URL, since it declares nothing then."""
     return collapsed(text) if "://" in text or any(map(text.__contains__, digits)) else ""
 
 
@@ -223,7 +222,7 @@ def _names(text: str) -> Declared:
 
 
 def declared_in_page(page: bytes) -> Declared:
-    """The same of the head of an HTML page: its meta elements, its JSON-LD, its links (RFC 5829), its generator.
+    """The declarations in the head of an HTML page: meta elements, JSON-LD, links (RFC 5829), generator.
 
     URLs are as they are written there.
     """
@@ -267,7 +266,7 @@ def _text(attribute: re.Match[bytes]) -> str:
 
 
 def joined(*given: Mapping[str, Any]) -> Declared:
-    """The declarations of several parts of a document; the first that says something of a kind counts."""
+    """The declarations of several parts of a document; the first of each kind counts."""
     found: Declared = {}
     for one in given:
         found = {**one, **found}

@@ -1,4 +1,4 @@
-"""One document in this process: what kind it is, which extractors read it, and what becomes of their failures."""
+"""Read one document in this process: its kind, its extractors, and their failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 def read_file(path: str, limits: Limits) -> bytes:
-    """The bytes of a file; ExtractionError "unreadable" or "too-large"."""
     try:
         # Without waiting for whoever may write to a pipe.
         with open(path, "rb", opener=lambda name, flags: own_files.reader(name, flags | _NO_WAIT)) as file:
@@ -47,11 +46,10 @@ def read_file(path: str, limits: Limits) -> bytes:
 def read_document(
     data: bytes, name: str, options: Options, limits: Limits, reader: PageReader | None = None
 ) -> Document:
-    """The text of some bytes; `name` helps where the content does not show its kind.
+    """The text of some bytes; `name` helps if the content does not show its kind.
 
-    `reader` reads scanned pages where the options ask for OCR; without one they are read one after the other.
-
-    A document without any text is a Document with the text "". Raises ExtractionError.
+    `reader` reads scanned pages if the options ask for OCR, by default one after the other. A document without text has
+    the text "". Raises ExtractionError.
     """
     unpacked = unpack(data, name, limits)
     notes = (unpacked.note,) if unpacked.note else ()
@@ -95,7 +93,7 @@ def read_document(
 def _read_by_content(
     data: bytes, name: str, options: Options, limits: Limits, reader: PageReader | None
 ) -> tuple[Format, Document]:
-    """The format and the document of bytes; a text, by its name, that begins like what it is not is read as a text."""
+    """The format and the document of bytes; a text file, by its name, stays a text whatever its beginning."""
     is_text = is_text_name(name)
     try:
         kind = sniff(data, name)
@@ -111,7 +109,6 @@ def _read_by_content(
 
 
 def _read(kind: Format, data: bytes, options: Options, limits: Limits, reader: PageReader | None) -> Document:
-    """The result of the first extractor that finds text, or else that of the first one: no text, or an error."""
     extractors = ("fast", "reference") if options.extractor == "auto" else (options.extractor,)
     first: Document | ExtractionError | None = None
     for extractor in extractors:

@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them."""
+"""Processes that end with their parent."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
 def end_with_parent() -> None:
-    """End this process when its parent does, however that ends; only Linux can say so (prctl(2))."""
+    """End this process when its parent ends, for any reason; only on Linux (prctl(2))."""
     if _prctl:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

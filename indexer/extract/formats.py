@@ -1,4 +1,4 @@
-"""The formats that are read, and what names of their files end in."""
+"""The formats to read, and the suffixes of their files."""
 
 from __future__ import annotations
 
@@ -32,10 +32,8 @@ IMAGE_SUFFIXES = (".png", ".tif", ".tiff", ".jpg", ".jpeg")
 
 
 def is_mail_name(name: str) -> bool:
-    """True for the name of a file that holds mails."""
     return os.path.splitext(name)[1].lower() in MAIL_NAMES
 
 
 def is_text_name(name: str) -> bool:
-    """True for the name of a file that holds plain text."""
     return SUFFIXES.get(os.path.splitext(name)[1].lower()) == "text"

@@ -19,10 +19,6 @@ _FORMATS = ("PNG", "TIFF", "JPEG")
 
 
 def extract_image(data: bytes, reader: PageReader | None) -> Document:
-    """The document of an image, also of a TIFF with many pages.
-
-    Raises ExtractionError "needs-ocr" without a reader, "malformed", and "too-large" for a page with too many.
-    """
     if reader is None:
         raise ExtractionError(NEEDS_OCR, f"an image; --ocr reads its words, by {INSTALL}")
     from PIL import Image, UnidentifiedImageError

@@ -1,4 +1,4 @@
-"""Workers that a process keeps, for documents that its threads are given now and then."""
+"""Worker processes kept for documents that come now and then from several threads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from indexer.extract.pool import WorkerPool, require_jobs
 class KeptWorkers:
     """`jobs` worker processes that give texts to the threads of a process, for as long as it likes; a context manager.
 
-    A worker reads one document at a time, within `limits`, and is started where none that was started before is free;
-    one that has ended is started anew. A thread that finds none free waits for one.
+    A worker reads one document at a time, within `limits`. Workers start on demand, and again after an end; a thread
+    waits if all are busy.
     """
 
     def __init__(self, jobs: int, options: Options, limits: Limits) -> None:
@@ -28,7 +28,7 @@ class KeptWorkers:
         self._jobs = jobs
 
     def outcomes(self, items: Iterable[Item[Key]]) -> Iterator[Extracted[Key, None] | Failed[Key]]:
-        """The outcome of each item, in order. Raises NeardupError where a worker can't start."""
+        """The outcome of each item, in order. Raises NeardupError if a worker can't start."""
         for item in items:
             yield self._outcome(item)
 
@@ -44,7 +44,6 @@ class KeptWorkers:
         return WorkerPool(1, self.options, self.limits)
 
     def close(self) -> None:
-        """End the workers, as soon as each is free."""
         for _ in range(self._jobs):
             self._free.get().close()
 

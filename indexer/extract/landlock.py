@@ -1,6 +1,6 @@
-"""Files out of reach: Landlock of the Linux kernel (5.13 and later), by which a process gives up what it need not open.
+"""Landlock of the Linux kernel (5.13 and later): a process gives up access to files.
 
-It asks for no privilege, holds for what the process starts too, and can't be undone.
+It needs no privilege, includes child processes, and can't be undone.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _ALL, _TRUNCATE, _WITH_TRUNCATE = (1 << 13) - 1, 1 << 14, 3
 
 
 def version() -> int:
-    """The version of the kernel's Landlock; 0 where there is none, or where it is forbidden."""
+    """The version of the kernel's Landlock; 0 if missing or forbidden."""
     if sys.platform != "linux":
         return 0
     return max(0, _call(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION)))
 
 
 def only_read(paths: Iterable[str]) -> bool:
-    """Let this process, from now on, open nothing but what lies at or beneath these paths, to read it or run it.
+    """Let this process open only files at or beneath these paths from now on, to read or run them.
 
-    What is open already stays so; paths that are not there are passed over. False where the kernel has no Landlock.
+    Open files stay open; missing paths are skipped. False if the kernel has no Landlock.
     """
     if not (known := version()):
         return False

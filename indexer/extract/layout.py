@@ -1,4 +1,4 @@
-"""Lines of a page in the order in which people read them: columns that were drawn in turn, and no numbers of lines."""
+"""Lines of a page in reading order: columns one after the other, without line numbers."""
 
 from __future__ import annotations
 
@@ -20,19 +20,17 @@ _WITHIN = 1 / 3
 
 
 def _number_of(text: str) -> int | None:
-    """The number that a line consists of; None for another line."""
     text = text.strip()
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
 
 
 def _is_counting(numbers: Sequence[int]) -> bool:
-    """True for numbers that rise by the same steps, as those of lines do."""
     steps = {after - before for before, after in pairwise(numbers)}
     return len(numbers) >= LEAST_NUMBERS and len(steps) == 1 and 0 < steps.pop() <= _FARTHEST
 
 
 def without_line_numbers(lines: list[PageLine]) -> list[PageLine]:
-    """The lines of a page without the numbers in its margin that count them, each or every fifth."""
+    """The lines of a page without line numbers in its margin, on each or every fifth line."""
     numbers = [line for line in lines if _number_of(line.text) is not None]
     others = [line for line in lines if _number_of(line.text) is None]
     if len(numbers) < LEAST_NUMBERS or len(others) < _LEAST_ROWS:
@@ -60,7 +58,7 @@ def without_line_numbers(lines: list[PageLine]) -> list[PageLine]:
 
 
 def by_columns(lines: list[PageLine]) -> list[PageLine]:
-    """The lines of a page, those of two columns that were drawn row by row one column after the other."""
+    """The lines of a page; two columns drawn row by row are put one after the other."""
     rows: list[list[PageLine]] = []
     for line in lines:
         before = rows[-1][-1] if rows else None

@@ -1,4 +1,4 @@
-"""The words of a mail: the best part of its body, of that the mail's own words, and a line for each attached file."""
+"""The words of a mail: its own words in the best part of its body, and a line for each attached file."""
 
 from __future__ import annotations
 
@@ -35,22 +35,21 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
 
 
 class _ShortFields(Compat32):
-    """Fields as the standard library reads them, which takes the square of the length of one with parameters."""
+    """Fields as the standard library reads them; it takes quadratic time for a long one with parameters."""
 
     def header_fetch_parse(self, name: str, value: str) -> Any:
-        """See email.policy.Policy. NotImplementedError for a long field with parameters."""
         if len(value) > LONGEST_FIELD and name.lower() in ("content-type", "content-disposition"):
             raise NotImplementedError(f"a mail with a {name} of {counted(len(value), 'character')}")
         return super().header_fetch_parse(name, value)
 
 
 class _ShallowMessage(Message):
-    """A mail or part of one; each line of it is compared with the boundaries of all parts around it."""
+    """A mail or part of one. Each of its lines is compared with the boundaries of all parts around it."""
 
     _depth = 0
 
     def attach(self, payload: Any) -> None:
-        """See Message. NotImplementedError for a part that is too deep in others."""
+        """Attach a part. Raises NotImplementedError if it is too deep inside others."""
         payload._depth = self._depth + 1
         if payload._depth > _DEEPEST_MAILS:
             raise NotImplementedError(f"a mail with parts more than {_DEEPEST_MAILS} deep")
@@ -58,7 +57,7 @@ class _ShallowMessage(Message):
 
 
 def parsed_mail(data: bytes, *, head_only: bool = False) -> Message:
-    """A mail or its head, parsed in time linear in its size. NotImplementedError for one that is made to take time."""
+    """A mail or its head, parsed in time linear in its size. Raises NotImplementedError for a hostile one."""
     parser = BytesHeaderParser if head_only else BytesParser
     return parser(_ShallowMessage, policy=_ShortFields()).parsebytes(data)
 
@@ -72,14 +71,12 @@ class BodyPart:
 
 
 def _says(plain: list[BodyPart], rich: list[BodyPart]) -> bool:
-    """True if a plain part has most words of the richest part; another one only says that there is a richer one."""
     words = [word for piece in rich for word in _words_of(piece)]
     known = {word for piece in plain for word in _words_of(piece)}
     return 2 * sum(map(known.__contains__, words)) >= len(words)
 
 
 def _words_of(piece: BodyPart) -> list[str]:
-    """About the words of a part, by one pass over it."""
     if not piece.is_html:
         return piece.text.split()
     tags = (each.partition(">") for each in f">{piece.text}".split("<"))
@@ -95,7 +92,7 @@ class MailParts:
         self._count = 0
 
     def body(self, part: Message, depth: int = 0) -> list[BodyPart]:
-        """The pieces of the body in a part; files in it are attached. NotImplementedError for too many parts."""
+        """The pieces of the body in a part; files in it are attached. Raises NotImplementedError for too many parts."""
         self._count += 1
         if self._count > _MOST_PARTS or depth > _DEEPEST:
             raise NotImplementedError(
@@ -159,9 +156,9 @@ def words_of_mail(mail: Message, body: list[BodyPart], attached: Mapping[str, by
 
 
 def read_mail(data: bytes) -> tuple[bytes, Format, str]:
-    """The words of a mail, or of all mails of a mailbox, in a file that is called otherwise, their format, and a title.
+    """The words, format and title of a mail, or of all mails of a mailbox, in a file of another name.
 
-    A mail whose body has none is a text, as it is. Raises ExtractionError.
+    A mail with an empty body is a text as it is. Raises ExtractionError.
     """
     data = data.removeprefix(codecs.BOM_UTF8)
     read = [_read(mail) for mail in _SEPARATORS.split(data) if mail.strip()]
@@ -192,7 +189,6 @@ def _read(data: bytes) -> tuple[bytes, Format, str]:
 
 
 def _kind(url: str, *, is_html: bool) -> Format:
-    """The format of a mail's text; a web page that was saved as one quotes no mail."""
     return ("html" if url else "mail") if is_html else "text"
 
 
@@ -201,7 +197,7 @@ def _as_html(text: str) -> str:
 
 
 def _enclosed(part: Message, mail: Message) -> bytes:
-    """The bytes of a mail in a mail, also where it was encoded, which RFC 2046, section 5.2.1, forbids."""
+    """The bytes of a mail in a mail, also if it was encoded against RFC 2046, section 5.2.1."""
     if str(part.get("Content-Transfer-Encoding") or "").strip().lower() == "base64":
         with contextlib.suppress(ValueError):
             return base64.b64decode(str(mail.get_payload()))
@@ -224,12 +220,12 @@ def _text(part: Message) -> str:
 
 
 def field_of(mail: Message, name: str) -> str:
-    """A field of a mail, decoded and on one line; empty where it has none."""
+    """A field of a mail, decoded and on one line; empty without one."""
     return header_text(str(mail.get(name) or "")[:LONGEST_FIELD])
 
 
 def url_of(mail: Message) -> str:
-    """The URL of a web page that was saved as a mail; empty for others."""
+    """The URL of a web page saved as a mail; else empty."""
     return field_of(mail, "Snapshot-Content-Location") or field_of(mail, "Content-Location")
 
 

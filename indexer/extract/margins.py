@@ -1,4 +1,4 @@
-"""The margins of pages: lines at their edges that run through a document."""
+"""The margins of pages: lines repeated at their edges through a document."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
 def without_running_lines(pages: Sequence[list[str]]) -> tuple[Sequence[list[str]], list[str]]:
-    """The pages without the lines at their edges that stand at the same edge of a page near them; and these lines.
+    """The pages without the lines repeated at the same edge of nearby pages; and these lines.
 
-    Page numbers may differ, and nothing else. Where that would take half of the text or more, it is a document of pages
-    much alike, such as a form, and stays.
+    Only page numbers may differ. If this took half of the text or more, the document's pages are much alike, as in a
+    form, and stay.
     """
     tops = [[_plain(line) for line in page[:_EDGE]] for page in pages]
     bottoms = [[_plain(line) for line in page[: -_EDGE - 1 : -1]] for page in pages]
@@ -36,13 +36,10 @@ def _size(pages: Sequence[list[str]]) -> int:
 
 
 class _Edge(NamedTuple):
-    """A line at the edge of a page, its words between its numbers."""
-
     words: tuple[str, ...]
     numbers: tuple[str, ...]
 
     def as_on(self, other: _Edge, pages: int) -> str | None:
-        """The line with # for its page numbers, if another line, that many pages on, is the same but for these."""
         if self.words != other.words:
             return None
         pairs = list(zip(self.numbers, other.numbers, strict=True))
@@ -58,7 +55,6 @@ def _plain(line: str) -> _Edge:
 
 
 def _number(digits: str) -> int:
-    """A number in digits or in Roman numerals."""
     if digits.isdecimal():
         return int(digits[:18])
     values = [_ROMAN[letter] for letter in digits.lower()[:18]]
@@ -66,7 +62,6 @@ def _number(digits: str) -> int:
 
 
 def _running(edges: list[list[_Edge]], number: int) -> list[str]:
-    """The lines of page `number`, from its edge on, that also stand at the edge of a neighbour; # for page numbers."""
     near = [
         (other - number, line)
         for step in _NEIGHBOURS

@@ -1,4 +1,4 @@
-"""Formats that a library reads, where it is installed: RTF, the documents of Microsoft Office, and mails of Outlook."""
+"""Formats read by a library, if installed: RTF, Microsoft Office documents, and Outlook mails."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _TYPES: Mapping[Format, str] = {
 
 
 def kind_of_microsoft(data: bytes) -> Format | None:
-    """The one of these documents that bytes with their magic are; None for another one.
+    """The kind of bytes with the magic number of these documents; None for another kind.
 
-    ExtractionError "encrypted" for a document with a password.
+    Raises ExtractionError "encrypted" for a document with a password.
     """
     if data.startswith(_RTF):
         return "rtf"
@@ -60,9 +60,9 @@ def kind_of_microsoft(data: bytes) -> Format | None:
 
 
 def extract_microsoft(kind: Format, data: bytes) -> Document:
-    """The document in such a file.
+    """The document in an Office file.
 
-    ExtractionError "unsupported" where the library is not installed, "encrypted", or "malformed".
+    Raises ExtractionError "unsupported" without the library, "encrypted", or "malformed".
     """
     library, asked = _library(kind)
     try:

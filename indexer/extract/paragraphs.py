@@ -23,9 +23,9 @@ _ITEM = re.compile(r"\s*(?:[\u2013\u2014*-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
 
 
 class PageLine(NamedTuple):
-    """A line of a page, or a part of one: where it begins and stands, in points.
+    """A line of a page, or a part of one, with its place in points.
 
-    `below` is how far it is below the line before it, in points or in lines.
+    `below` is its distance below the line before it, in points or in lines.
     """
 
     text: str
@@ -35,7 +35,7 @@ class PageLine(NamedTuple):
 
 
 def with_ends(lines: Sequence[PageLine]) -> list[str]:
-    """The texts of the lines of a page, with END behind each that ends a paragraph."""
+    """The texts of the lines of a page, with END behind each end of a paragraph."""
     if not lines:
         return []
     wide = _WIDE * _usual([line.below for line in lines[1:] if 0 < line.below < inf], 0.5)
@@ -48,7 +48,7 @@ def with_ends(lines: Sequence[PageLine]) -> list[str]:
 
 
 def of_text(text: str) -> list[str]:
-    """The same of the lines of a text, in which a blank line ends a paragraph."""
+    """The texts of the lines of a text, with END at blank lines."""
     found, below = [], 1.0
     for line in text.replace(END, " ").splitlines():
         if line.strip():
@@ -62,7 +62,6 @@ def _usual(numbers: Sequence[float], share: float) -> float:
 
 
 def _ends(line: PageLine, after: PageLine, *, is_short: bool) -> bool:
-    """True if a line ends a paragraph by what it and the line after it say."""
     if _BULLET.match(after.text):
         return True
     ended = bool(_SENTENCE_END.search(line.text.rstrip()))

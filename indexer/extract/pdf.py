@@ -73,8 +73,8 @@ def extract_pdf(
 ) -> Document:
     """The document of a PDF; `extractor` is "fast" or "reference", and `reader` reads its scanned pages.
 
-    With `probe`, the reference extractor gives up after some pages without text, and nothing is read by OCR. Raises
-    ExtractionError "encrypted" where an empty password does not open it, "malformed" where the extractor can't read it,
+    With `probe`, the reference extractor gives up after some pages without text, and there is no OCR. Raises
+    ExtractionError "encrypted" if an empty password does not open it, "malformed" if the extractor can't read it,
     "too-large" for its text.
     """
     if extractor == "fast":
@@ -100,16 +100,15 @@ def _extractor_name(extractor: str) -> str:
 
 
 def running_text(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...]]:
-    """The text of pages of lines: running headers, footers and page numbers out, broken words joined.
+    """The text of pages of lines, and the first character of each page.
 
-    Also the character at which each page begins.
+    Running headers, footers and page numbers are out, broken words joined.
     """
     text, begins, _ = _read(pages)
     return text, begins
 
 
 def _read(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...], PartsLeftOut]:
-    """The same, and the running lines, each once."""
     kept, running = without_running_lines(pages)
     parts: list[str] = []
     begins: list[int] = []
@@ -129,7 +128,6 @@ def _read(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...], PartsLeftOu
 
 
 def _ended(line: str) -> str:
-    """A line with the line break, or the mark of a paragraph's end, unless the line breaks an address or a word."""
     text = line.rstrip(END)
     if text[-1] in _ADDRESS_BREAKS and _ADDRESS.search(text):
         return text
@@ -137,10 +135,10 @@ def _ended(line: str) -> str:
 
 
 def _joined(texts: list[str]) -> list[str]:
-    """The texts of pages with the words that a hyphen breaks over two lines in one piece.
+    """The texts of pages, with words hyphenated over two lines joined.
 
     The document is its own dictionary: a hyphen stays if the word is found with it elsewhere, or if both halves are
-    words of their own and the word without it is not found; before capitals and digits it stays anyway.
+    words and the joined word is not found; before capitals and digits it stays anyway.
     """
     text = "".join(texts)
     breaks = list(_breaks(text))
@@ -179,7 +177,6 @@ class _Broken(NamedTuple):
 
 
 def _breaks(text: str) -> Iterator[_Broken]:
-    """The places where a hyphen at a line's end stands between two halves."""
     end = 0
     for matched in _BREAK.finditer(text):
         mark = matched[0]
@@ -216,7 +213,6 @@ def _bounded(pages: Iterable[list[str]], limits: Limits) -> list[list[str]]:
 
 
 def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[str]], bool, PartsLeftOut]:
-    """The title, the lines of each page, True if these are all pages, and the values of fields."""
     import pypdfium2
 
     try:
@@ -257,7 +253,6 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
 
 
 def _lines(text_page: pypdfium2.PdfTextPage, *, by_gaps: bool) -> tuple[list[str], bool]:
-    """The lines of a page, and whether they were drawn over two columns, which `by_gaps` looks for."""
     text = text_page.get_text_range()
     # Characters that pdfium counts and doesn't write would shift the others.
     if len(text) != text_page.count_chars():
@@ -276,7 +271,6 @@ def _lines(text_page: pypdfium2.PdfTextPage, *, by_gaps: bool) -> tuple[list[str
 
 
 def _origins(text_page: pypdfium2.PdfTextPage) -> Origins:
-    """The function that says where a character of a page stands."""
     from ctypes import byref, c_double
 
     from pypdfium2 import raw
@@ -294,7 +288,6 @@ def _origins(text_page: pypdfium2.PdfTextPage) -> Origins:
 def _ordered(
     origin: Origins, lines: list[PageLine], places: list[int], *, by_gaps: bool
 ) -> tuple[list[PageLine], bool]:
-    """The lines of a page without numbers of lines, and by columns, which are said to be there or not."""
     # Most pages have few lines that begin with a digit.
     begun = [row for row, line in enumerate(lines) if line.text.lstrip()[:1].isdigit()]
     if len(begun) >= LEAST_NUMBERS:
@@ -322,12 +315,10 @@ def _ordered(
 
 
 def _numbered(line: PageLine, number: re.Match[str], left: float) -> list[PageLine]:
-    """A line as two: the number that it begins with, and the rest, which begins at `left`."""
     return [line._replace(text=number[1]), line._replace(text=line.text[number.end() :], left=left, below=1.0)]
 
 
 def _gutter(origin: Origins, lines: list[PageLine], places: list[int]) -> float | None:
-    """The start of the second column where lines go over two; the longest line tells that most pages have none."""
     rows = [row for row, line in enumerate(lines) if len(line.text) >= _LONG_ROW]
     if len(rows) < _SAMPLED or _widest(origin, lines, places, max(rows, key=lambda row: len(lines[row].text))) is None:
         return None
@@ -340,7 +331,7 @@ def _gutter(origin: Origins, lines: list[PageLine], places: list[int]) -> float 
 
 
 def _widest(origin: Origins, lines: list[PageLine], places: list[int], row: int) -> float | None:
-    """The start of the word behind the widest gap of a line, if that gap is wider than all others; else None."""
+    """The start of the word behind the widest gap of a line, if this gap is wider than all others; else None."""
     gaps = sorted(_gaps(origin, lines[row], places[row]), key=lambda gap: gap[2])
     if len(gaps) < _LEAST_GAPS or gaps[-1][2] <= 1.5 * gaps[len(gaps) // 2][2]:
         return None
@@ -348,9 +339,9 @@ def _widest(origin: Origins, lines: list[PageLine], places: list[int], row: int)
 
 
 def _gaps(origin: Origins, line: PageLine, place: int) -> list[tuple[int, float, float]]:
-    """The gaps between words: where the word behind begins in the line and on the page, and how wide it is there.
+    """The gaps between words: the place of the next word in the line and on the page, and the gap's width.
 
-    The width is that from the last letter of the one word to the first of the next.
+    The width is from the last letter of one word to the first of the next.
     """
     found = []
     for space in re.finditer(r"(?<=\S) +(?=\S)", line.text):
@@ -360,7 +351,6 @@ def _gaps(origin: Origins, line: PageLine, place: int) -> list[tuple[int, float,
 
 
 def _field_values(document: pypdfium2.PdfDocument) -> PartsLeftOut:
-    """The values that the fields of a form hold (ISO 32000-1, 12.7), each once; they are no part of the pages' text."""
     import pypdfium2
     from pypdfium2 import raw
 
@@ -404,7 +394,7 @@ def _field_text(function: Any, form: Any, annotation: Any) -> str:
 
 
 def title_on_page(document: pypdfium2.PdfDocument) -> str:
-    """The title that the first page begins with, by the size of its letters or by the outline; "" for none."""
+    """The title at the start of the first page, by the size of its letters or by the outline; "" for none."""
     import pypdfium2
 
     try:
@@ -429,7 +419,6 @@ def title_on_page(document: pypdfium2.PdfDocument) -> str:
 
 
 def _type_size(text_page: pypdfium2.PdfTextPage, begin: int, line: str) -> float:
-    """The size of type of a line that begins at a character: that of most of three letters, in points."""
     from pypdfium2 import raw
 
     inked = [place for place, letter in enumerate(line, begin) if not letter.isspace()]
@@ -476,9 +465,9 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[dict[str,
 
 
 def _lines_in(box: LTTextContainer[Any], *, parted: bool = False) -> Iterator[PageLine]:
-    """The lines of a box that pdfminer found, each box far below the one before it.
+    """The lines of a box found by pdfminer, each box far below the one before it.
 
-    With `parted` a number that a line begins with is a line of its own.
+    With `parted` a number at the start of a line is a line of its own.
     """
     from pdfminer.layout import LTChar, LTTextBox, LTTextLine
 

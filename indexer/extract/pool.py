@@ -71,7 +71,6 @@ _MOST_JOBS = 1000
 
 
 def require_jobs(jobs: int) -> None:
-    """UsageError for a number of workers that can't be."""
     if not 1 <= jobs <= _MOST_JOBS:
         raise UsageError(f"jobs={jobs}: a whole number from 1 to {_MOST_JOBS:,}")
 
@@ -79,12 +78,12 @@ def require_jobs(jobs: int) -> None:
 class WorkerPool:
     """`jobs` worker processes that extract documents, each within `limits`.
 
-    `task` names a function, "package.module:function", that a worker calls with each document; what it returns
-    (JSON types, bytes, tuples, and the classes of `indexer.model`) comes back as what was `made` of it. `given` are
-    objects that can be pickled, each worker's own from its start: the task is called with them, then the document.
-    Without `keep_text` the documents come back without their texts. Workers start when they are first needed.
+    `task` names a function, "package.module:function". A worker calls it with each document; its result (JSON types,
+    bytes, tuples, and the classes of `indexer.model`) comes back as `made`. `given` are picklable objects, each
+    worker's own from its start: the task is called with them, then the document. Without `keep_text` the documents come
+    back without their texts. Workers start when first needed.
 
-    Every item gets exactly one outcome. The methods that give outcomes raise NeardupError where workers can't start.
+    Every item gets exactly one outcome. The methods returning outcomes raise NeardupError if workers can't start.
     """
 
     def __init__(
@@ -127,7 +126,6 @@ class WorkerPool:
         self._closed = False
 
     def map(self, items: Iterable[Item[Key]]) -> Iterator[Extracted[Key, Any] | Failed[Key]]:
-        """The outcome of each item, as they finish; items are taken only a few ahead of the workers."""
         try:
             for item in items:
                 yield from self.take(item)
@@ -136,7 +134,7 @@ class WorkerPool:
             self.abandon()
 
     def take(self, item: Item[Any]) -> Iterator[Extracted[Any, Any] | Failed[Any]]:
-        """Take an item; gives an outcome where as many are under way as may be, which this waits for."""
+        """Take an item; returns an outcome if it had to wait for a free place."""
         # Counted first: an interruption between the two must not leave an item that nobody knows of.
         self._under_way += 1
         self._items.put(item)
@@ -145,12 +143,12 @@ class WorkerPool:
             yield self._outcome()
 
     def rest(self) -> Iterator[Extracted[Any, Any] | Failed[Any]]:
-        """The outcomes of the items that are under way."""
+        """The outcomes of the items under way."""
         while self._under_way:
             yield self._outcome()
 
     def abandon(self) -> None:
-        """Close the pool if items are under way: who takes outcomes next must not see those that nobody waits for."""
+        """Close the pool if items are under way, so that the next caller doesn't get their outcomes."""
         if self._under_way:
             self.close()
 
@@ -163,11 +161,9 @@ class WorkerPool:
 
     @property
     def closed(self) -> bool:
-        """The state in which the pool takes no more items."""
         return self._closed
 
     def close(self) -> None:
-        """End the workers at once; what they were doing is lost."""
         with self._lock:
             if self._closed:
                 return
@@ -204,7 +200,7 @@ class WorkerPool:
     def _serve(self) -> None:
         """Drive one worker process after another.
 
-        The kernel ends a worker when the thread that started it ends (PR_SET_PDEATHSIG), so each thread starts its own.
+        The kernel ends a worker with the thread that started it (PR_SET_PDEATHSIG), so each thread starts its own.
         """
         worker: _Worker | None = None
         while (item := self._items.get()) is not None and not self._closed:
@@ -226,7 +222,6 @@ class WorkerPool:
         self._end(worker)
 
     def _begin(self, before: _Worker | None) -> _Worker:
-        """A worker in place of the one before, which ends."""
         self._end(before)
         with self._lock:
             if self._closed:
@@ -252,14 +247,14 @@ class WorkerPool:
 
 
 class SharedPages(NamedTuple):
-    """The pages that OCR has read, and the file by whose locks workers share how many are read at a time."""
+    """The pages OCR has read, and the lock file by which workers share the number of pages read at a time."""
 
     kept: KeptPages
     slots: IO[bytes]
 
 
 class _Worker:
-    """One worker process, as seen by the thread that drives it; `pages` where it reads scanned ones."""
+    """One worker process, as seen by its driving thread; `pages` if it reads scanned ones."""
 
     def __init__(self, pages: SharedPages | None) -> None:
         if not hasattr(select, "poll"):
@@ -286,11 +281,13 @@ class _Worker:
 
     @property
     def alive(self) -> bool:
-        """True while the process runs."""
         return not self.retired and self._process.poll() is None
 
     def begin(self, setup: dict[str, Any], given: bytes) -> None:
-        """Send the setup, with what the task is given, and wait for the worker; NeardupError if it does not start."""
+        """Send the setup and the task's own objects, and wait for the worker.
+
+        Raises NeardupError if it does not start.
+        """
         # The text may be as large as the input, and UTF-8 for what was bytes of one-byte encodings is longer.
         self._format = setup["options"]["format"]
         self._text_limit = 4 * int(setup["limits"]["input_bytes"]) + 1024
@@ -308,7 +305,6 @@ class _Worker:
             raise NeardupError(f"the extraction worker did not start: {answer.get('failed')}")
 
     def extract(self, item: Item[Key], limits: Limits) -> Extracted[Key, Any] | Failed[Key]:
-        """The outcome of one item; the worker does not survive a crash or the time limit."""
         self.documents += 1
         known = self._pages.kept.of(item.data) if self._pages else {}
         read: dict[int, str] = {}
@@ -341,7 +337,6 @@ class _Worker:
                 self._pages.kept.keep(item.data, {**known, **read})
 
     def _answer(self, read: dict[int, str], limits: Limits) -> tuple[dict[str, Any], bytes]:
-        """The answer to an item; the pages that are read before it come into `read`, and each gives more time."""
         # A page has the time of a document, and is drawn before.
         seconds, size = limits.seconds * (2 if self._pages else 1), 0
         last = time.monotonic() + _MOST_TIMES * limits.seconds
@@ -366,7 +361,6 @@ class _Worker:
         return f"stopped after {2 * limits.seconds:g} seconds without a page; {counted(len(read), 'page')} read before"
 
     def kill(self) -> None:
-        """End the process now, and what it has started; safe to call from any thread, and twice."""
         self.retired = True
         if self._process.returncode is None:
             with contextlib.suppress(OSError):
@@ -374,7 +368,6 @@ class _Worker:
             self._process.kill()
 
     def reap(self) -> None:
-        """Wait for the killed process and close its pipes."""
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
@@ -426,9 +419,9 @@ class _Worker:
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a worker: it imports what this process would import, and knows no credentials.
+    """The environment of a worker: the imports of this process, and no credentials.
 
-    There is no HOME either, where libraries look for files of credentials.
+    There is no HOME, because libraries look for credentials there.
     """
     home = str(Path(__file__).resolve().parents[2])
     paths = [*(path for path in sys.path if path and os.path.isabs(path)), home]

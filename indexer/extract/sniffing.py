@@ -1,4 +1,4 @@
-"""The kind of document that some bytes are: from the content first, then from the name."""
+"""Find the kind of a document: from the content first, then from the name."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Decompressed(NamedTuple):
 def unpack(data: bytes, name: str, limits: Limits) -> Decompressed:
     """Undo gzip (RFC 1952), one layer, as far as it goes.
 
-    Raises ExtractionError "too-large" where the input or what it decompresses to is over the limit.
+    Raises ExtractionError "too-large" if the input or its decompressed form exceeds the limit.
     """
     if len(data) > limits.input_bytes:
         raise too_large("the input", len(data), limits)
@@ -87,7 +87,6 @@ def unpack(data: bytes, name: str, limits: Limits) -> Decompressed:
 
 
 def _inflated(data: bytes, limits: Limits) -> tuple[bytes, str]:
-    """The content of gzip data of one or more members, and a note if it is damaged."""
     parts: list[bytes] = []
     size = place = 0
     while data.startswith(_GZIP, place):
@@ -110,7 +109,7 @@ def _inflated(data: bytes, limits: Limits) -> tuple[bytes, str]:
 
 
 def sniff(data: bytes, name: str = "") -> Format:
-    """The kind of document; ExtractionError "unsupported" for content that is none of the known kinds."""
+    """The kind of document. Raises ExtractionError "unsupported" for unknown content."""
     head = _ascii_view(data[:HEAD])
     if binary := _by_magic(data, head):
         return binary
@@ -142,7 +141,6 @@ def sniff(data: bytes, name: str = "") -> Format:
 
 
 def kind_of_head(head: bytes) -> Format | None:
-    """The kind of a document that begins with these bytes; None for binary data of another kind."""
     try:
         return sniff(head)
     except ExtractionError:
@@ -150,7 +148,7 @@ def kind_of_head(head: bytes) -> Format | None:
 
 
 def _by_magic(data: bytes, head: bytes) -> Format | None:
-    """The kind that first bytes tell; ExtractionError "unsupported" for one that is not read."""
+    """The kind told by first bytes. Raises ExtractionError "unsupported" for a kind not read."""
     if b"%PDF-" in head[:1024]:
         return "pdf"
     if head.startswith(_ZIP):
@@ -191,7 +189,7 @@ def _markup(head: bytes, named: Format | None) -> Format | None:
 
 
 def is_mail(head: bytes) -> bool:
-    """True for bytes that begin as a mail does (RFC 5322)."""
+    """True for bytes with the beginning of a mail (RFC 5322)."""
     fields = _FIELDS.match(head)
     if not fields:
         return False
@@ -208,7 +206,7 @@ def is_encoded_mail(data: bytes) -> bool:
 
 
 def _ascii_view(head: bytes) -> bytes:
-    """The head without byte-order marks, and with UTF-16 brought to ASCII, so that one set of patterns fits all."""
+    """The head without byte-order marks, with UTF-16 as ASCII, so that one set of patterns fits all."""
     if head.startswith(codecs.BOM_UTF8):
         return head[3:]
     for bom, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
@@ -221,7 +219,6 @@ def _ascii_view(head: bytes) -> bytes:
 
 
 def is_binary(head: bytes) -> bool:
-    """True for first bytes that are those of no text."""
     if not _BINARY.search(head):
         return False
     # UTF-16 text is full of zero bytes, and a stray control character does not make a text binary.

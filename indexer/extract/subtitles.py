@@ -1,4 +1,4 @@
-"""Subtitles, SRT and WebVTT: what is said, without numbers and times; a line that stays for the next cue once."""
+"""Subtitles, SRT and WebVTT: the spoken words, without numbers and times; a line kept over several cues once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def is_subtitles(head: bytes) -> bool:
 
 
 def extract_subtitles(data: bytes) -> Document:
-    """The document of subtitles; one without any times is a text."""
     text, codec = decode(data)
     cues = list(_cues(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
     if not cues:
@@ -42,7 +41,6 @@ def extract_subtitles(data: bytes) -> Document:
 
 
 def _cues(lines: list[str]) -> Iterator[list[str]]:
-    """The lines of each cue, without its number or its name."""
     starts = [place for place, line in enumerate(lines) if _TIMES.fullmatch(line)]
     for place, end in zip(starts, [*starts, len(lines)][1:], strict=True):
         cue = lines[place + 1 : end]

@@ -41,10 +41,10 @@ _ESCAPES = re.compile(
 
 
 def decode(data: bytes, declared: str = "") -> tuple[str, str]:
-    """The text of `data` and the Python codec that read it, found as a browser does (WHATWG Encoding Standard).
+    """The text of `data` and its Python codec, found as a browser does (WHATWG Encoding Standard).
 
-    In this order: a byte-order mark; the `declared` label; UTF-16 that shows by its zero bytes; valid UTF-8; what a
-    detector says; windows-1252. Never fails: what can't be decoded becomes U+FFFD.
+    In this order: a byte-order mark; the `declared` label; UTF-16 recognised by its zero bytes; valid UTF-8; a
+    detector's guess; windows-1252. Never fails: undecodable bytes become U+FFFD.
     """
     for bom, codec in _BOMS:
         if data.startswith(bom):
@@ -67,7 +67,7 @@ def decode(data: bytes, declared: str = "") -> tuple[str, str]:
 
 
 def codec_of(label: str) -> str:
-    """The Python codec for a label of the WHATWG Encoding Standard, or "" for a label that it does not know."""
+    """The Python codec for a label of the WHATWG Encoding Standard, or "" for an unknown label."""
     encoding = webencodings.lookup(label) if label else None
     if encoding is None:
         return ""
@@ -85,18 +85,17 @@ def extract_text(data: bytes) -> Document:
 
 
 def without_mark(extracted: Document) -> Document:
-    """The same without a byte order mark that a parser has left at the beginning of the text."""
+    """The text without a byte order mark left at its beginning by a parser."""
     text = extracted.text
     return replace(extracted, text=text[1:].lstrip()) if text.startswith("\ufeff") else extracted
 
 
 def first_line(text: str) -> str:
-    """The first line with a letter or a digit, of the beginning of a text; rules and frames are no titles."""
     return next((line.strip() for line in text[:2000].splitlines() if any(map(str.isalnum, line))), "")
 
 
 def as_title(text: str) -> str:
-    """`text` cleaned, if it may be the title of a document by its length, its letters and what it says; else ""."""
+    """`text` cleaned, if its length, letters and words suit a title; else ""."""
     title = cleaned(text)
     letters = sum(map(str.isalpha, title))
     if len(title) not in _TITLE_SIZES or 2 * letters < len(title) or "\ufffd" in title or _NO_TITLE.fullmatch(title):
@@ -105,32 +104,29 @@ def as_title(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` with control characters (but for white space), noncharacters and lone surrogates as a space.
+    """`text` with control characters (except white space), noncharacters and lone surrogates as a space.
 
-    Sequences for terminals, such as colours, are gone: they may stand within a word.
+    Terminal sequences, such as colours, are removed: they may stand within a word.
     """
     return _CONTROLS.sub(" ", _ESCAPES.sub("", text) if "\x1b" in text or "\x9b" in text else text)
 
 
 def cleaned(text: str) -> str:
-    """`text` as printable, on one line: every run of white space one space, and none at its ends."""
     if len(text) <= _SHORT and (plain := " ".join(text.split())).isprintable():
         return plain
     return markup.collapsed(text)
 
 
 def in_blocks(text: str) -> str:
-    """The same of a text with marks: a line for each block and row, a tab between cells, a form feed between pages."""
+    """A marked text with a line for each block and row, a tab between cells, a form feed between pages."""
     return markup.collapsed(text, marks=True) if "\f" in text else cleaned(text)
 
 
 def marked(text: str) -> str:
-    """A text with a mark for each line end, tab and form feed, as `in_blocks` reads it."""
     return text.translate(_MARKED)
 
 
 def _utf16(data: bytes) -> str:
-    """The UTF-16 codec if nearly every second byte of the start is zero, as in text of Latin letters, else ""."""
     head = data[:2048]
     half = len(head) // 2
     if half < 2:

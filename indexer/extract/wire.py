@@ -1,7 +1,7 @@
-"""The language of a pool and its workers: frames of JSON and bytes.
+"""The protocol of a pool and its workers: frames of JSON and bytes.
 
-A worker that reads hostile documents may be under hostile control, so nothing it says may run code: JSON, not pickle.
-A frame is the length of the JSON (4 bytes, big-endian), the length of the bytes (8), the JSON, the bytes.
+A worker may be under the control of a hostile document, so its messages must not run code: JSON, not pickle. A frame is
+the length of the JSON (4 bytes, big-endian), the length of the bytes (8), the JSON, the bytes.
 """
 
 from __future__ import annotations
@@ -30,22 +30,21 @@ _FIELDS: dict[type[Any], list[str]] = {
 
 
 class ProtocolError(Exception):
-    """The other side said something that is no frame."""
+    """The other side sent something other than a frame."""
 
 
 def frame(message: Any, data: bytes = b"") -> tuple[bytes, bytes]:
-    """The two pieces of a frame, to be written one after the other; TypeError for what JSON can't say."""
+    """The two pieces of a frame, to be written one after the other. Raises TypeError for values outside JSON."""
     return frame_of_plain(plain(message), data)
 
 
 def frame_of_plain(message: Any, data: bytes = b"") -> tuple[bytes, bytes]:
-    """The same of a message in JSON's types, as `plain` gives it."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     return _HEAD.pack(len(text), len(data)) + text, data
 
 
 def lengths(head: bytes, limit: int) -> tuple[int, int]:
-    """The lengths of the JSON and of the bytes that follow a head; ProtocolError if they are over the limits."""
+    """The lengths of the JSON and the bytes after a head. Raises ProtocolError beyond the limits."""
     text, data = _HEAD.unpack(head)
     if text > MAX_JSON or data > limit:
         raise ProtocolError(f"a frame of {text} and {data} bytes")
@@ -53,7 +52,7 @@ def lengths(head: bytes, limit: int) -> tuple[int, int]:
 
 
 def message(text: bytes) -> Any:
-    """The content of a frame's JSON; ProtocolError where it is invalid."""
+    """The content of a frame's JSON. Raises ProtocolError if invalid."""
     try:
         return _restored(json.loads(text.decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, RecursionError, LookupError) as error:
@@ -61,9 +60,9 @@ def message(text: bytes) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """`value` in JSON's types; what JSON lacks becomes an object with one key that begins with a dollar sign.
+    """`value` in JSON's types; other values become an object with one key beginning with a dollar sign.
 
-    TypeError for what JSON can't say.
+    Raises TypeError for unknown values.
     """
     kind = type(value)
     if kind in _SCALARS or isinstance(value, (int, float, str)):

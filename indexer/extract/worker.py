@@ -1,4 +1,4 @@
-"""The process that extracts: reads requests from standard input, answers on standard output, one after the other.
+"""The extracting process: it reads requests from standard input and answers on standard output, one by one.
 
 Started by the pool as `python -P -m indexer.extract.worker`. It ends when its standard input closes.
 """
@@ -51,7 +51,6 @@ WorkerTask = Callable[..., Any]
 
 
 def main() -> None:
-    """Serve requests until standard input closes."""
     requests, answers = _claim_pipes()
     _isolate()
     # Before anything is read or imported that could start a thread: what runs already would not be held.
@@ -87,7 +86,7 @@ def main() -> None:
 def _reader(
     request: dict[str, Any], options: Options, limits: Limits, slots: tuple[int, int], answers: BinaryIO
 ) -> PageReader:
-    """A reader of scanned pages; each text is sent at once, so that it is kept whatever becomes of the document."""
+    """A reader of scanned pages. It sends each text at once, so that a later failure loses none."""
     from indexer.extract.ocr.pages import PageReader, Slots
 
     known = {int(number): text for number, text in request["pages"].items()}
@@ -133,7 +132,6 @@ def _answer(
 
 
 def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """The two pipes to the pool, out of reach of libraries that read standard input or print."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     null = os.open(os.devnull, os.O_RDWR)
@@ -154,7 +152,6 @@ def _isolate() -> None:
 
 
 def _needed() -> list[str]:
-    """The paths a worker reads itself: programs, libraries, modules, what they ask of the system and this process."""
     listed = (os.environ.get(name, "") for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "TESSDATA_PREFIX"))
     given = [path for text in listed for path in text.replace(" ", os.pathsep).split(os.pathsep) if path]
     return [*_SYSTEM, sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *given]
@@ -184,7 +181,7 @@ def _limit_memory(size: int) -> None:
 
 
 def _address_space() -> int:
-    """The bytes of address space that this process takes; 0 where the system does not say."""
+    """The bytes of address space of this process; 0 if unknown."""
     with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
     return 0
@@ -200,7 +197,6 @@ def _receive(requests: BinaryIO) -> tuple[dict[str, Any], bytes]:
 
 
 def _send(answers: BinaryIO, message: dict[str, Any], data: bytes = b"") -> None:
-    """Send a message in JSON's types, and bytes."""
     for piece in wire.frame_of_plain(message, data):
         left = memoryview(piece)
         while left:

@@ -1,1 +1,1 @@
-"""The way of documents into a store: sources, what workers make of them, and what did not go in."""
+"""The way of documents into a store: sources, workers, and failures."""

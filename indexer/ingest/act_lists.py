@@ -1,4 +1,4 @@
-"""Lists of what was done to files: each act is on the disk before it is done, and undo reads them backwards."""
+"""Lists of acts on files: each act is on disk before it is done, and undo reads them backwards."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _KINDS = {"mode": int, "size": int, "modified_ns": int}
 
 
 class ActList:
-    """A list of acts that is written as they are done, one JSON object a line; a context manager.
+    """A list of acts written as they are done, one JSON object a line; a context manager.
 
-    The file is made, and never one that is there: UsageError.
+    It always makes a new file. Raises UsageError if it exists.
     """
 
     def __init__(self, path: str) -> None:
@@ -37,7 +37,7 @@ class ActList:
         self._write(FORM)
 
     def begin(self, act: FileAct) -> None:
-        """Write an act that is about to be done; it is on the disk when this comes back."""
+        """Write an act before doing it; it is on disk when this returns."""
         self._write(asdict(act))
 
     def _write(self, value: Mapping[str, Any]) -> None:
@@ -60,9 +60,9 @@ class ActList:
 
 
 def acts_backwards(path: str | os.PathLike[str]) -> Iterator[FileAct]:
-    """The acts in a list, the last first; a last line that a kill cut off is left out.
+    """The acts in a list, the last first, without a last line cut off by a kill.
 
-    All of it is read before the first act is given. UsageError for what is no list.
+    All of it is read before the first act is given. Raises UsageError for another file.
     """
     name = printable_path(os.fspath(path))
     try:
@@ -83,7 +83,6 @@ def acts_backwards(path: str | os.PathLike[str]) -> Iterator[FileAct]:
 
 
 def _checked(line: bytes, name: str, number: int) -> dict[str, Any]:
-    """The fields of an act, or of the first line."""
     try:
         value: dict[str, Any] = json.loads(line)
         if number > 1:

@@ -1,4 +1,4 @@
-"""Documents that a store refused, as JSON lines that `neardup index` takes again."""
+"""Documents refused by a store, as JSON lines for `neardup index` to read again."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PATTERN = "neardup-refused-*.jsonl"
 
 
 def letters_path(asked: str | None, inputs: Iterable[str]) -> Path:
-    """The file for refused documents: the one asked for, or one of this run's own in the current folder.
+    """The file for refused documents: the requested one, or one of this run's own in the current folder.
 
-    Raises UsageError for a file that is to be read in the same run, and for one that belongs to a store.
+    Raises UsageError for an input of the same run, and for a file of a store.
     """
     if asked is None:
         # The time to the microsecond, so that a run that reads an earlier one's file never takes it for its own.
@@ -48,7 +48,7 @@ def _is_same(one: str, other: str) -> bool:
 class DeadLetters:
     """A file of refused documents, made at the first one and only readable by its owner; a context manager.
 
-    Every line is on the disk when write() returns, so that a kill loses none. StoreError where it can't be written.
+    Every line is on disk when write() returns, so a kill loses none. Raises StoreError if it can't be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,7 +67,7 @@ class DeadLetters:
         url: str = "",
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add a document under its id with the reason, and with all that `neardup index` would read of it."""
+        """Add a document under its id with the reason, and everything `neardup index` would read of it."""
         known = {"title": title, "url": url}
         line = {"id": name, **{key: value for key, value in known.items() if value}, "html" if html else "text": text}
         line = {**(metadata or {}), **line, REASON_KEY: reason}
@@ -84,7 +84,6 @@ class DeadLetters:
         self.count += 1
 
     def close(self) -> None:
-        """Close the file."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
@@ -99,9 +98,9 @@ class DeadLetters:
 
 
 class Refused(DeadLetters):
-    """The file of one run; called with each document that the store refused.
+    """The file of refused documents of one run; called with each of them.
 
-    `tell` is called with a sentence about one that can't be read again for it.
+    `tell` is called with a sentence about one that can't be read again.
     """
 
     def __init__(self, path: Path, options: Options, limits: Limits, tell: Callable[..., None]) -> None:
@@ -109,7 +108,6 @@ class Refused(DeadLetters):
         self._options, self._limits, self._tell = options, limits, tell
 
     def __call__(self, item: Input, record: Record, reason: str) -> None:
-        """Write a document; what is no text yet is read again for it."""
         html, title = False, item.title
         if item.path or item.format not in ("text", "html"):
             from indexer.extract import extract

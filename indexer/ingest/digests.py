@@ -1,4 +1,4 @@
-"""Digests of the bytes of documents: of all that a stored fingerprint depends on, and of the content alone."""
+"""Digests of the bytes of documents: of everything a stored fingerprint depends on, and of the content alone."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _DIGITS = 32
 
 
 def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
-    """Half of the SHA-256, in hexadecimal, of everything that a stored fingerprint and title depend on.
+    """Half of the SHA-256, in hexadecimal, of everything behind a stored fingerprint and title.
 
-    That is the document's bytes, the scheme, the extraction rules, and what else decides how the bytes are read: the
-    content mode, the engine and format asked for, the suffix of the name, and a title given from outside.
+    This is the document's bytes, the scheme, the extraction rules, and the reading options: the content mode, the
+    engine and format asked for, the suffix of the name, and a title given from outside.
     """
     digest = hashlib.sha256(digest_rules(info, options, name=name, title=title).encode("utf-8", "replace"))
     digest.update(data)
@@ -31,9 +31,9 @@ def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str =
 def options_of(
     record: Record, data: bytes, info: StoreInfo, name: str = "", title: str = "", given: str | None = None
 ) -> Options | None:
-    """The options with which these bytes were indexed, as the digest in their record tells; None for other bytes.
+    """The options these bytes were indexed with, as the digest in their record tells; None for other bytes.
 
-    `given` is the format that a file gives with a part of it.
+    `given` is the format given by a file with a part of it.
     """
     content = cast(Content, info.content)
     kinds = (given,) if given else dict.fromkeys((None, named_again(record.extractor), record.format or None))
@@ -47,7 +47,6 @@ def options_of(
 
 
 def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
-    """The text that stands before a document's bytes in its source digest."""
     # Another version of a plug-in may give another text.
     brought = brought_by(options.format, name)
     kind = str(brought) if brought else options.format or os.path.splitext(name.lower().removesuffix(".gz"))[1]
@@ -55,5 +54,5 @@ def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: st
 
 
 def content_id(data: bytes) -> str:
-    """The id of a document that is named by its content: half of SHA-256, which still fits on a line."""
+    """The id of a document named by its content: half of SHA-256, still short enough for a line."""
     return hashlib.sha256(data).hexdigest()[:_DIGITS]

@@ -1,4 +1,4 @@
-"""Documents that a run leaves out because they repeat others."""
+"""Documents a run leaves out because they repeat others."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ Key = TypeVar("Key")
 
 
 class Original(Protocol):
-    """The document that another one is left out for, because it repeats it."""
+    """The document repeated by one left out."""
 
     @property
-    def ref(self) -> Ref:
-        """Its identity."""
+    def ref(self) -> Ref: ...
 
 
 AnyOriginal = TypeVar("AnyOriginal", bound=Original)
@@ -25,25 +24,25 @@ class DuplicateFilter(Generic[AnyOriginal]):
     """Looks at documents as they come (see `indexer.clustering.arrivals.Arrivals`); by itself it leaves none out."""
 
     def examine(self, records: Sequence[Record]) -> Sequence[AnyOriginal | None]:
-        """The stored or earlier document that each one about to be stored is left out for, None where it is stored."""
+        """The stored or earlier document repeated by each one about to be stored, None to store it."""
         return [None] * len(records)
 
     def said(self, near: AnyOriginal) -> str:
-        """The words that say what a document that is left out repeats."""
+        """The message about the document repeated."""
         return near.ref.id
 
     def stored(self, records: Sequence[Record]) -> None:
         """Note that examined documents are stored now."""
 
     def found(self, ref: Ref, *, is_settled: bool) -> None:
-        """Note that a document was stored already, and if it is known to have its place."""
+        """Note that a document was stored already, and if its place is known."""
 
 
 class LeftOutRepeats(Generic[Key]):
-    """The documents left out of batches because they repeat stored ones; each is the caller's own and its record.
+    """Leaves documents out of batches because they repeat stored ones; pairs of the caller's own and its record.
 
-    `sift` is called with a batch before it is stored, `settle` when it is known what became of it; what that gives to
-    be examined again is passed to `sift` once more, the first of each list before the others.
+    Call `sift` with a batch before storing it, and `settle` with the result. Pass documents to examine again to `sift`
+    once more, the first of each list before the others.
     """
 
     def __init__(self, arrivals: DuplicateFilter[Any] | None) -> None:
@@ -52,7 +51,7 @@ class LeftOutRepeats(Generic[Key]):
         self._behind: dict[Ref, list[tuple[Key, Record]]] = {}
 
     def sift(self, documents: Sequence[tuple[Key, Record]]) -> list[tuple[Key, Record]]:
-        """The documents that are to be stored."""
+        """The documents to store."""
         if not self._arrivals:
             return list(documents)
         nearest = self._arrivals.examine([record for _, record in documents])
@@ -63,9 +62,9 @@ class LeftOutRepeats(Generic[Key]):
     def settle(
         self, refused: Mapping[Ref, bool]
     ) -> tuple[list[tuple[tuple[Key, Record], str]], list[list[tuple[Key, Record]]]]:
-        """The documents that stay left out, each with what is said of it, and lists of those to be examined again.
+        """The documents still left out, each with a message, and lists to examine again.
 
-        `refused` says of each document that was to be stored whether the store refused it.
+        `refused` says for each document whether the store refused it.
         """
         again: list[list[tuple[Key, Record]]] = []
         by_refused: dict[Ref, list[tuple[Key, Record]]] = {}
@@ -87,9 +86,9 @@ class LeftOutRepeats(Generic[Key]):
         return said, [*by_refused.values(), *again]
 
     def wait(self, ref: Ref, documents: Sequence[tuple[Key, Record]]) -> None:
-        """Examine documents again when it is known what became of this one.
+        """Examine documents again after this one is stored or refused.
 
-        At once, thousands of equal documents that a store refuses would be examined thousands of times each.
+        At once, thousands of equal documents refused by a store would be examined thousands of times each.
         """
         if documents:
             self._behind[ref] = list(documents)

@@ -1,4 +1,4 @@
-"""The failures that a store records: which documents have failed before, and what mends them."""
+"""The failures recorded by a store: earlier failures, and the runs that mend them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ _AT_ONCE = 1000
 
 
 class KnownFailures:
-    """The failures of a store at the beginning of a run, and what becomes of them while it reads.
+    """The failures of a store at the beginning of a run, kept up to date while it reads.
 
-    What was left out as a duplicate is looked at again: what it repeats may be gone. So is what needs OCR, which may be
-    asked for now.
+    A document left out as a duplicate is examined again, since its original may be gone, and so is one that needs OCR.
     """
 
     def __init__(self, store: Store) -> None:
@@ -36,25 +35,22 @@ class KnownFailures:
         self._again: set[Ref] = set()
 
     def digest(self, ref: Ref, source: str) -> str:
-        """The digest of the bytes of this source that failed under this id; empty where none has."""
         known_source, digest = self._known.get(ref, ("", ""))
         return digest if known_source == source else ""
 
     def note(self, failure: Failure) -> None:
-        """Take note of a failure of this run."""
         self._known[failure.ref] = (failure.source, failure.source_digest)
         self._again.add(failure.ref)
 
     def stays(self, ref: Ref) -> None:
-        """Take note that a document is as it was when it failed."""
+        """Note that a document is unchanged since it failed."""
         self._again.add(ref)
 
     def stored(self, ref: Ref) -> None:
-        """Take note that a document is stored, which has removed the failure under its id."""
+        """Note that a document is stored, which removed its failure."""
         self._known.pop(ref, None)
 
     def forget(self, item: Input) -> None:
-        """Remove failures recorded by place: of the document when it had no id, and of its file as a whole."""
         if not self._known:
             return
         place = item.place or item.id
@@ -68,7 +64,7 @@ class KnownFailures:
             self._store.delete(mended, versions={})
 
     def forget_read(self, has_read: Callable[[str], bool]) -> None:
-        """Remove, at the end of a run, failures that it has not met again, though it has read where they were."""
+        """Remove, at the end of a run, old failures not met again in the sources it read completely."""
         gone = [
             failure.ref
             for failure in self._store.failures()

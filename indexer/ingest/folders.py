@@ -21,7 +21,6 @@ def entries_by_name(folder: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _least_entries(folder: str, after: str) -> list[os.DirEntry[str]]:
-    """The first entries of a folder by name, of those after one; at most FOLDER_PART."""
     with os.scandir(folder) as entries:
         left = (entry for entry in entries if entry.name > after)
         return heapq.nsmallest(FOLDER_PART, left, key=lambda entry: entry.name)

@@ -1,4 +1,4 @@
-"""The documents of a store, to be read again from where they came from: files, parts of files, fields of an index."""
+"""The documents of a store, to read again from their sources: files, parts of files, fields of an index."""
 
 from __future__ import annotations
 
@@ -48,20 +48,18 @@ _PAGE_BYTES = 8 << 20
 
 
 def explained(reason: str) -> str:
-    """A reason of failure, with what to do where that is to be said."""
     return f"{reason}: {REASONS[reason]}" if reason in REASONS else reason
 
 
 def stored_inputs(
     store: Store, records: Iterable[Record], chosen: Selection, fields: TextFields | None = None
 ) -> Iterator[Input | Rejected]:
-    """Each of a store's records as what can be read again, under its id; where nothing can be, the reason.
+    """Each of a store's records as a readable input under its id, or the reason why there is none.
 
-    Of an index the `fields` that annotate was given are read: those that it remembers where none are named. A file is
-    taken as it is now. A part of a file that holds many documents, and a document of an index, is taken where it is
-    what was fingerprinted; such a file is read once, after all others, as was `chosen` when it was indexed. Memory:
-    about twenty bytes for each part, and a page of documents. Raises UsageError for fields that no index has,
-    StoreError.
+    In an index, annotate's `fields` are read, the remembered ones by default. A file is taken as it is now. A part of a
+    file with many documents, or a document of an index, is taken only if unchanged; the file is read once, after all
+    others, as was `chosen` when it was indexed. Memory: about twenty bytes for each part, and a page of documents.
+    Raises UsageError for unknown fields, StoreError.
     """
     parts: dict[str, _RecordsOfFile] = {}
     for record, text in with_texts(store, records, fields):
@@ -79,9 +77,9 @@ def stored_inputs(
 def with_texts(
     store: Store, records: Iterable[Record], fields: TextFields | None = None, *, lenient: bool = False
 ) -> Iterator[tuple[Record, StoredText | None]]:
-    """Records with their texts where these stand in documents (see Store.texts), read in pages.
+    """Records with the texts of their documents (see Store.texts), read in pages.
 
-    With `lenient` remembered fields that are gone are no error: there are no texts then.
+    With `lenient`, missing remembered fields mean no texts instead of an error.
     """
     for page in chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES):
         try:
@@ -94,7 +92,7 @@ def with_texts(
 
 
 def input_of(store: Store, record: Record, text: StoredText) -> Input | Rejected:
-    """The text of a record's document, if it is what was fingerprinted; else the reason why there is none."""
+    """The text of a record's document if unchanged since its fingerprint; else the reason."""
     name, source = record.ref.id, record.source
     if text.missing:
         reason, detail = (IN_FIELDS, REASONS[IN_FIELDS]) if text.missing == "fields" else _GONE
@@ -107,7 +105,6 @@ def input_of(store: Store, record: Record, text: StoredText) -> Input | Rejected
 
 
 def _as_read(store: Store, record: Record, given: Input, limit: int) -> Input:
-    """A file with the format and the extractor that were asked for when it was indexed, if it is as it was."""
     # One that is gone, or too large, is a failure of whoever reads it.
     with suppress(UnreadableError):
         if options := options_of(record, read_file(given.path, limit), store.info, given.path):
@@ -120,7 +117,7 @@ def _read_with(given: Input, options: Options) -> Input:
 
 
 def file_of(record: Record) -> Input | Rejected:
-    """A record's file, to be read as it is now; the reason where it came from none."""
+    """A record's file, to be read as it is now; the reason if it has none."""
     name, source = record.ref.id, record.source
     if os.path.isabs(source):
         return Input(name, source, path_of_printable(source))
@@ -130,9 +127,9 @@ def file_of(record: Record) -> Input | Rejected:
 
 
 def origin_of_text(record: Record) -> str:
-    """The place outside its store where the text of a record still stands; empty where none is known.
+    """The place of a record's text outside its store; empty if unknown.
 
-    A file that is there, an object of an object store, which is not looked at, or INDEX/ID of an owner's document.
+    An existing file, an object of an object store (unchecked), or INDEX/ID of an owner's document.
     """
     if document := document_of(record):
         return name_of(document)
@@ -145,25 +142,22 @@ def origin_of_text(record: Record) -> str:
 
 
 class _RecordsOfFile:
-    """Records of one file with many documents: what each is found by, and their ids, which rule out most others."""
+    """Records of one file with many documents: their marks, and their ids, which rule out most others."""
 
     def __init__(self) -> None:
         self.marks, self._ids = array("Q"), array("Q")
         self.formats = set[str]()
 
     def add(self, record: Record) -> None:
-        """Add a record."""
         self.formats.add(record.format)
         self.marks.append(id_hash(f"{record.source_digest} {record.ref.id}"))
         self._ids.append(id_hash(record.ref.id))
 
     def ids(self) -> npt.NDArray[np.uint64]:
-        """The digests of the ids, sorted."""
         return sorted_distinct(np.frombuffer(self._ids, dtype=np.uint64))
 
 
 def _read_parts(store: Store, container: str, parts: _RecordsOfFile, chosen: Selection) -> Iterator[Input | Rejected]:
-    """The indexed documents of a file with many, each once, and a reason for each that is missing."""
     wanted, ids = sorted_distinct(np.frombuffer(parts.marks, dtype=np.uint64)), parts.ids()
     found = np.zeros(wanted.size, dtype=bool)
     reason, detail = CHANGED, REASONS[CHANGED]
@@ -197,7 +191,7 @@ def _marks_of(
 ) -> Iterator[tuple[int, str, Options]]:
     """The marks, with ids, of a document's record, for each of these names and every way it may have been read.
 
-    What is read by its content may have been read as one of the formats.
+    A document recognised by its content may have been read as one of the formats.
     """
     kinds = (item.format,) if item.format else (None, *sorted(filter(None, formats)))
     for extractor, kind in product(get_args(Extractor), kinds) if names else ():
@@ -208,7 +202,7 @@ def _marks_of(
 
 
 def ids_of(item: Input, container: str) -> list[str]:
-    """The ids that a document can have been given: its own, or one that its place in the file makes."""
+    """The possible ids of a document: its own, or one made of its place in the file."""
     if not item.id.startswith(container):
         return [item.id]
     path, colon, number = item.id.rpartition(":")
@@ -218,12 +212,11 @@ def ids_of(item: Input, container: str) -> list[str]:
 
 
 def id_hash(text: str) -> int:
-    """The hash that stands for an id, or a mark, among many: 64 bits of a digest."""
+    """A 64-bit hash for an id, or a mark, among many."""
     digested = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digested, "big")
 
 
 def _has(values: npt.NDArray[np.uint64], value: int) -> bool:
-    """True if a value is among sorted ones."""
     place = int(np.searchsorted(values, np.uint64(value)))
     return place < values.size and int(values[place]) == value

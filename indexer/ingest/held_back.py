@@ -1,4 +1,4 @@
-"""Changed documents that wait for a later one with their id, as of several in one run the last is stored."""
+"""Changed documents held back for a later one with their id: of several in one run, the last is stored."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MOST_BYTES, _MOST_SECONDS = 64 << 20, 30.0
 
 
 class HeldBack(Generic[Key]):
-    """The documents of a run that are stored with other bytes, and may come once more; `ref_of` is their identity.
+    """The documents of a run with changed bytes, held back in case they come again; `ref_of` is their identity.
 
-    A file with two lines of one id would otherwise be written twice at each run. They wait for 30 seconds at most, and
-    64 MB of them; what comes later than that costs no more than a record written in between.
+    Otherwise a file with two lines of one id would write both at each run. They wait for at most 30 seconds, and 64 MB
+    of them.
     """
 
     def __init__(self, ref_of: Callable[[Key], Ref]) -> None:
@@ -25,7 +25,6 @@ class HeldBack(Generic[Key]):
         self._bytes = 0
 
     def hold(self, item: Item[Key]) -> None:
-        """Hold a document back."""
         self._held[self._ref_of(item.key)] = time.monotonic(), item
         self._bytes += len(item.data)
 
@@ -38,7 +37,7 @@ class HeldBack(Generic[Key]):
         return item.key
 
     def due(self, *, at_the_end: bool = False) -> list[Item[Key]]:
-        """The documents that have waited long enough, or at the end all of them; they are held no longer."""
+        """Release the documents held long enough, or at the end all of them."""
         due: list[Item[Key]] = []
         for ref, (since, item) in list(self._held.items()):
             if not at_the_end and self._bytes <= _MOST_BYTES and time.monotonic() - since < _MOST_SECONDS:

@@ -1,4 +1,4 @@
-"""The way of documents into a store: read, recognise what is known, extract and fingerprint in workers, store."""
+"""The way of documents into a store: read, skip known ones, extract and fingerprint in workers, store."""
 
 from __future__ import annotations
 
@@ -55,10 +55,9 @@ _MOST_WAITING = 10_000
 class Settings:
     """The settings of a run: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
 
-    With 0 jobs this process itself fingerprints plain texts, which suits those that it has at hand. A document
-    that failed before is tried again if its bytes or the rules changed, or with `retry_failed`. `schemes` are the
-    secondary schemes whose sketches documents get; they are added to the store. `shared` is called with each id that
-    comes while a document has it, and with both.
+    With 0 jobs this process itself fingerprints plain texts, best for texts already in memory. A failed document is
+    tried again if its bytes or the rules changed, or with `retry_failed`. `schemes` are the secondary schemes for
+    documents; they are added to the store. `shared` is called with each id used by an earlier document, and with both.
     """
 
     options: Options = field(default_factory=Options)
@@ -75,15 +74,14 @@ TellRefused = Callable[[Input, Record, str], None]
 
 @dataclass(slots=True)
 class IndexingSummary(RunCounts):
-    """The counts of a run by what became of documents; every input is in exactly one of the first five or `duplicates`.
+    """The counts of a run by the fate of documents; every input is in exactly one of the first five or `duplicates`.
 
-    `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were passed over,
-    `failed` counts by reason, `failed_before` were passed over because they failed before and have not changed.
-    Of the indexed and replaced, `reused` took the fingerprint of an equal document without extraction, `empty` have
-    no text and `short` too few tokens. `duplicates` were left out as near-duplicates. `same_id` counts documents that
-    another one of their id took the place of, a later one of this run or one from another file, with another content;
-    `same_ids` says of the first of them where both stand. `bytes_read` is the input's size. `first_failure` says what
-    failed first, and why.
+    `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were skipped, `failed` counts
+    by reason, `failed_before` were skipped after an earlier failure without a change. Of the indexed and replaced,
+    `reused` took the fingerprint of an equal document, `empty` have no text and `short` too few tokens. `duplicates`
+    were left out as near-duplicates. `same_id` counts documents replaced by one with the same id and other content,
+    later in this run or from another file; `same_ids` names the places of the first of them. `bytes_read` is the
+    input's size. `first_failure` explains the first failure.
     """
 
     indexed: int = 0
@@ -98,15 +96,13 @@ class IndexingSummary(RunCounts):
 
     @property
     def done(self) -> int:
-        """The number of inputs dealt with."""
         return self.indexed + self.replaced + self.unchanged + self.failures + self.failed_before + self.duplicates
 
 
 def store_info(content: Content, schemes: Sequence[Scheme] = (), kind: str = DOCUMENTS) -> StoreInfo:
-    """The description of this version's fingerprints for a content mode, which a new store is made for.
+    """This version's settings for the fingerprints of a new store with a content mode.
 
-    `schemes` are those beside simhash-doc that a new store keeps sketches of, `kind` the kind of texts that it is for.
-    Raises UsageError for another kind.
+    `schemes` are the secondary ones, `kind` the kind of texts. Raises UsageError for another kind.
     """
     from indexer.core.text import UNICODE_VERSION
     from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
@@ -135,16 +131,16 @@ def index(
     refused: TellRefused | None = None,
     has_read: Callable[[str], bool] | None = None,
 ) -> IndexingSummary:
-    """Bring documents into a store and say what became of them. Doing the same again goes on where it ended.
+    """Bring documents into a store and return the counts. Doing the same again resumes.
 
-    A document whose id and source digest are stored is passed over, one whose digest is stored under another id is
-    stored without extraction. A document that can't be read is recorded with its reason, and an older record of it is
-    kept. `arrivals` looks at each batch before and after it is stored, and may leave documents out; they are recorded
-    with the reason "duplicate", and examined again where the store refused what they repeat. `refused` is called with
-    each document that the store refused, before that is recorded. `has_read` says of a source whether the inputs were
-    all that is there: failures recorded of it that are not met again are removed. `summary` is kept up to date. When
-    interrupted (KeyboardInterrupt, or `stop` set, which raises it) what is done is written first. Raises StoreError,
-    and IncompatibleStoreError where the store's content mode, scheme or rules are others.
+    A document with a stored id and source digest is skipped; one with a digest stored under another id is stored
+    without extraction. An unreadable document is recorded with its reason, and its older record is kept. `arrivals`
+    looks at each batch before and after storing, and may leave documents out; they are recorded with the reason
+    "duplicate", and examined again if the store refuses their original. `refused` is called with each refused document
+    before it is recorded. `has_read` says whether a source was read completely: then its old failures not met again are
+    removed. `summary` is kept up to date. On interruption (KeyboardInterrupt, or `stop` set, which raises it) finished
+    work is written first. Raises StoreError, and IncompatibleStoreError if the store has another content mode, scheme
+    or rules.
     """
     counts = summary if summary is not None else IndexingSummary()
     indexing = _StoreRun(store, settings or Settings(), counts, stop, arrivals, refused)
@@ -158,7 +154,7 @@ def index(
 class PendingInput:
     """A document on its way into a store: its input, its identity and its source digest; `at` is the time of reading.
 
-    Workers end in any order; that time tells which document came first.
+    Workers end in any order; this time tells which document came first.
     """
 
     given: Input
@@ -172,7 +168,7 @@ _Unread = Failed[Input | Rejected]
 
 
 class _StoreRun(RunDestination[PendingInput, PutResult]):
-    """A run whose destination is a store."""
+    """A run into a store."""
 
     def __init__(
         self,
@@ -203,7 +199,6 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         self._run = IngestRun(self, self.options, settings.limits, settings.jobs, settings.schemes, stop)
 
     def index(self, inputs: Iterable[Input | Rejected]) -> None:
-        """Bring the inputs into the store."""
         begin = time.monotonic()
         try:
             self._run.bring(self._items(inputs))
@@ -268,7 +263,6 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         return self._kinds[kind]
 
     def _examine(self, group: Sequence[_Read], *, may_wait: bool) -> deque[_Read]:
-        """The documents that have to be extracted; the others are dealt with, or wait for a later one with their id."""
         stored = self.store.get([item.key.ref for item in group])
         twins = self.store.find_digests([item.key.digest for item in group])
         wanted: deque[_Read] = deque()
@@ -302,7 +296,6 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         return wanted
 
     def _settled(self, pending: PendingInput, old: Record | None, newest: PendingInput | None) -> bool:
-        """True if nothing has to be stored for a document, given the record or the document with its id."""
         given = pending.given
         known_digest = old.source_digest if old else newest.digest if newest else ""
         known_source = old.source if old else newest.given.source if newest else given.source
@@ -331,7 +324,6 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         return False
 
     def _note_same_id(self, before: PendingInput | Record, pending: PendingInput) -> None:
-        """Count a document that another one of its id takes the place of, unless that is its file as it is now."""
         given = pending.given
         if isinstance(before, Record):
             known, place = before.source_digest, before.container or before.source
@@ -345,13 +337,11 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
                 self.summary.same_ids.append(f"{pending.ref.id}: {given.place_in_file} in place of {place}")
 
     def _reused(self, pending: PendingInput, twin: Record) -> list[tuple[PendingInput, Record]]:
-        """The record of a document that needs no extraction, to be written."""
         self.summary.reused += 1
         record = dataclasses.replace(self._adopt(pending, twin), indexed_at=pending.at, first_indexed_at="")
         return [(pending, record)] if self._accept(pending, record) else []
 
     def _adopt(self, pending: PendingInput, record: Record) -> Record:
-        """The record of a document that equals the one of `record`, byte for byte."""
         return dataclasses.replace(
             record,
             ref=pending.ref,
@@ -362,7 +352,6 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         )
 
     def _is_complete(self, record: Record) -> bool:
-        """True if a record has a sketch of every scheme that is wanted, its text's digest, and its scanned pages."""
         if self.options.ocr and is_lacking(record.extractor, self.options.ocr):
             return False
         return bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.settings.schemes)
@@ -370,7 +359,6 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
     # What becomes of them
 
     def sketched(self, outcome: Extracted[PendingInput, DigestedSketches]) -> Iterable[tuple[PendingInput, Record]]:
-        """See RunDestination.sketched; also the records of the documents that waited for this one."""
         pending = outcome.key
         given = pending.given
         record = record_of(
@@ -390,7 +378,6 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             yield from self._reused(one, record)
 
     def failed(self, outcome: Failed[PendingInput] | _Unread) -> None:
-        """See RunDestination.failed."""
         known = outcome.key
         if not isinstance(known, PendingInput):
             self._fail(Ref(known.id or known.source), known.source, outcome.reason, outcome.detail)
@@ -399,7 +386,6 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             self._fail_pending(one, outcome.reason, outcome.detail)
 
     def _accept(self, pending: PendingInput, record: Record) -> bool:
-        """True if a document is to be written: no newer one has its id."""
         if self._newest.get(pending.ref) is not pending:
             self.summary.replaced += 1
             return False
@@ -426,16 +412,13 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         self.known.note(failure)
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
-        """See RunDestination.put_failures."""
         self.store.put_failures(failures)
 
     def begin_write(self, batch: Sequence[tuple[PendingInput, Record]]) -> WriteInProgress[PendingInput, PutResult]:
-        """See RunDestination.begin_write; what repeats other documents is left out where that was asked for."""
         kept = self._repeats.sift(batch)
         return WriteInProgress(kept, self.store.begin_put([record for _, record in kept]))
 
     def written(self, records: Sequence[tuple[PendingInput, Record]], results: Sequence[PutResult]) -> None:
-        """See RunDestination.written."""
         self._leave_out({result.ref: result.status.value == "failed" for result in results})
         stored, refused = [], []
         for (pending, record), result in zip(records, results, strict=True):
@@ -451,14 +434,12 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             self._refuse(*one)
 
     def _end(self, pending: PendingInput, record: Record) -> None:
-        """Forget a document that no longer waits to be written."""
         if self._newest.get(pending.ref) is pending:
             del self._newest[pending.ref]
         if self._unwritten.get(pending.digest) is record:
             del self._unwritten[pending.digest]
 
     def _leave_out(self, refused: Mapping[Ref, bool]) -> None:
-        """Record what is left out of a batch; what repeats a refused document comes once more, before all others."""
         left_out, again = self._repeats.settle(refused)
         failures = []
         for (pending, record), said in left_out:
@@ -493,7 +474,6 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
 
 
 def default_jobs() -> int:
-    """As many workers as this process may use processors."""
     with contextlib.suppress(AttributeError):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

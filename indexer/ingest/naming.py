@@ -1,4 +1,4 @@
-"""The names of files: which of a folder are documents, which ids these have, and the files that ids lead back to."""
+"""The names of files: which of a folder are documents, their ids, and the way back from ids to files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOT_DOCUMENTS = frozenset(
 
 
 def id_of_path(path: str, base: str) -> str:
-    """A file's default id: its path seen from the folder `base` where it lies below it, else its absolute path."""
+    """A file's default id: its path relative to the folder `base` if it lies below it, else its absolute path."""
     whole = absolute(path)
     if base and whole.startswith(os.path.join(base, "")):
         whole = os.path.relpath(whole, base)
@@ -40,7 +40,7 @@ def id_of_path(path: str, base: str) -> str:
 
 
 def possible_ids(path: str, base: str) -> list[str]:
-    """Every id that some rule but "digest" can have given to the file at this path."""
+    """Every id a rule other than "digest" may have given to the file at this path."""
     parts = absolute(path).split(os.sep)
     tails = [os.path.join(*parts[start:]) for start in range(1, len(parts))]
     return [printable_path(name) for name in (absolute(path), id_of_path(path, base), stem(path), *tails)]
@@ -52,7 +52,7 @@ def absolute(path: str) -> str:
 
 
 def container_of(source: str) -> str:
-    """The file with many documents that a document's source is, or is a member of; empty where it is neither."""
+    """The file with many documents behind a document's source; empty for other sources."""
     if is_remote(source):
         parts = source.split("/")
         folders = ("/".join(parts[:end]) for end in range(4, len(parts)))
@@ -69,19 +69,18 @@ def container_of(source: str) -> str:
 
 
 def walk_order(path: str) -> list[str]:
-    """The key by which paths are in the order in which their folders are walked: what is in a folder stays together."""
+    """The sort key of paths in the order of walking their folders: the content of a folder stays together."""
     return path.split("/")
 
 
 def stem(path: str) -> str:
-    """The name of a file without its suffix and that of its compression."""
     return os.path.splitext(without_suffix(os.path.basename(path)))[0]
 
 
 def is_document(name: str, relative: str, include: Sequence[str] = (), *, images: bool = False) -> bool:
-    """True if a file is read: an archive always, else what fits a pattern, and without patterns what may have text.
+    """True if a file is read: an archive always, others by the patterns, or, without patterns, if they may have text.
 
-    With `images` those that OCR reads may.
+    With `images` also those for OCR.
     """
     reader = reader_of(name)
     if reader and reader.is_folder:
@@ -93,12 +92,12 @@ def is_document(name: str, relative: str, include: Sequence[str] = (), *, images
 
 
 def matches(name: str, relative: str, pattern: str) -> bool:
-    """True if a pattern fits a file's name, or its path below the named folder where the pattern holds a slash."""
+    """True if a pattern fits a file's name, or, with a slash, its path below the named folder."""
     return fnmatchcase(relative if "/" in pattern else name, pattern)
 
 
 def fixed_part(pattern: str) -> str:
-    """The folder in which a shell pattern is looked for: what stands before its first part with a wildcard."""
+    """The folder in which to look for a shell pattern: everything before its first part with a wildcard."""
     parts = pattern.split(os.sep)
     fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
     return os.sep.join(parts[:fixed]) or (os.sep if pattern.startswith(os.sep) else os.curdir)

@@ -1,6 +1,6 @@
-"""One stream of outcomes: documents that were read and extracted, with what was made of them, or why one was not.
+"""One stream of outcomes: documents read and extracted, with the task's result, or the reason of failure.
 
-Indexing, annotating, the statistics of a corpus and evaluations all read their documents through it, and count alike.
+Indexing, annotating, corpus statistics and evaluations all read their documents through it, and count alike.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _TARGET = re.compile(rb"(?<![\w-])href" + _VALUE, re.IGNORECASE)
 
 @dataclass(slots=True)
 class RunCounts:
-    """The counts that every run has in common; `total` documents were there at its start, 0 if that is not known.
+    """The counts common to all runs; `total` documents were there at its start, 0 if unknown.
 
-    `unchanged` were passed over, `failed` counts by reason; of the documents that were taken `empty` have no text,
-    `short` too few tokens, and `scanned` scanned pages that were not read. `seconds` of wall-clock time.
+    `unchanged` were skipped, `failed` counts by reason; of the documents taken `empty` have no text, `short` too few
+    tokens, and `scanned` unread scanned pages. `seconds` of wall-clock time.
     """
 
     total: int = 0
@@ -58,29 +58,27 @@ class RunCounts:
 
     @property
     def failures(self) -> int:
-        """The number of documents that failed."""
         return self.failed.total()
 
     @property
     def reasons(self) -> str:
-        """The reasons of failure and how often each came, in words."""
         return ", ".join(f"{reason} {count}" for reason, count in self.failed.most_common())
 
     def taken(self, record: Record) -> None:
-        """Count a document that was taken in, beside what the run itself says of it."""
+        """Count a document taken in."""
         self.empty += not record.has_words
         self.short += record.short
         self.scanned += is_lacking(record.extractor)
 
 
 def read(inputs: Iterable[Input | Rejected], limit: int) -> Iterator[Item[Input] | Failed[Input | Rejected]]:
-    """The documents that inputs stand for, each of at most `limit` bytes; one at a time is held."""
+    """The documents behind inputs, each of at most `limit` bytes; one at a time is held."""
     for source in inputs:
         yield read_one(source, limit)
 
 
 def read_one(source: Input | Rejected, limit: int) -> Item[Input] | Failed[Input | Rejected]:
-    """The document that an input stands for, of at most `limit` bytes; what a page declares canonical is metadata."""
+    """The document behind an input, of at most `limit` bytes; a page's declared canonical URL is metadata."""
     if isinstance(source, Rejected):
         return Failed(source, source.reason, source.detail)
     try:
@@ -93,7 +91,7 @@ def read_one(source: Input | Rejected, limit: int) -> Item[Input] | Failed[Input
 
 
 def canonical_url(page: bytes) -> str:
-    """The URL that the head of an HTML page declares canonical (RFC 6596), as it is there; empty for none, or two."""
+    """The canonical URL (RFC 6596) in the head of an HTML page, as written; empty for none, or two."""
     if b"anonical" not in page[:_HEAD]:
         return ""
     head = _BODY.split(_NO_LINKS.sub(b"", page[:_HEAD]), 1)[0]
@@ -112,8 +110,8 @@ def _value(attribute: re.Match[bytes]) -> bytes:
 class ExtractionWorkers(Generic[Made]):
     """Worker processes that turn documents into outcomes; a context manager, which ends them.
 
-    `task`, `given` and `keep_text` are as for `indexer.extract.WorkerPool`; `direct` takes what needs no worker. Raises
-    UsageError for options that can't be met here.
+    `task`, `given` and `keep_text` are as for `indexer.extract.WorkerPool`; `direct` takes items without a worker.
+    Raises UsageError for options not available here.
     """
 
     def __init__(
@@ -147,7 +145,7 @@ class ExtractionWorkers(Generic[Made]):
     ) -> Iterator[Extracted[Key, Made] | Failed[Key] | Failed[Other]]:
         """The outcome of each item, as they finish; items are taken only a few ahead of the workers.
 
-        What failed before it came, and what this process has done itself, is given on at once.
+        Failed items and those done in this process are passed on at once.
         """
         pool, direct = self._pool, self._direct
         try:
@@ -166,9 +164,9 @@ class ExtractionWorkers(Generic[Made]):
 
 
 class InlineSketching:
-    """The same as sketching(), without processes of its own, for texts that this process has already.
+    """Sketching without processes of its own, for texts already in this process.
 
-    What is no plain text is read by the one worker of `indexer.extract`, with its limits.
+    Other documents go to the one worker of `indexer.extract`, with its limits.
     """
 
     def __init__(self, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> None:
@@ -179,13 +177,11 @@ class InlineSketching:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Nothing: no process was started."""
+    ) -> None: ...
 
     def outcomes(
         self, items: Iterable[Item[Key] | Failed[Other]]
     ) -> Iterator[Extracted[Key, DigestedSketches] | Failed[Key] | Failed[Other]]:
-        """The outcome of each item, in order."""
         for item in items:
             if isinstance(item, Failed):
                 yield item
@@ -212,7 +208,7 @@ def sketching(
 ) -> ExtractionWorkers[DigestedSketches]:
     """Workers that make fingerprints, and sketches by schemes, and keep the texts to themselves.
 
-    Short plain texts at hand are fingerprinted in this process, by as many threads, where the C core alone does it.
+    Short plain texts in memory are fingerprinted in this process, by as many threads, if the C core alone does it.
     """
     from indexer.ingest.short_texts import ShortTexts
 
@@ -222,7 +218,6 @@ def sketching(
 
 
 def texts(jobs: int, options: Options, limits: Limits) -> ExtractionWorkers[None]:
-    """Workers that give texts."""
     return ExtractionWorkers(jobs, options, limits, keep_text=True)
 
 
@@ -239,9 +234,9 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
     container: str = "",
     indexed_at: str = "",
 ) -> Record:
-    """The record of a document that was sketched.
+    """The record of a sketched document.
 
-    `title`, and `size` in bytes, are the document's own where they are not given, and `indexed_at` is now.
+    `title`, and `size` in bytes, default to the document's own; `indexed_at` is now.
     """
     (sketches, same, read), document = extracted.made, extracted.document
     fingerprint = fingerprint_of(sketches)

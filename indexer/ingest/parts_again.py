@@ -1,4 +1,4 @@
-"""Single documents of a file that holds many, read again without reading the file anew for each where that can be."""
+"""Read single documents of a file with many again, if possible without reading the whole file each time."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _NEAR = 1 << 14
 class StoredParts:
     """The places of the documents in a file, by their ids, found by reading it once; 32 bytes for each.
 
-    Lines that are not compressed are found by their offsets; of other files as much is read again as is needed. Raises
-    UnreadableError where the file can't be read.
+    Uncompressed lines are found by offset; other files are read again as far as needed. Raises UnreadableError if the
+    file can't be read.
     """
 
     def __init__(self, store: Store, container: str, limit: int) -> None:
@@ -48,7 +48,7 @@ class StoredParts:
         self._places = np.array(places, dtype=np.int64)[order]
 
     def read(self, records: Sequence[Record]) -> Iterator[tuple[Record, Input | None]]:
-        """The document of each record, in the order of the file; None where none is as it was indexed.
+        """The document of each record, in the order of the file; None unless it is as indexed.
 
         Raises UnreadableError.
         """
@@ -65,7 +65,6 @@ class StoredParts:
         yield from ((record, None) for record in left.values())
 
     def _places_of(self, record: Record) -> list[int]:
-        """The places of documents with a record's id, of which there may be several."""
         name = np.uint64(id_hash(record.ref.id))
         first, end = (int(np.searchsorted(self._names, name, side)) for side in ("left", "right"))
         places: list[int] = self._places[first:end].tolist()
@@ -117,7 +116,7 @@ class StoredParts:
 
 
 class _LinesAt(io.RawIOBase):
-    """The lines that begin at some places of a file as a file of these alone, each of at most the limit's bytes."""
+    """A file of only the lines at some places of another file, each of at most the limit's bytes."""
 
     def __init__(self, file: BinaryIO, places: Sequence[int], limit: int) -> None:
         self._file, self._places, self._limit = file, iter(places), limit

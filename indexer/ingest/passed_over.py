@@ -1,4 +1,4 @@
-"""The files that walks of folders passed over by name or kind, counted, as a store remembers them by folder."""
+"""The files skipped by walks of folders, counted by name or kind, as a store remembers them by folder."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ class PassedOver:
 
     @property
     def total(self) -> int:
-        """The number of files."""
         return sum(counts.total() for counts in self.folders.values())
 
     def add(self, folder: str, path: str, kind: str = "") -> None:
-        """Count a file that the walk of a folder passed over, if this process doesn't have it in use."""
+        """Count a skipped file, unless this process has it in use."""
         if own_files.is_own(path):
             return
         counts = self.folders.setdefault(folder, Counter())
@@ -40,7 +39,7 @@ class PassedOver:
         counts[kind if is_plain and (kind in counts or len(counts) < _MOST_KINDS) else _OTHERS] += 1
 
     def keep(self, store: Store, walked: list[str]) -> None:
-        """Let a store remember the counts of walked folders in place of older ones of these and of what is in them."""
+        """Let a store replace its counts for the walked folders and everything in them."""
         old = _kept(store)
         new = {store.folder.kept(folder): dict(self.folders.get(folder, {})) for folder in walked}
         counts = {folder: known for folder, known in old.items() if not any(_is_within(folder, other) for other in new)}
@@ -53,7 +52,7 @@ class PassedOver:
 
 
 def files_passed_over(store: Store) -> dict[str, int]:
-    """The files that the last walk of each folder passed over, by kind, the most frequent first."""
+    """The files skipped by the last walk of each folder, by kind, the most frequent first."""
     kinds: Counter[str] = Counter()
     for counts in _kept(store).values():
         kinds.update(counts)

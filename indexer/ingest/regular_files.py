@@ -1,4 +1,4 @@
-"""Files opened to be read as documents: regular ones, within a limit, and nobody waits for a pipe."""
+"""Open files to read as documents: regular ones, within a limit, without waiting for a pipe."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Files moved aside, replaced by links, and put back.
 
-Nothing is overwritten, no symbolic link is followed, and at every moment the bytes of each file stand somewhere whole.
-A copy gets its name when it is complete, so a kill or a full disk leaves no cut file under the name of a document.
+Nothing is overwritten, no symbolic link is followed, and at every moment the bytes of each file are whole somewhere. A
+copy gets its name when complete, so a kill or a full disk leaves no cut file under a document's name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OTHER_DISK = " (a hard link can't lead to another file system)"
 class FileAct:
     """One act on a file of a document: `path` is moved to `target`, or replaced by a link to it.
 
-    `id` is the document's, `sha256` and `size` are those of the file's bytes, `mode` and `modified_ns` as they were.
+    `id` is the document's, `sha256` and `size` describe the file's bytes, `mode` and `modified_ns` its former state.
     """
 
     act: Act
@@ -47,17 +47,17 @@ class FileAct:
 
     @property
     def digest(self) -> str:
-        """A digest of all that the act says."""
+        """A digest of the whole act."""
         return digest_of(json.dumps(asdict(self)).encode())
 
     def spare(self, place: str) -> str:
-        """The name beside a place under which a link or a copy is made before it gets its name."""
+        """The temporary name of a link or a copy beside its place."""
         name = hashlib.sha256(f"{self.path}\0{self.target}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return os.path.join(os.path.dirname(place), f".neardup-{name}.part")
 
 
 def checked_bytes(path: str) -> tuple[bytes, os.stat_result]:
-    """The bytes of a regular file to which no symbolic link leads; FileActError says why there are none."""
+    """The bytes of a regular file without symbolic links on its path. Raises FileActError with the reason."""
     try:
         if os.path.realpath(path) != path:
             raise FileActError("a symbolic link leads to it, and none is followed")
@@ -79,7 +79,6 @@ def _opened_itself(path: str, _flags: int) -> int:
 
 
 def _is_open_elsewhere(file: IO[bytes]) -> bool:
-    """True if another program is known to have a file open; only Linux tells."""
     try:
         import fcntl
 
@@ -98,14 +97,14 @@ def digest_of(data: bytes) -> str:
 
 
 def has_bytes(path: str, sha256: str) -> bool:
-    """True if a regular file stands at a path, without links on the way, that holds these bytes."""
+    """True if a regular file with these bytes is at a path without links."""
     with suppress(FileActError):
         return digest_of(checked_bytes(path)[0]) == sha256
     return False
 
 
 def do_act(act: FileAct) -> None:
-    """Move a file, or put a link in its place. FileActError says why it could not be done; the file then stands."""
+    """Move a file, or put a link in its place. Raises FileActError with the reason, and leaves the file."""
     try:
         # Read once more, right before it goes.
         if not has_bytes(act.path, act.sha256):
@@ -129,7 +128,6 @@ def _sentence(error: OSError, place: str) -> str:
 
 
 def _move(path: str, target: str, act: FileAct) -> None:
-    """Give a file a name that is free; on another file system a copy gets it, and then the file goes."""
     folder = os.path.dirname(target)
     if os.path.realpath(folder) != folder:
         raise FileActError("a symbolic link leads to where it would go, and none is followed")
@@ -149,7 +147,7 @@ def _move(path: str, target: str, act: FileAct) -> None:
 
 
 def _rename(path: str, target: str) -> None:
-    """Rename a file to a name that is free; FileExistsError where it is not."""
+    """Rename a file to a free name. Raises FileExistsError if it is taken."""
     if _renameat2:
         if not _renameat2(_HERE, os.fsencode(path), _HERE, os.fsencode(target), _NO_REPLACE):
             return
@@ -164,7 +162,6 @@ def _rename(path: str, target: str) -> None:
 
 
 def _remove_copied(path: str, target: str, act: FileAct) -> None:
-    """Remove a file that was copied to `target`; the copy goes where the file can't, or has changed meanwhile."""
     try:
         if digest_of(checked_bytes(path)[0]) != act.sha256:
             raise FileActError("it has changed while it was copied")
@@ -177,7 +174,6 @@ def _remove_copied(path: str, target: str, act: FileAct) -> None:
 
 @contextmanager
 def _spare(act: FileAct, place: str) -> Iterator[str]:
-    """A free name beside a place: what stands there is of a run that died, and goes; so does what is left of this."""
     name = act.spare(place)
     with suppress(FileNotFoundError):
         os.unlink(name)
@@ -189,7 +185,6 @@ def _spare(act: FileAct, place: str) -> Iterator[str]:
 
 
 def _copy(path: str, spare: str, act: FileAct) -> None:
-    """Copy a file to a new one, which is on the disk and compared when this comes back."""
     data, status = checked_bytes(path)
     descriptor = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
@@ -206,7 +201,7 @@ def _copy(path: str, spare: str, act: FileAct) -> None:
 
 
 def _link(act: FileAct) -> None:
-    """Put a link in the place of a file whose bytes the target has, in one step."""
+    """Put a link in the place of a file with the target's bytes, in one step."""
     with _spare(act, act.path) as spare:
         if act.act == "hard":
             os.link(act.target, spare, follow_symlinks=False)
@@ -221,7 +216,6 @@ def _link(act: FileAct) -> None:
 
 
 def _sync(folder: str) -> None:
-    """Bring the names in a folder to the disk, where the system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -231,9 +225,9 @@ def _sync(folder: str) -> None:
 
 
 def undo_act(act: FileAct, *, dry_run: bool = False) -> bool:
-    """Take an act back; False where there is nothing to do. FileActError says why it can't be taken back.
+    """Take an act back; False if there is nothing to do. Raises FileActError with the reason if it can't be taken back.
 
-    What a run that died has left beside its places goes too.
+    Also removes the remains of a dead run.
     """
     left = [name for place in (act.path, act.target) if os.path.lexists(name := act.spare(place))]
     try:
@@ -272,14 +266,12 @@ def _unmove(act: FileAct, dry_run: bool) -> bool:
 
 
 def _is_one_name(path: str, other: str) -> bool:
-    """True if two paths may be one name of one file: its only one, or both in one folder, however that is reached."""
     status = os.lstat(path)
     folders = os.path.dirname(path), os.path.dirname(other)
     return os.path.samestat(status, os.lstat(other)) and (status.st_nlink < 2 or os.path.samefile(*folders))
 
 
 def _remove_empty(folder: str, like: str) -> None:
-    """Remove a folder that was made for moved files, and those above it, as far as they are empty and called alike."""
     while os.path.basename(folder) == os.path.basename(like) != "":
         try:
             os.rmdir(folder)
@@ -304,7 +296,6 @@ def _unlink(act: FileAct, dry_run: bool) -> bool:
 
 
 def _is_link(act: FileAct) -> bool:
-    """True if the link that was made still stands."""
     try:
         if act.act == "symbolic":
             return os.readlink(act.path) == os.path.relpath(act.target, os.path.dirname(act.path))

@@ -23,7 +23,7 @@ _GOOGLE_SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """One file: its URL, its path below the folder or pattern that was named, and whether it was named itself."""
+    """One file: its URL, its path below the named folder or pattern, and whether it was named itself."""
 
     url: str
     relative: str
@@ -46,11 +46,11 @@ def is_remote(name: str) -> bool:
 
 
 def remote_files(name: str) -> Iterator[RemoteFile]:
-    """The files of a URL: one file, all below a folder, or those that match a pattern with * and **, folder by folder.
+    """The files of a URL: one file, all below a folder, or those matching a pattern with * and **, folder by folder.
 
-    What follows a question mark is for pyarrow, as ?region=eu-west-1; gs://anonymous@bucket is a public bucket. Raises
-    UsageError for a URL with a password or without pyarrow, NotFoundError where nothing is there, NeardupError where
-    the store does not answer. Memory: what is listed of a folder, on gs:// of all folders below.
+    Options after a question mark are for pyarrow, as ?region=eu-west-1; gs://anonymous@bucket is a public bucket.
+    Raises UsageError for a URL with a password or without pyarrow, NotFoundError if nothing is there, NeardupError if
+    the store does not answer. Memory: the listing of a folder, on gs:// of all folders below.
     """
     filesystems: Any = optional("pyarrow.fs", "parquet", name.partition("://")[0] + "://")
     url, _, query = name.partition("?")

@@ -1,4 +1,4 @@
-"""The texts of stored documents, read again from where they came from."""
+"""The texts of stored documents, read again from their sources."""
 
 from __future__ import annotations
 
@@ -34,11 +34,10 @@ _TOGETHER, _BYTES = 64, 8 << 20
 
 
 class StoredTexts:
-    """Reads the texts of a store's documents: files, parts of files that hold many, fields of an index.
+    """Reads the texts of a store's documents: files, parts of files with many, fields of an index.
 
-    A text is given where it is what was fingerprinted. With `most_bytes`, where nobody asked for texts, files that are
-    larger are not read, and fields that are gone are no error. Memory: a page of documents, and 32 bytes for each
-    document of the files that hold many.
+    Only unchanged texts are given. With `most_bytes`, for texts nobody asked for, larger files are not read, and
+    missing fields are no error. Memory: a page of documents, and 32 bytes for each document of the files with many.
     """
 
     def __init__(self, store: Store, most_bytes: int | None = None) -> None:
@@ -47,19 +46,18 @@ class StoredTexts:
         self._parts: dict[str, StoredParts | UnreadableError] = {}
 
     def of(self, record: Record) -> str:
-        """The text of one document. Raises ExtractionError, which says why there is none."""
+        """The text of one document. Raises ExtractionError with the reason."""
         [(_, text)] = self.read([record])
         if isinstance(text, ExtractionError):
             raise text
         return text
 
     def read(self, records: Iterable[Record]) -> Iterator[tuple[Record, str | ExtractionError]]:
-        """The text of each document, or why there is none, in an order that is quick to read."""
+        """The text of each document, or the reason of failure, in an order quick to read."""
         for record, document in self.documents(records):
             yield record, document if isinstance(document, ExtractionError) else document.text
 
     def documents(self, records: Iterable[Record]) -> Iterator[tuple[Record, Document | ExtractionError]]:
-        """The same with the pages of each beside its text."""
         for some in chunks_by_size(self._items(records), _TOGETHER, _size, _BYTES):
             known = [_known(item) for item in some]
             left = [item for item, outcome in zip(some, known, strict=True) if not outcome and isinstance(item, Item)]
@@ -108,7 +106,7 @@ class StoredTexts:
         return lines
 
     def _require_small(self, path: str) -> None:
-        """Raise UnreadableError for a file that is larger than was allowed; what can't be looked at is read."""
+        """Raise UnreadableError for a file over the limit; a file without a known size is read."""
         try:
             large = self._most is not None and os.path.getsize(path) > self._most
         except (OSError, ValueError):
@@ -117,7 +115,6 @@ class StoredTexts:
             raise UnreadableError(_UNREADABLE, f"the file has more than {counted(self._most or 0, 'byte')}")
 
     def _items(self, records: Iterable[Record]) -> Iterator[Item[Record] | Failed[Record]]:
-        """The documents of records before they are extracted, or why there is none."""
         for record, source in self._found(records):
             if isinstance(source, Rejected):
                 # Of the reasons for a document, these are no words of extraction.
@@ -165,7 +162,7 @@ def _size(item: Item[Record] | Failed[Record]) -> int:
 
 
 def _known(item: Item[Record] | Failed[Record]) -> Extracted[Record, None] | Failed[Record] | None:
-    """A failure as it is, and the document of a text that needs no worker; None for what does."""
+    """A failure, or the document of a text, without a worker; None if it needs one."""
     from indexer.ingest.short_texts import short_text
 
     if isinstance(item, Failed):
@@ -175,7 +172,6 @@ def _known(item: Item[Record] | Failed[Record]) -> Extracted[Record, None] | Fai
 
 
 def _as_indexed(record: Record, document: Document) -> Document | ExtractionError:
-    """A document that was read again; the error if its text is not what was fingerprinted."""
     from indexer.schemes import simhash
 
     now = simhash.fingerprint(document.text)
@@ -190,6 +186,6 @@ def _as_indexed(record: Record, document: Document) -> Document | ExtractionErro
 def stored_text(store: Store, record: Record) -> str:
     """The text of one stored document.
 
-    Raises ExtractionError where it is gone, unreadable, or no longer what was indexed: its fingerprint shows it.
+    Raises ExtractionError if it is gone, unreadable, or changed since its fingerprint.
     """
     return StoredTexts(store).of(record)

@@ -28,14 +28,14 @@ _BATCH_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class WriteInProgress(Generic[Key, Returned]):
-    """Records that are being written; `results` waits for their results, one each, in order."""
+    """Records being written; `results` waits for their results, one each, in order."""
 
     records: Sequence[tuple[Key, Record]]
     results: Callable[[], Sequence[Returned]]
 
 
 class RunDestination(ABC, Generic[Key, Returned]):
-    """The end of a run: it says what to write of each document, writes it, and takes note of what became of it.
+    """The end of a run: it chooses records for each document, writes them, and notes the outcome.
 
     A document is known by its `Key`, which came with its item. All methods are called by one thread.
     """
@@ -48,27 +48,26 @@ class RunDestination(ABC, Generic[Key, Returned]):
 
     @abstractmethod
     def sketched(self, outcome: Extracted[Key, DigestedSketches]) -> Iterable[tuple[Key, Record]]:
-        """The records to write now that a document is sketched."""
+        """The records to write for a sketched document."""
 
     @abstractmethod
     def failed(self, outcome: Failed[Any]) -> None:
-        """Take note of a document that gave nothing, also of one that was none before it became an item."""
+        """Note a failed document, also one that never became an item."""
 
     @abstractmethod
     def begin_write(self, batch: Sequence[tuple[Key, Record]]) -> WriteInProgress[Key, Returned]:
-        """Begin to write records, all or what is not to be left out."""
+        """Begin to write the records it does not leave out."""
 
     @abstractmethod
     def written(self, records: Sequence[tuple[Key, Record]], results: Sequence[Returned]) -> None:
         """Take note of the results of writing records."""
 
     @abstractmethod
-    def put_failures(self, failures: Sequence[Failure]) -> None:
-        """Record documents that failed."""
+    def put_failures(self, failures: Sequence[Failure]) -> None: ...
 
 
 class IngestRun(Generic[Key, Returned]):
-    """Brings items to a destination: what is ready is written in batches, while workers extract what comes after it.
+    """Brings items to a destination: finished ones are written in batches while workers extract the next.
 
     `records` and `failures` wait to be written; the destination may add to them. With 0 `jobs` no process is started.
     `stop` ends the run when it is set.
@@ -92,11 +91,10 @@ class IngestRun(Generic[Key, Returned]):
         self._written_at, self._took = time.monotonic(), 0.0
 
     def bring(self, *passes: Iterable[Item[Key] | Failed[Any]]) -> None:
-        """Bring items to the destination; each iterable is begun when what the ones before it gave is written.
+        """Bring items to the destination; each iterable begins when the ones before it are written.
 
-        Whatever ends it, what is done is written, but after a StoreError (what is left would be refused too, after as
-        long a wait), and where an interruption ends all at once. Raises StoreError, and KeyboardInterrupt when it is
-        stopped.
+        However it ends, finished work is written, except after a StoreError (the rest would be refused too, after as
+        long a wait) and after a second interruption. Raises StoreError, and KeyboardInterrupt when it is stopped.
         """
         try:
             with self._workers as workers:
@@ -131,7 +129,7 @@ class IngestRun(Generic[Key, Returned]):
             raise KeyboardInterrupt
 
     def write_when_due(self) -> None:
-        """Begin to write what waits, if it is much or has waited for a second."""
+        """Begin to write if much is waiting, or for a second."""
         waiting = len(self.records) + len(self.failures)
         # Where documents are compared as they come, a batch waits as long as the one before it took.
         seconds = max(_BATCH_SECONDS, self._took if self._destination.compares else 0)
@@ -139,7 +137,7 @@ class IngestRun(Generic[Key, Returned]):
             self.write()
 
     def write(self) -> None:
-        """Begin to write the records that wait, once the batch before them is written."""
+        """Begin to write the waiting records, once the batch before them is written."""
         begin = time.monotonic()
         self._settle()
         if self.failures:
@@ -152,7 +150,7 @@ class IngestRun(Generic[Key, Returned]):
         self._took = self._written_at - begin
 
     def write_all(self) -> None:
-        """Write all that waits, and take note of what became of it."""
+        """Write everything that waits, and note the outcome."""
         while self.records or self.failures or self._writing:
             self.write()
 

@@ -1,7 +1,7 @@
-"""Plain texts at hand, fingerprinted in this process: many in one call of the C core, in threads, without a worker.
+"""Plain texts in memory, fingerprinted in this process: many in one call of the C core, in threads, without a worker.
 
-A worker process holds a parser of a hostile document within limits. A short text in UTF-8 has no parser: what is done
-to it here is the C core's work, whose time and memory grow with its length and no faster.
+A worker process confines the parser of a hostile document. A short text in UTF-8 has no parser: only the C core works
+on it, in linear time and memory.
 """
 
 from __future__ import annotations
@@ -32,12 +32,11 @@ _BLANK = b"\0 \t\r\n\f"
 
 
 def is_blank(data: bytes) -> bool:
-    """True if a text holds nothing but white space and zeros."""
     return not data[:1].strip(_BLANK) and not data.strip(_BLANK)
 
 
 def short_text(item: Item[Any], longest: int = LONGEST) -> tuple[str, bytes] | None:
-    """The text of a short plain text at hand, also in UTF-8, which needs no worker; None for what does."""
+    """The text of a short plain text in memory, also in UTF-8; None if it needs a worker."""
     data = item.data
     if item.format != "text" or not 0 < len(data) <= longest:
         return None
@@ -58,9 +57,9 @@ _Batch = list[tuple[Item[Any], str, bytes]]
 
 
 class ShortTexts:
-    """Takes items that are short texts, and gives them back fingerprinted, in their order, some batches later.
+    """Takes short texts, and returns them fingerprinted, in their order, some batches later.
 
-    A context manager, which ends its threads. `schemes` are such that `serves` is true of them.
+    A context manager, which ends its threads. `serves` must be true of `schemes`.
     """
 
     def __init__(self, jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> None:
@@ -76,7 +75,7 @@ class ShortTexts:
 
     @staticmethod
     def serves(schemes: Sequence[Scheme]) -> bool:
-        """True if the C core makes the sketches by these schemes, or what takes no more than a text's length allows."""
+        """True if the C core makes the sketches by these schemes, or if a text's length bounds their time."""
         return all(each.forms is not None or each.quick for each in schemes)
 
     def take(self, item: Item[Any]) -> bool:
@@ -89,7 +88,7 @@ class ShortTexts:
         return True
 
     def ready(self, *, all_of_them: bool = False) -> Iterator[Done]:
-        """The finished items, where enough were taken; with `all_of_them` all that were taken."""
+        """The finished items, once enough were taken; with `all_of_them` all items."""
         if self._batch and (all_of_them or len(self._batch) >= BATCH_TEXTS or self._size >= BATCH_BYTES):
             batch, self._batch, self._size = self._batch, [], 0
             texts = [data for _, _, data in batch]
@@ -99,7 +98,6 @@ class ShortTexts:
             yield from self._done(batch, found.result())
 
     def close(self) -> None:
-        """End the threads; what they were doing is lost."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _done(self, batch: _Batch, sketched: list[DigestedSketches]) -> Iterator[Done]:

@@ -1,4 +1,4 @@
-"""The sketches that documents are stored with, made of their texts."""
+"""The sketches to store with documents, made from their texts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sketch_columns(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedText
 
 
 def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[DigestedSketches]:
-    """The sketches of each text that is to be stored, without features where there are none, and its digest."""
+    """The digest and the sketches of each text to be stored, empty ones without features."""
     texts = Joined(*joined_texts(texts))
     columns = sketch_columns(schemes, texts)
     ids = [(scheme.family, scheme.id) for scheme in (_SIMHASH, *schemes)]
@@ -56,7 +56,7 @@ def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[DigestedSket
 
 
 def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSketches:
-    """The sketches of a document's text; what the workers do after extraction."""
+    """The sketches of a document's text; the workers' task after extraction."""
     made = sketch_text([_SIMHASH, *schemes], document.text)
     there = made[0] is not None
     sketches = {
@@ -67,11 +67,11 @@ def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSk
 
 
 def read_digest_of(document: Document) -> str:
-    """The digest of all that was read of a document; the title of a plain text is one of its lines."""
+    """The digest of everything read of a document; a plain text's title is one of its lines."""
     title = "" if document.format == "text" else document.title
     return read_digest(document.text, title, document.left_out)
 
 
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:
-    """The distinct features of a document's text by each recipe, as bytes; what the workers do of it."""
+    """The distinct features of a document's text by each recipe, as bytes; a task of workers."""
     return [recipe.features(document.text).hashes.astype("<u8").tobytes() for recipe in recipes]

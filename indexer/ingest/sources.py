@@ -1,6 +1,6 @@
-"""The lazy stream of documents to read, from the files, folders and patterns that a user names.
+"""The lazy stream of documents to read, from the files, folders and patterns a user names.
 
-A file that holds many documents is taken apart by its reader (`indexer.ingest.readers`).
+A file with many documents is taken apart by its reader (`indexer.ingest.readers`).
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ LEFT_OUT = "by name or kind of file; --include, --hidden, --follow-links take th
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One document to index: a file not yet read (`path`), or bytes already at hand (`data`).
+    """One document to index: a file not yet read (`path`), or bytes in memory (`data`).
 
-    `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
-    or a URL. `name` is the name of a file whose bytes are at hand. `again` asks for a document to be tried that failed
-    before and has not changed. `container` is the file with many documents that it was read from, where `source` does
-    not say so; `number` its line, row or record there, and `place` the id that this place gives where `id` is another.
+    `id` is empty if it is to be made from the content. `source` is an absolute path or a URL for the user to open.
+    `name` is the file name of bytes in memory. `again` retries a failed document even if unchanged. `container` is the
+    file with many documents it was read from, unless `source` says so; `number` its line, row or record there, and
+    `place` the id of this place if `id` is another.
     """
 
     id: str
@@ -73,15 +73,15 @@ class Input:
 
     @property
     def place_in_file(self) -> str:
-        """The file that it was read from, with its number there: what people look up."""
+        """The file it was read from, with its number there, for people to look up."""
         return (self.container or self.source) + (f":{self.number}" if self.number else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Something named or found that can't be a document; `reason` is a short fixed word.
+    """A named or found thing that can't be a document; `reason` is a short fixed word.
 
-    `id` is the one that it would have had by its place; `number` is its line, row or record in a file with many.
+    `id` is the id of its place; `number` is its line, row or record in a file with many.
     """
 
     id: str
@@ -93,13 +93,12 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selection of documents from the places that are named, and the form of their names.
+    """The selection of documents from the named places, and the form of their names.
 
-    `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
-    folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
-    are seen from. `line_limit` is in bytes, for a line, row, record or member of a file. `columns` are those of rows,
-    and `known` what is remembered of the columns of files, and takes note of them. `images` are documents if so, and
-    `only` says which files are read.
+    `include` and `exclude` are shell patterns, matched against the file's name, or, with a slash, against its path
+    below the named folder, with slashes in "*" too. `base` is the folder for ids of `id_from="path"`. `line_limit` is
+    in bytes, for a line, row, record or member of a file. `columns` are for rows, and `known` remembers the columns of
+    files. `images` includes images, and `only` selects files to read.
     """
 
     include: tuple[str, ...] = ()
@@ -125,22 +124,19 @@ class _File:
 
     @property
     def place(self) -> str:
-        """Its absolute path or URL, as it is printed."""
         return printable_path(absolute(self.path))
 
     def inside(self, member: str) -> _File:
-        """A member of an archive, as if that were a folder."""
         return _File(f"{self.path}/{member}", f"{self.relative}/{member}", named=False) if member else self
 
 
 class Sources:
-    """The documents that a user's names stand for, lazily, in bounded memory; iterate once.
+    """The documents behind a user's names, lazily, in bounded memory; iterate once.
 
-    Files that this process has in use (see `indexer.model.own_files`) are passed over without counting.
+    Files in use by this process (see `indexer.model.own_files`) are skipped without counting.
 
-    `passed_over` counts what was left out: files of walked folders by name, links to folders there, and everywhere
-    links to files that are taken by their own names. `roots` are the absolute paths of the folders that were walked so
-    far, and of those that patterns were looked for in.
+    `passed_over` counts files left out: in walked folders by name and as links, and everywhere links to files taken by
+    their own names. `roots` are the absolute paths of the folders walked so far, and of folders searched for patterns.
     """
 
     def __init__(
@@ -166,7 +162,7 @@ class Sources:
         yield from self._inputs(self._listed())
 
     def files(self) -> Iterator[_File | Rejected]:
-        """The files that the names stand for, before any is opened; standard input is none."""
+        """The files behind the names, before any is opened; standard input is none."""
         for name in self._names:
             yield from self._named(name)
         yield from self._listed()
@@ -199,7 +195,7 @@ class Sources:
                 yield from self._walk_or_file(name, listed=True)
 
     def count(self) -> int | None:
-        """The number of documents to come, found by walking without reading; None where only reading would tell."""
+        """The number of documents to come, found by walking without reading; None if it takes reading."""
         if STDIN in self._names or self._paths_from or any(map(is_remote, self._names)):
             return None
         total = 0
@@ -272,7 +268,6 @@ class Sources:
 
     @cached_property
     def _own_names(self) -> tuple[set[str], dict[str, str]]:
-        """The real paths of the files that the names stand for, but by links, and of the folders, by what is named."""
         files, folders = set[str](), dict[str, str]()
         for name in self._names:
             is_named = name == STDIN or is_remote(name) or os.path.lexists(name)
@@ -285,7 +280,6 @@ class Sources:
         return files, folders
 
     def _is_met(self, link: str, root: str = "") -> bool:
-        """True for a link to a file that is taken by its own name, also by the walk of a folder."""
         target, (files, folders) = os.path.realpath(link), self._own_names
         if root:
             folders = {**folders, root: os.path.realpath(root)}
@@ -295,7 +289,6 @@ class Sources:
         return target in files or (os.path.isfile(target) and any(map(self._is_walked, below)))
 
     def _is_walked(self, relative: str) -> bool:
-        """True if the walk of a folder takes the file with this path below it."""
         *folders, name = relative.split(os.sep)
         paths = [os.sep.join(folders[: depth + 1]) for depth in range(len(folders))]
         if any(self._excluded(folder, path) for folder, path in zip(folders, paths, strict=True)):
@@ -352,7 +345,7 @@ class Sources:
                 yield Input(self._id(file), printable_path(os.path.abspath(file.path)), file.path)
 
     def reader_of(self, file: _File) -> FileReader | None:
-        """The reader of a file with many documents; of the files of an object store what was named is looked into."""
+        """The reader of a file with many documents; named files of an object store are looked into."""
         columns = self.selection.known.of(file.place, self.selection.columns)
         if file.opened is None:
             return reader_of_file(file.path, columns)
@@ -363,7 +356,6 @@ class Sources:
         return reader_of(file.path)
 
     def _fetched(self, file: _File) -> Input | Rejected:
-        """A whole file of an object store."""
         limit = self.selection.line_limit
         try:
             with _stream(file) as stream:
@@ -390,7 +382,6 @@ class Sources:
         )
 
     def _named_by_place(self, file: _File) -> str:
-        """The id of a file, also where ids are digests of content that is not there."""
         return self._id(file) or id_of_path(file.path, self.selection.base)
 
     def _rejected(self, file: _File | str, reason: str, detail: str) -> Rejected:
@@ -401,7 +392,7 @@ class Sources:
         return Rejected(name, place, reason, detail)
 
     def parts(self, path: str, stream: BinaryIO) -> Iterator[Input | Rejected]:
-        """The documents of one file that holds many, as far as a stream of it is read."""
+        """The documents of one file with many, as far as a stream of it is read."""
         reader = reader_of(path)
         if reader is not None:
             yield from self._entries(_File(path, os.path.normpath(path), named=True), stream, reader)
@@ -418,9 +409,9 @@ class Sources:
             yield self._rejected(file, "unreadable", str(error))
 
     def has_read(self, source: str) -> bool:
-        """True if a source of documents was read to its end, or is gone from a folder that was walked, or is a folder.
+        """True if a source of documents was read to its end, or is gone from a walked folder, or is a folder.
 
-        To be asked when all inputs were taken.
+        Ask when all inputs were taken.
         """
         container = container_of(source) or source
         if container in self._whole:
@@ -437,7 +428,6 @@ class Sources:
             return False
 
     def _takes(self, file: _File, member: str) -> bool:
-        """True if a member of a file is read."""
         *folders, name = member.split("/")
         inner = file.inside(member)
         if not self.selection.hidden and any(part.startswith(".") for part in (*folders, name)):
@@ -449,7 +439,6 @@ class Sources:
     def _entries(
         self, file: _File, stream: BinaryIO, reader: FileReader, unread: list[str] | None = None
     ) -> Iterator[Input | Rejected]:
-        """The documents of a file; the parts of it that can't be read are added to `unread`."""
         chosen, is_stdin = self.selection, stream is sys.stdin.buffer
 
         def wanted(member: str) -> bool:

@@ -1,1 +1,1 @@
-"""Questions over HTTP, for programs that are not in Python: a collection answers them, and nothing is written."""
+"""Questions over HTTP, for programs in any language: a collection answers them, and nothing is written."""

@@ -1,4 +1,4 @@
-"""Answers to requests, given by threads: how many at once, how long each may take, and what an error means."""
+"""Answers to requests, given by threads: their number, their time, and the meaning of errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Told = TypeVar("Told")
 
 
 class Answerers:
-    """Threads that answer requests, each by a collection of its own; after an error of the store it is opened anew."""
+    """Threads that answer requests, each by a collection of its own, opened anew after an error of the store."""
 
     def __init__(self, opened: Callable[[], Collection], limits: ServiceLimits) -> None:
         self._opened, self._limits = opened, limits
@@ -40,7 +40,7 @@ class Answerers:
     async def answer(self, ask: Callable[[Collection], Told]) -> Told:
         """The answer of a collection.
 
-        Raises RefusedError where it can't be answered (503 where too many wait, 504 where it takes too long).
+        Raises RefusedError if it can't be answered (503 if too many wait, 504 if it takes too long).
         """
         if self._under_way >= self._limits.threads + self._limits.waiting:
             raise RefusedError(503, "too many requests wait; try again later", {"Retry-After": _SECONDS_LATER})
@@ -56,7 +56,7 @@ class Answerers:
             ) from None
 
     def close(self) -> None:
-        """Wait for no request that has no thread yet, and for no thread."""
+        """Wait neither for requests without a thread nor for threads."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _done(self, future: asyncio.Future[Any]) -> None:
@@ -86,5 +86,5 @@ class Answerers:
 
 
 def as_bytes(answer: Any) -> bytes:
-    """The JSON of an answer, in ASCII: what is half a character elsewhere is still JSON."""
+    """The JSON of an answer, in ASCII, so half a character is still JSON."""
     return json.dumps(as_json(answer), allow_nan=False).encode("ascii")

@@ -1,4 +1,4 @@
-"""The service as an ASGI application: what requests ask for, and what is said of those that get no answer."""
+"""The service as an ASGI application: its requests, and its refusals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def service_application(
 ) -> Starlette:
     """The application: a POST for each verb and for bulk requests, and GET for /healthz, /openapi.json and a list.
 
-    `opened` opens the collection, once for each thread. `hosts` are the names that the service may be called by. With
+    `opened` opens the collection, once for each thread. `hosts` are the accepted names of the service. With
     `with_tools` /mcp speaks the Model Context Protocol (its streamable HTTP, without sessions).
     """
     answerers = Answerers(opened, limits)

@@ -26,7 +26,6 @@ _SILENCE = 60.0
 
 
 def most_connections() -> int:
-    """The number of connections that may be open: half of the files that this process may open, at most 4,096."""
     if sys.platform == "win32":
         return _MOST
     import resource
@@ -42,7 +41,6 @@ class Seldom:
         self._seconds, self._silent_until = seconds, 0.0
 
     def __call__(self, *_: object) -> bool:
-        """True if it has not been for some seconds."""
         if time.monotonic() < self._silent_until:
             return False
         self._silent_until = time.monotonic() + self._seconds
@@ -50,7 +48,7 @@ class Seldom:
 
 
 class Listener(socket.socket):
-    """A listening socket that closes what is too much at once, so that files are left for the store."""
+    """A listening socket that closes excess connections, so that files are left for the store."""
 
     def __init__(self, family: int, kind: int, protocol: int, most: int, tell: Callable[[str], None]) -> None:
         super().__init__(family, kind, protocol)
@@ -58,7 +56,7 @@ class Listener(socket.socket):
         self._open = set[socket.socket]()
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """The next connection; BlockingIOError where there is none that can be kept."""
+        """The next connection. Raises BlockingIOError if none can be kept."""
         try:
             made, address = super().accept()
         except OSError as error:
@@ -85,9 +83,9 @@ class Listener(socket.socket):
 
 
 class BoundedConnection(H11Protocol):
-    """A connection of uvicorn's that ends where a request, or the taking of its answer, takes too long.
+    """A connection of uvicorn's that ends if a request, or the taking of its answer, takes too long.
 
-    `answer_seconds` are for the making of an answer. What is no HTTP is refused in the service's form of errors.
+    `answer_seconds` are for the making of an answer. Anything but HTTP is refused in the service's form of errors.
     """
 
     def __init__(self, answer_seconds: float, *given: Any, **named: Any) -> None:
@@ -97,29 +95,26 @@ class BoundedConnection(H11Protocol):
         self._watched: tuple[object, bool] = (None, False)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a head."""
         super().connection_made(transport)
         self._end_in(HEAD)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; after a head there is time for the body, and after that for the answer."""
+        """Take received data; after a head there is time for the body, and after it for the answer."""
         super().data_received(data)
         self._watch()
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next head, which may be there already."""
+        """Begin to wait for the next head, perhaps received already."""
         self._end_in(HEAD)
         super().on_response_complete()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Watch it no more."""
         if self._timer:
             self._timer.cancel()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 another library's words
-        """Refuse what is no HTTP."""
         self._refuse(400, "the request is not whole, is no HTTP/1.1, or its head has more than 16,384 bytes")
 
     def _watch(self) -> None:
@@ -142,7 +137,6 @@ class BoundedConnection(H11Protocol):
             self.transport.abort()
 
     def _refuse(self, status: int, reason: str) -> None:
-        """Answer and close, unless an answer is under way; what nobody takes is given up."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.abort()
             return

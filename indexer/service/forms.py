@@ -1,4 +1,4 @@
-"""The forms of requests and answers of the service, each declared once: it is read, checked and described by that.
+"""The forms of requests and answers of the service, each declared once: reading, checks and descriptions follow.
 
 To add a member, write it below, and its meaning in the docstring, as in `indexer.library.records`.
 """
@@ -38,7 +38,7 @@ class AskedDocument:
 
     Attributes:
         text: The text
-        id: The id of a stored document; with a text, the id that it has or would have
+        id: The id of a stored document; with a text, its present or future id
     """
 
     text: str | None = None
@@ -47,17 +47,17 @@ class AskedDocument:
 
 @dataclass(frozen=True, slots=True)
 class SimilarRequest:
-    """A request for what is near some documents.
+    """A request for the documents near some documents.
 
     Attributes:
-        documents: The documents that are asked about
+        documents: The documents to ask about
         match: The match rule; null for the store's default
-        limit: How many matches at most; null for all
-        at_least: The least similarity (0 to 1) in place of the rule's
-        include_short: True to compare also documents that are too short to be compared by default
-        passages: True to add the passages in common, of texts that are read again
-        relation: True to add how the texts stand to each other, which are read again for it
-        explain: True to add what the rule looks up
+        limit: The most matches; null for all
+        at_least: The least similarity (0 to 1) instead of the rule's
+        include_short: True to compare also documents too short to be compared by default
+        passages: True to add the passages in common, from texts read again
+        relation: True to add the relation of the texts, from texts read again
+        explain: True to add an explanation of the rule's lookup
     """
 
     documents: tuple[AskedDocument, ...]
@@ -75,7 +75,7 @@ class SeenRequest:
     """A request whether documents would repeat a stored one.
 
     Attributes:
-        documents: The documents that are asked about
+        documents: The documents to ask about
         match: The match rule; null for the store's default
     """
 
@@ -117,7 +117,7 @@ class FingerprintRequest:
 
     Attributes:
         texts: The texts
-        scheme: The scheme of the sketches that are added; null for the simhash alone
+        scheme: The scheme of the added sketches; null for the simhash alone
     """
 
     texts: tuple[str, ...]
@@ -126,10 +126,10 @@ class FingerprintRequest:
 
 @dataclass(frozen=True, slots=True)
 class LinesRequest:
-    """A request to give the documents of a bulk request their fingerprints; its members stand in the URL's query.
+    """A request to give the documents of a bulk request their fingerprints; its members are in the URL's query.
 
     Attributes:
-        field: The fields with the text, in order; none for those that the index remembers
+        field: The fields with the text, in order; none for those the index remembers
         html: True if they hold HTML
         skip: True to leave out documents that repeat stored ones
         match: The match rule for that; null for the store's default
@@ -146,7 +146,7 @@ class SimilarAnswer:
     """The documents near each of some documents, in their order.
 
     Attributes:
-        answers: What is near each document
+        answers: The documents near each document
     """
 
     answers: Rows[Similar]
@@ -160,7 +160,7 @@ class Seen:
         name: The id of the document, or "the text"
         seen: True if a stored document is near it by the rule
         match: The stored document that is nearest to it; null for none
-        outdated: How many near documents don't count, since their texts were changed after they were fingerprinted
+        outdated: The number of near documents left out because their texts changed after the fingerprint
         error: Why it could not be asked about; null if it could
     """
 
@@ -198,14 +198,14 @@ class ErrorAnswer:
     """The reason why a request was not answered.
 
     Attributes:
-        error: The reason, in a sentence that says what to do
+        error: The reason, with the thing to do
     """
 
     error: str
 
 
 def read_json(body: bytes) -> Any:
-    """The value of JSON (RFC 8259); UsageError for what is none, for NaN and Infinity, and for a name given twice."""
+    """The value of JSON (RFC 8259). Raises UsageError for other text, NaN and Infinity, and repeated names."""
     try:
         return json.loads(body, object_pairs_hook=_object, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
@@ -225,7 +225,7 @@ def _no_number(word: str) -> None:
 
 
 def read_form(kind: type, given: Any, place: str = "the request") -> Any:
-    """A request of a declared kind from its JSON; UsageError that names the member for what does not belong there."""
+    """A request of a declared kind from its JSON. Raises UsageError naming a wrong member."""
     if not isinstance(given, Mapping):
         raise UsageError(f"{place}: must be an object, with {_listed(kind)}")
     hints = typing.get_type_hints(kind)
@@ -239,7 +239,7 @@ def read_form(kind: type, given: Any, place: str = "the request") -> Any:
 
 
 def read_query(kind: type, given: Sequence[tuple[str, str]]) -> Any:
-    """A request of a declared kind, whose members are texts, lists of them, and true or false, from a URL's query."""
+    """A request of a declared kind, of texts, lists of them, and booleans, from a URL's query."""
     hints = typing.get_type_hints(kind)
     read: dict[str, Any] = {}
     for name, text in given:
@@ -277,7 +277,6 @@ def _one(kind: type, given: Any, place: str) -> Any:
 
 
 def _taken(hint: Any) -> tuple[bool, type, bool]:
-    """(is a list, type of it or of its items, may be null) of a member."""
     if typing.get_origin(hint) is tuple:
         return True, typing.get_args(hint)[0], False
     if isinstance(hint, types.UnionType):
@@ -314,7 +313,7 @@ def request_schema(kind: type) -> dict[str, Any]:
 
 
 def answer_schema(kind: type) -> dict[str, Any]:
-    """The JSON Schema of a kind of answer: the names of its members, and what they mean."""
+    """The JSON Schema of a kind of answer: the names and meanings of its members."""
     properties: dict[str, Any] = {}
     for member in members(kind):
         inner = answer_schema(member.kind) if member.kind else {}

@@ -1,4 +1,4 @@
-"""The checks before every request: whom the service answers, and how large a request may be."""
+"""The checks before every request: its origin and size."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PORTS = {"http": "80", "https": "443"}
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Refuses what doesn't name one of `hosts`, comes from a page of another origin, or lacks the `token` where one is.
+    """Refuses requests without one of `hosts`, from a page of another origin, or without the `token` if there is one.
 
-    A page in a browser on this machine can send requests here, also by a name of its own that leads to this machine
-    (DNS rebinding): therefore Host and Origin are checked. A body has at most `most_bytes`.
+    A page in a browser on this machine can send requests here, also by a name of its own for this machine (DNS
+    rebinding), so Host and Origin are checked. A body has at most `most_bytes`.
     """
 
     app: ASGIApp
@@ -30,7 +30,6 @@ class Guard:
     most_bytes: int
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -54,7 +53,6 @@ class Guard:
         return None
 
     def _is_own_page(self, origin: str, host: str, scheme: str) -> bool:
-        """True for a page that came from here, by scheme, name and port."""
         spoken, _, place = origin.partition("://")
         port = _PORTS.get(spoken, "")
         here = _place(host, port)
@@ -69,7 +67,7 @@ class Guard:
 
 
 class RefusedError(Exception):
-    """A request gets no answer: the reason, its HTTP status, and headers that go with that."""
+    """A request gets no answer: the reason, its HTTP status, and headers."""
 
     def __init__(self, status: int, reason: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(reason)
@@ -95,12 +93,10 @@ def _too_large(most: int) -> str:
 
 
 def refused(status: int, error: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """The answer that says why there is none."""
     return JSONResponse({"error": error}, status, headers)
 
 
 def _place(host: str, port: str) -> tuple[str, str]:
-    """The name and the port that a host stands for, with `port` where it has none; empty for what is no host."""
     matched = PLACE.match(host)
     if matched is None:
         return "", ""

@@ -1,4 +1,4 @@
-"""The service as a process: where it listens, and who may ask."""
+"""The service as a process: its address, and its clients."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _OF_TOOLS = "the Model Context Protocol takes the package mcp"
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """The place where a service listens: a host and a port, with TLS where there are a certificate and its key.
+    """The address of a service: a host and a port, with TLS if there are a certificate and its key.
 
-    `hosts` are further names by which it may be called. On an address that other machines reach it demands a `token`
-    and TLS, unless `trust_network` is true.
+    `hosts` are further names of it. On an address within reach of other machines it demands a `token` and TLS, unless
+    `trust_network` is true.
     """
 
     host: str = "127.0.0.1"
@@ -42,12 +42,11 @@ class Listening:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names by which the service may be called."""
         own = LOCAL_NAMES if is_loopback(self.host) else {self.host}
         return frozenset(name.lower().strip("[]") for name in (*own, *self.hosts))
 
     def require_safe(self) -> None:
-        """Raise UsageError for an address that others reach without what keeps them out."""
+        """Raise UsageError for an unprotected address within reach of others."""
         if bool(self.certificate) != bool(self.key):
             raise UsageError("--tls-certificate and --tls-key go together")
         if self.token and len(self.token) < _SHORTEST_TOKEN:
@@ -77,8 +76,8 @@ def serve(
 ) -> None:
     """Answer questions about a store over HTTP until SIGINT or SIGTERM; `told` is called with the URL when it listens.
 
-    With `mcp` agents ask at /mcp. Nothing is ever written. Raises UsageError, StoreError, and MachineError where it
-    can't listen or where the packages of the extra are missing.
+    With `mcp` agents ask at /mcp. Nothing is ever written. Raises UsageError, StoreError, and MachineError if it can't
+    listen or packages of the extra are missing.
     """
     listening.require_safe()
     with _needed("the service takes starlette and uvicorn", "serve"):
@@ -129,10 +128,9 @@ def serve(
 
 
 def serve_tools(store: str | os.PathLike[str], limits: ServiceLimits, *, tell: Tell) -> None:
-    """Answer an agent that speaks the Model Context Protocol over standard input and output, until the input ends.
+    """Answer an agent over standard input and output by the Model Context Protocol, until the input ends.
 
-    Nothing is ever written. Raises StoreError, and MachineError where the packages of
-    the extra are missing.
+    Nothing is ever written. Raises StoreError, and MachineError if packages of the extra are missing.
     """
     with _needed(_OF_TOOLS, "mcp"):
         import anyio

@@ -19,9 +19,9 @@ _POLL = 0.1
 
 @contextmanager
 def status_served(state: FollowState, shown: str, host: str, port: int) -> Iterator[int]:
-    """Answer GET /healthz (200, or 503 where something is wrong) and /metrics while it is entered; the port.
+    """Answer GET /healthz (200, or 503 if something is wrong) and /metrics while entered; returns the port.
 
-    Raises MachineError where it can't listen.
+    Raises MachineError if it can't listen.
     """
 
     class _Handler(BaseHTTPRequestHandler):
@@ -44,7 +44,7 @@ def status_served(state: FollowState, shown: str, host: str, port: int) -> Itera
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the base class's name
-            """Nothing: a probe every few seconds is no news."""
+            ...
 
     try:
         server = ThreadingHTTPServer((host, port), _Handler)

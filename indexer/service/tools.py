@@ -1,6 +1,6 @@
 """The verbs as tools of the Model Context Protocol, for agents: over standard input and output, or over HTTP.
 
-Agents act on what they read, so each answer says that it is data, and no tool changes anything.
+Agents act on text they read, so each answer is marked as data, and no tool changes anything.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _READS_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idemp
 
 
 def tools_server(answerers: Answerers) -> Server[Any]:
-    """The server whose tools are the verbs; it may be connected to several times at once."""
+    """The server with the verbs as tools; several clients may connect at once."""
 
     async def listed(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[_tool(name, verb) for name, verb in VERBS.items()])

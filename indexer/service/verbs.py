@@ -38,10 +38,10 @@ _TRIED = 5
 
 @dataclass(frozen=True, slots=True)
 class DistinctAnswer:
-    """The hits that are near none before them, in their order.
+    """The hits without a near one before them, in their order.
 
     Attributes:
-        hits: The hits, each with the later ones that are folded into it
+        hits: The hits, each with the later ones folded into it
     """
 
     hits: Rows[DistinctHit]
@@ -53,18 +53,18 @@ def similar(collection: Collection, request: SimilarRequest) -> SimilarAnswer:
 
 
 def similar_file(collection: Collection, data: bytes) -> SimilarAnswer:
-    """The documents near a file, of any format, which worker processes read."""
+    """The documents near a file of any format, read by worker processes."""
     return SimilarAnswer(Rows(Similar, collection.similar_each([data])))
 
 
 def seen(collection: Collection, request: SeenRequest) -> SeenAnswer:
-    """Answers whether some documents would repeat a stored one, and which."""
+    """Answer for each document if it would repeat a stored one, and name it."""
     asked = SimilarRequest(request.documents, request.match, _TRIED)
     return SeenAnswer(Rows(Seen, map(_seen, _similar(collection, asked, current=True))))
 
 
 def seen_file(collection: Collection, data: bytes) -> SeenAnswer:
-    """An answer whether a file would repeat a stored document, and which."""
+    """Answer if a file would repeat a stored document, and name it."""
     return SeenAnswer(Rows(Seen, map(_seen, collection.similar_each([data], limit=_TRIED, current=True))))
 
 
@@ -98,7 +98,6 @@ def fingerprint_lines(collection: Collection, request: LinesRequest, body: bytes
 
 
 def _similar(collection: Collection, request: SimilarRequest, *, current: bool = False) -> Iterator[Similar]:
-    """The answers in the order of the documents; those with a text are asked about together, and those without."""
     _require_few(request.documents)
     if request.limit is not None and request.limit < 0:
         raise UsageError("'limit': must be 0 or more")
@@ -131,7 +130,7 @@ def _require_few(documents: Sequence[Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb: the kinds of its requests and answers, and who answers; `answer_file` takes the bytes of a file."""
+    """A verb: the kinds of its requests and answers, and its functions; `answer_file` takes the bytes of a file."""
 
     request: type
     answer: type

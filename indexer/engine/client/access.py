@@ -1,4 +1,4 @@
-"""Access to an engine: credentials and certificates from the environment or a file that only its owner can read."""
+"""Access to an engine: credentials and certificates from the environment or an owner-only file."""
 
 from __future__ import annotations
 
@@ -41,11 +41,10 @@ _SENT_PLAIN = frozenset({"api_key", "bearer_token", "aws_region", "aws_service"}
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Credentials and certificates for one cluster; no field that is secret is shown by repr().
+    """Credentials and certificates for one cluster; repr() shows no secret field.
 
-    `verify` is False only where the user turned verification off by name; `region` asks for requests signed with
-    Amazon's SigV4, by the credentials that botocore finds. `from_url` says that the user stood in the URL, where one
-    may have put a secret in place of the name.
+    `verify` is False only if the user turned verification off by name; `region` asks for requests signed with Amazon's
+    SigV4, by botocore's credentials. `from_url` says that the user stood in the URL, perhaps with a secret in it.
     """
 
     api_key: str = field(default="", repr=False)
@@ -62,7 +61,6 @@ class Access:
 
     @property
     def kind(self) -> str:
-        """The kind of credentials that the cluster is shown, in words without a secret; empty for none."""
         if self.api_key:
             return "API key"
         if self.bearer_token:
@@ -74,7 +72,6 @@ class Access:
         return "client certificate" if self.client_cert else ""
 
     def headers(self) -> dict[str, str]:
-        """The Authorization header, where there is one."""
         if self.api_key:
             return {"Authorization": f"ApiKey {self.api_key}"}
         if self.bearer_token:
@@ -87,7 +84,6 @@ class Access:
         return base64.b64encode(f"{self.username}:{self.password}".encode()).decode("ascii")
 
     def hidden(self, text: str) -> str:
-        """A text of a server's or a library's without the secrets, in the forms that these send back or print."""
         secrets = [self.api_key, self.bearer_token, self.password]
         if self.username:
             # A user without a password may be a token.
@@ -103,7 +99,7 @@ class Access:
         return without_secrets(text, {form(one) for one in secrets for form in forms})
 
     def ssl_context(self) -> ssl.SSLContext:
-        """The TLS context, which verifies against the machine's or the named CA; UsageError if a file can't be read."""
+        """The TLS context with the machine's or the named CA. Raises UsageError if a file can't be read."""
         for name in ("ca_cert", "client_cert", "client_key"):
             path = getattr(self, name)
             if path and not os.access(path, os.R_OK):
@@ -125,8 +121,8 @@ class Access:
 def load_access(host: str, shown: str, user: str = "", password: str = "") -> Access:
     """The access to a host: environment before file; a credential of the URL before both, with a warning.
 
-    Raises UsageError for a file that others can read, for settings that contradict each other, and for what no header
-    can hold; a value is never shown.
+    Raises UsageError for a file readable by others, contradicting settings, and values no header can hold; a value is
+    never shown.
     """
     settings = _from_file(host)
     for name in SETTINGS:
@@ -159,7 +155,7 @@ def load_access(host: str, shown: str, user: str = "", password: str = "") -> Ac
 
 
 def _require_usable(where: str, name: str, value: str) -> None:
-    """Raise UsageError, which says where and not what, for a value that can't be sent or named."""
+    """Raise UsageError, with the place but not the value, for a value that can't be sent or named."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
@@ -186,7 +182,6 @@ def _escaped(text: str) -> str:
 
 
 def _without_rivals(settings: Mapping[str, str], name: str) -> dict[str, str]:
-    """The farther settings that are left when a nearer one names another kind of credentials."""
     rivals = {"api_key": ("username", "password", "bearer_token"), "bearer_token": ("username", "password", "api_key")}
     gone = rivals.get(name, ("api_key", "bearer_token") if name == "username" else ())
     own = {other for other in gone if not os.environ.get(f"NEARDUP_{other.upper()}")}
@@ -204,7 +199,6 @@ def _require_private(path: Path, status: os.stat_result) -> None:
 
 
 def _from_file(host: str) -> dict[str, str]:
-    """The settings of the credentials file: those at its top, then those of the table of this host."""
     named = os.environ.get(CREDENTIALS_FILE)
     path = Path(named or DEFAULT_FILE).expanduser()
     try:

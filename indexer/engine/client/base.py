@@ -1,4 +1,4 @@
-"""The client of an engine: requests that are tried again while the trouble may pass, errors as sentences."""
+"""The client of an engine: requests retried while trouble may pass, errors as sentences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BRIEFLY = 10.0
 
 
 class Client(ABC):
-    """One engine's official client; `request` is all that the store needs of it."""
+    """One engine's official client; the store needs only `request`."""
 
     engine: str
     product: str
@@ -64,7 +64,6 @@ class Client(ABC):
         """
 
     def too_old(self, version: str) -> str:
-        """The sentence on a version that is too old, and what to do; empty for others, and for none."""
         numbers = tuple(map(int, re.findall(r"[0-9]+", version)[:2]))
         if not numbers or numbers >= self.oldest:
             return ""
@@ -72,29 +71,26 @@ class Client(ABC):
         return f"{self.product} {version} is too old, neardup needs {least} or later: upgrade the search cluster"
 
     def note_written(self, indices: Iterable[str]) -> None:
-        """Count changes by the indices that they were made in."""
         with self._counting:
             self.written.update(indices)
 
     @abstractmethod
     def open_snapshot(self, name: str, keep_alive: str, preference: str = "") -> str:
-        """Open a point in time over an index, alias or pattern, or the shards that are preferred; its id."""
+        """Open a point in time over an index, alias or pattern, or the preferred shards; returns its id."""
 
     @abstractmethod
-    def _closing(self, snapshot: str) -> tuple[str, object]:
-        """Path and body of the request that closes a point in time."""
+    def _closing(self, snapshot: str) -> tuple[str, object]: ...
 
     def close(self) -> None:
-        """Let go of the connections; a request that waits to be tried again, in whatever thread, fails at once."""
+        """Let go of the connections; waiting retries, in any thread, fail at once."""
         self._closed.set()
 
     def pause(self, seconds: float) -> None:
-        """Wait before a request is tried again; StoreError where the client is closed, or is closed meanwhile."""
+        """Wait before a retry. Raises StoreError if the client is closed meanwhile."""
         if self._closed.wait(seconds):
             raise StoreError(f"{self.target.shown}: the connection is closed")
 
     def waiting(self) -> Waiting:
-        """The pauses between the tries of a request that begins now."""
         return Waiting(self.target.shown, self.pause)
 
     def request(
@@ -108,9 +104,9 @@ class Client(ABC):
         on_try: Callable[[], None] | None = None,
         **params: str,
     ) -> Any:
-        """One request, tried again while the trouble may pass; StoreError for trouble that stays.
+        """One request, retried while the trouble may pass. Raises StoreError for trouble that stays.
 
-        An answer that is about the request itself is an AnswerError of status 400, 404, 405 or 409, for the caller.
+        An answer about the request itself is an AnswerError of status 400, 404, 405 or 409, for the caller.
         """
         start = time.monotonic()
         deadline = deadline or start + self.retry.limit
@@ -144,7 +140,6 @@ class Client(ABC):
             attempt += 1
 
     def found(self, path: str, **params: str) -> Any:
-        """The answer to a request to read what lies at a path; None where there is nothing. Raises StoreError."""
         try:
             return self.request("GET", path, **params)  # type: ignore[arg-type]
         except AnswerError as error:
@@ -153,13 +148,12 @@ class Client(ABC):
             raise
 
     def perform_once(self, method: str, path: str, body: object = None) -> Any:
-        """One request, tried once and not for long, that no command waits for; see perform()."""
         return self.perform(method, path, {}, body, JSON, min(self.retry.timeout, _BRIEFLY))
 
     def search(self, name: str, body: Mapping[str, Any], **params: Any) -> Any:
-        """The answer to a search in an index, alias or pattern, or at the point in time that the body names.
+        """The answer to a search in an index, alias or pattern, or at the body's point in time.
 
-        All shards have to answer: some engines leave out those that are away without a word. StoreError as request().
+        All shards have to answer: some engines silently leave out missing ones. Raises StoreError as request().
         """
         path = f"/{name}/_search" if name else "/_search"
         answer = self.request("POST", path, body, allow_partial_search_results="false", **params)
@@ -167,18 +161,16 @@ class Client(ABC):
         return answer
 
     def count(self, name: str, query: Mapping[str, Any]) -> int:
-        """The number of documents that match; StoreError if some shards do not answer."""
         answer = self.request("POST", f"/{name}/_count", {"query": query})
         require_whole(answer, self.target.shown)
         return int(answer["count"])
 
     def close_snapshot(self, snapshot: str) -> None:
-        """Let go of a point in time; where that fails it runs out by itself, and nothing else fails with it."""
+        """Let go of a point in time; it runs out by itself if this fails."""
         with suppress(Exception):
             self.perform_once("DELETE", *self._closing(snapshot))
 
     def _passing(self, error: AnswerError | UnreachableError | CertificateError) -> float | None:
-        """The wait that the server asked for, for trouble that may pass; raise where it won't."""
         if isinstance(error, CertificateError) and not (self._answered and is_broken_off(str(error))):
             raise StoreError(explain_certificate(str(error), self.target.shown)) from error
         if not isinstance(error, AnswerError):

@@ -1,4 +1,4 @@
-"""Bulk requests: by bytes and count, several in flight, what may pass tried again, one result for each item."""
+"""Bulk requests: by bytes and count, several in flight, passing trouble retried, one result for each item."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FULL_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One line of a bulk request, or two: `verb` on (index, id, routing), with a document already encoded."""
+    """One action of a bulk request, one or two lines: `verb` on (index, id, routing), with a document already encoded."""
 
     verb: str
     index: str
@@ -47,7 +47,6 @@ class Action:
     conditions: Mapping[str, Any] = field(default_factory=dict)
 
     def lines(self) -> bytes:
-        """The lines of the action in a bulk request."""
         meta: dict[str, Any] = {"_index": self.index, "_id": self.id, **self.conditions}
         if self.routing is not None:
             meta["routing"] = self.routing
@@ -55,12 +54,10 @@ class Action:
 
 
 def update(place: Ref, change: Mapping[str, Any], conditions: Mapping[str, Any]) -> Action:
-    """The change of a document at (index, id, routing), as the body of an update; InexactRecordError as encoded()."""
     return Action("update", place.index, place.id, place.routing, encoded(change), conditions)
 
 
 def unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:
-    """The conditions under which a document is as it was read."""
     return {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
 
 
@@ -68,8 +65,8 @@ def unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:
 class BulkOutcome:
     """The outcome of an action: its HTTP status, "created", "updated", "noop", "deleted", or an error.
 
-    `again` says that the action was sent more than once, so that an earlier try may have done it; `seq_no` and
-    `primary_term` are those of the change.
+    `again` says that it was sent more than once, so an earlier try may have done it; `seq_no` and `primary_term` are
+    those of the change.
     """
 
     status: int
@@ -82,16 +79,14 @@ class BulkOutcome:
 
     @property
     def ok(self) -> bool:
-        """True if the action was done."""
         return 200 <= self.status < 300
 
 
 def send(client: Client, actions: Sequence[Action], **params: str) -> list[BulkOutcome]:
-    """Send actions, those again that the cluster had no room for; one outcome each, in order.
+    """Send actions, again if the cluster had no room for them; one outcome each, in order.
 
-    StoreError where no answer comes within the limits of the client's retries, where some are still rejected at their
-    end, and where a disk of the engine is full; what was done until then stays done. Items that are refused for another
-    reason have their reason.
+    Raises StoreError if there is no answer within the retries, if some are still rejected at their end, and if a disk
+    of the engine is full; finished work stays. Items refused for another reason have their reason.
     """
     outcomes: list[BulkOutcome | None] = [None] * len(actions)
     left = list(range(len(actions)))
@@ -134,7 +129,6 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[BulkO
 
 
 def rounds() -> Iterator[int]:
-    """The numbers of tries to change documents that others change at the same time, with a pause before each again."""
     for number in range(ROUNDS):
         pause(number)
         yield number
@@ -154,8 +148,6 @@ class _Tries:
         self.count = 0
 
     def request(self, payload: bytes, deadline: float, params: Mapping[str, str]) -> Any:
-        """The answer to a bulk request."""
-
         def counted() -> None:
             self.count += 1
 
@@ -190,9 +182,9 @@ def in_flight(
 ) -> Iterator[R]:
     """The results of `work` on each part, in order, with up to IN_FLIGHT parts at work in threads.
 
-    Two parts with an item of the same name are never at work at once. No more than IN_FLIGHT parts are ever held, so a
-    slow cluster slows the reading and memory stays flat. What is at work is waited for also where the reading fails or
-    ends early, but not when the process is asked to stop: a request to an engine that hangs does not hold it up.
+    Two parts with an item of the same name are never at work at once. No more than IN_FLIGHT parts are held, so a slow
+    cluster slows the reading and memory stays flat. Work in flight is waited for if the reading fails or ends early,
+    but not if the process is asked to stop: a hanging request does not hold it up.
     """
     waiting: deque[tuple[set[object], Future[list[R]]]] = deque()
     try:
@@ -211,7 +203,6 @@ def in_flight(
 
 
 def started(work: Callable[[list[T]], list[R]], part: list[T]) -> Future[list[R]]:
-    """The result to come of a piece of work, in a thread that does not outlive the process."""
     future: Future[list[R]] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""The connection to a store's URL, by the official client of the engine that answers there."""
+"""The connection to a store's URL, by the official client of its engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from indexer.errors import StoreError
 
 
 def connect(url: str, *, retry: RetryPolicy | None = None, access: Access | None = None) -> Client:
-    """Open a cluster's URL with the official client of the engine that answers there."""
+    """Open a cluster's URL with the official client of its engine."""
     target = parse_url(url)
     access = access or load_access(target.hosts[0], target.shown, target.user, target.password)
     retry = retry or RetryPolicy()
@@ -56,9 +56,9 @@ def _client(engine: str, target: Target, access: Access, retry: RetryPolicy) -> 
 
 
 def _recognise(target: Target, access: Access, retry: RetryPolicy) -> tuple[str, Any]:
-    """The engine that answers and its answer to `GET /`, tried as long as the cluster may be starting.
+    """The engine and its answer to `GET /`, tried as long as the cluster may be starting.
 
-    A host that does not listen, or whose name is unknown, is more likely a wrong URL: it is given up sooner.
+    A host that refuses, or an unknown name, is more likely a wrong URL: it is given up sooner.
     """
     start = time.monotonic()
     waiting = Waiting(target.shown, time.sleep)
@@ -102,7 +102,6 @@ def _json(answer: Response) -> Any:
 
 
 def _engine_of(answer: Response) -> str:
-    """The engine that gave this answer; empty if the answer does not say."""
     if "elasticsearch" in answer.headers.get("x-elastic-product", "").lower():
         return "elasticsearch"
     if b"opensearch" in answer.body.lower() or "opensearch" in answer.headers.get("www-authenticate", "").lower():

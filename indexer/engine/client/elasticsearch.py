@@ -57,7 +57,6 @@ class ElasticsearchClient(Client):
     def perform(
         self, method: str, path: str, params: Mapping[str, str], body: object, content_type: str, timeout: float
     ) -> Any:
-        """See Client.perform."""
         headers = {"Accept": _form(JSON), **self.access.headers()}
         if body:
             headers["Content-Type"] = _form(content_type)
@@ -97,7 +96,6 @@ class ElasticsearchClient(Client):
         return answer
 
     def open_snapshot(self, name: str, keep_alive: str, preference: str = "") -> str:
-        """See Client.open_snapshot."""
         asked: Any = {"preference": preference} if preference else {}
         answer = self.request("POST", f"/{name}/_pit", keep_alive=keep_alive, ignore_unavailable="true", **asked)
         return str(answer["id"])
@@ -106,11 +104,9 @@ class ElasticsearchClient(Client):
         return "/_pit", {"id": snapshot}
 
     def close(self) -> None:
-        """See Client.close."""
         super().close()
         self._client.close()
 
 
 def _form(kind: str) -> str:
-    """The media type that servers of versions 8 and 9 both take; older servers refuse the client's own default."""
     return kind.replace("application/", "application/vnd.elasticsearch+") + "; compatible-with=8"

@@ -1,4 +1,4 @@
-"""The errors of requests to an engine, and a sentence for each that says what to do."""
+"""The errors of requests to an engine, with a sentence of advice for each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UnreachableError(Exception):
 
 
 class UnknownHostError(UnreachableError):
-    """Nobody knows a host of that name."""
+    """The host's name is unknown."""
 
 
 class CertificateError(Exception):
@@ -32,7 +32,7 @@ class CertificateError(Exception):
 
 
 def trouble(text: str, *, secure: bool) -> CertificateError | UnreachableError:
-    """The exception for a connection that failed, as the library words it; `secure` where TLS itself failed."""
+    """The exception for a connection that failed, in the library's words; `secure` if TLS itself failed."""
     return (CertificateError if secure else UnreachableError)(text[:300])
 
 
@@ -47,9 +47,9 @@ class AnswerError(StoreError):
     def from_body(
         cls, status: int, body: Any, retry_after: float | None = None, *, hidden: Callable[[str], str] = str
     ) -> AnswerError:
-        """From an answer's body, which is the engines' JSON, or something of a proxy between.
+        """From an answer's body, the engines' JSON, or text of a proxy.
 
-        `hidden` takes secrets out of it: some servers send back what they were sent.
+        `hidden` takes secrets out of it: some servers send back the request.
         """
         error = body.get("error") if isinstance(body, Mapping) else None
         if isinstance(error, Mapping):
@@ -58,7 +58,6 @@ class AnswerError(StoreError):
 
 
 def error_of(error: Mapping[str, Any], hidden: Callable[[str], str] = str) -> tuple[str, str]:
-    """The type and the reason of an engine's error object, with the cause that says most."""
     reasons = [str(error.get("reason", ""))]
     if error.get("type") == CLOSED:
         return CLOSED, f"{error.get('index', 'an index')} is closed; open it first"
@@ -69,7 +68,7 @@ def error_of(error: Mapping[str, Any], hidden: Callable[[str], str] = str) -> tu
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds from the header Retry-After; a date there is taken as no wish."""
+    """Seconds from the header Retry-After; a date there is ignored."""
     try:
         return max(0.0, float(value)) if value else None
     except ValueError:
@@ -77,7 +76,7 @@ def retry_after(value: str | None) -> float | None:
 
 
 def require_whole(answer: Mapping[str, Any], shown: str) -> None:
-    """Raise StoreError where some shards did not answer: what they hold would be missed in silence."""
+    """Raise StoreError if some shards did not answer: their documents would be missed silently."""
     shards = answer["_shards"]
     away = shards["total"] - shards["successful"]
     if away or answer.get("timed_out"):
@@ -87,7 +86,6 @@ def require_whole(answer: Mapping[str, Any], shown: str) -> None:
 
 
 def given_up(shown: str, tries: int, trouble: str) -> StoreError:
-    """The error for trouble that did not pass in time."""
     return StoreError(
         f"{shown}: given up after {counted(tries, 'try', 'tries')}: {trouble}; run the same command again when "
         "the cluster is well"
@@ -95,7 +93,6 @@ def given_up(shown: str, tries: int, trouble: str) -> StoreError:
 
 
 def explain_answer(error: AnswerError, shown: str, access: Access) -> str:
-    """One sentence for an answer that refuses the user and not the request."""
     if error.status == 401:
         if not access.kind:
             return (
@@ -114,12 +111,11 @@ def explain_answer(error: AnswerError, shown: str, access: Access) -> str:
 
 
 def is_broken_off(text: str) -> bool:
-    """True if the library's words tell of a broken secure connection, which may pass, not of a refused certificate."""
+    """True if the library reports a broken secure connection, which may pass, rather than a refused certificate."""
     return not re.search("certificate|mismatch|doesn't match|unknown ca", text, re.IGNORECASE)
 
 
 def explain_certificate(text: str, shown: str) -> str:
-    """One sentence for a connection that failed over a certificate."""
     if "expired" in text:
         return f"{shown}: the server's certificate has expired; renew it (the clock of this machine counts too)"
     if "Hostname mismatch" in text or "doesn't match" in text or "IP address mismatch" in text:

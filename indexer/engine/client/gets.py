@@ -1,4 +1,4 @@
-"""Documents by identity, as they are now; what can't be read at the moment is never taken for what is not there."""
+"""Documents by identity, as they are now; an unreadable document is never taken for a missing one."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ _LASTING = frozenset({"index_closed_exception", "security_exception", "illegal_a
 def multi_get(
     client: Client, documents: Sequence[Mapping[str, Any]], *, path: str = "", **params: Any
 ) -> list[dict[str, Any]]:
-    """The engine's answer for each document asked for, in order; those that are there have `found`.
+    """The engine's answer for each document, in order; existing ones have `found`.
 
-    Those that the engine can't read are asked for again within the client's limits for retries. StoreError where one
-    can't be read then.
+    Unreadable documents are asked for again within the client's retries. Raises StoreError if one stays unreadable.
     """
     answers: list[dict[str, Any]] = [{}] * len(documents)
     left = list(range(len(documents)))
@@ -53,15 +52,13 @@ def _is_unread(answer: Mapping[str, Any]) -> bool:
 
 
 def item_at(place: Ref) -> dict[str, Any]:
-    """The item of a request that asks for the document at (index, id, routing)."""
     return {"_index": place.index, "_id": place.id} | ({"routing": place.routing} if place.routing is not None else {})
 
 
 def place_of(hit: Mapping[str, Any]) -> Ref:
-    """The place of a document: (index, id, routing)."""
     return Ref(hit["_id"], hit["_index"], hit.get("_routing"))
 
 
 def version_of(hit: Mapping[str, Any]) -> Hashable:
-    """The version of a document, given as it was read; any change of the document makes it another."""
+    """The version of a document as read; any change gives another."""
     return hit["_seq_no"], hit["_primary_term"]

@@ -1,4 +1,4 @@
-"""Documents as lines of a request, which ones can't be sent, and the numbers of answers as they are written."""
+"""Documents as lines of a request, the limits of a line, and the exact numbers of answers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ MAX_RECORD_BYTES = 16 << 20
 
 
 class WrittenFloat(float):
-    """A number of an answer; `written` are its digits, which may be more than a float holds."""
+    """A number of an answer; `written` are its digits, possibly more than a float holds."""
 
     def __init__(self, written: str) -> None:
         self.written = written
 
 
 class InexactRecordError(Exception):
-    """A record that can't be stored exactly; the text is the reason."""
+    """A record can't be stored exactly; the text is the reason."""
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
-    """A document's line; InexactRecordError for text that UTF-8 does not have and for what is too large."""
+    """A document's line. Raises InexactRecordError for text outside UTF-8 and for too large documents."""
     try:
         line = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Names of indices: in the paths of requests, and what a store's name stands for."""
+"""Names of indices: in the paths of requests, and the indices behind a store's name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SideKind = Literal["failures", "clusters", "decisions", "resources", "keys", "pa
 
 
 def side_name(store: str, kind: SideKind | Literal["*"]) -> str:
-    """The name of an index beside a store's own, which no pattern of its owner takes; of a list those of all parts."""
+    """The name of an index beside a store's own, outside its owner's patterns; for a list, of all parts."""
     return ",".join(f"neardup-{part}-{kind}" for part in store.split(",") if part)
 
 
@@ -21,7 +21,7 @@ _OWN = "".join(f",-{side_name('*', kind)}" for kind in get_args(SideKind))
 
 
 def path_of(name: str) -> str:
-    """The path of one index, alias or data stream; an escape that is part of its name (`a%2a`) stands for itself."""
+    """The path of one index, alias or data stream; an escape within its name (`a%2a`) stands for itself."""
     return "/" + quote(name, safe="-")
 
 
@@ -31,18 +31,15 @@ def reading_path(name: str) -> str:
 
 
 def is_stream(indices: Iterable[str]) -> bool:
-    """True if the indices behind a name are those of a data stream."""
     return all(index.startswith(".ds-") for index in indices)
 
 
 def indices_of(client: Client) -> frozenset[str]:
-    """The indices that the name of a client's URL stands for now, also behind aliases, data streams and patterns."""
     path = f"/{reading_path(client.target.name)}/_settings/index.uuid"
     return frozenset(client.found(path, expand_wildcards="all") or ())
 
 
 def matches(expression: str, name: str) -> bool:
-    """True if a list of names and patterns, as a store's URL has it, means an index of this name."""
     meant = False
     for part in expression.split(","):
         pattern = part.removeprefix("-")

@@ -31,17 +31,16 @@ logging.getLogger("opensearch").addHandler(logging.NullHandler())
 
 
 class _Connection(Urllib3HttpConnection):
-    """Raises AnswerError for an error, with the header Retry-After, which the client's own exceptions lose.
+    """Raises AnswerError with the header Retry-After, which the client's own exceptions lose.
 
-    `hidden` takes secrets out of what the server says.
+    `hidden` takes secrets out of the server's text.
     """
 
     def __init__(self, *args: Any, hidden: Callable[[str], str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._hidden = hidden
 
-    def _raise_warnings(self, warning_headers: Any) -> None:
-        """Show nobody the engine's remarks on requests: they are no errors of a command."""
+    def _raise_warnings(self, warning_headers: Any) -> None: ...
 
     def perform_request(
         self,
@@ -102,7 +101,6 @@ class OpenSearchClient(Client):
         )
 
     def _signer(self) -> Any:
-        """The client's own signer of SigV4, with the credentials that Amazon's library finds."""
         if not self.access.region:
             return None
         try:
@@ -125,7 +123,6 @@ class OpenSearchClient(Client):
     def perform(
         self, method: str, path: str, params: Mapping[str, str], body: object, content_type: str, timeout: float
     ) -> Any:
-        """See Client.perform."""
         try:
             return self._client.transport.perform_request(
                 method, path, params=dict(params), headers={"content-type": content_type}, body=body, timeout=timeout
@@ -138,7 +135,6 @@ class OpenSearchClient(Client):
             raise UnreachableError("the answer is not whole, or not JSON") from None
 
     def open_snapshot(self, name: str, keep_alive: str, preference: str = "") -> str:
-        """See Client.open_snapshot."""
         path = f"/{name}/_search/point_in_time"
         asked: Any = {"preference": preference} if preference else {}
         answer = self.request(
@@ -150,6 +146,5 @@ class OpenSearchClient(Client):
         return "/_search/point_in_time", {"pit_id": [snapshot]}
 
     def close(self) -> None:
-        """See Client.close."""
         super().close()
         self._client.close()

@@ -1,4 +1,4 @@
-"""Requests without an engine's client, tried once; a redirect, which would lead credentials away, is an answer too."""
+"""Requests without an engine's client, tried once; a redirect, which would lead credentials away, is an answer."""
 
 from __future__ import annotations
 
@@ -30,12 +30,10 @@ class Response:
 
     @property
     def leads_away(self) -> bool:
-        """True if the answer is a redirect."""
         return self.status in _REDIRECTS
 
     @property
     def where(self) -> str:
-        """Scheme and host that a redirect leads to, for people; empty where it names none."""
         matched = re.match(r"https?://[^/?#\s]+", self.headers.get("location", ""), re.IGNORECASE)
         return shown_name(matched[0])[:300] if matched else ""
 
@@ -49,9 +47,9 @@ def ask(
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The answer to one request, also an error's; proxies of the environment are passed by.
+    """The answer to one request, also an error's; proxies of the environment are ignored.
 
-    Raises UnreachableError and CertificateError, whose texts hold nothing that was sent.
+    Raises UnreachableError and CertificateError, without any sent text.
     """
     request = urllib.request.Request(  # noqa: S310 the callers check the scheme
         url, body, {**access.headers(), **(headers or {})}, method=method

@@ -30,7 +30,7 @@ class RetryPolicy:
     longest: float = 15.0
 
     def wait(self, attempt: int, asked: float | None) -> float:
-        """Seconds to wait before another attempt: doubling, jittered by half, at least what the server asked for."""
+        """Seconds to wait before another attempt: doubling, jittered by half, at least the server's wish."""
         doubled = min(self.longest, self.first * 2.0 ** min(attempt, 16))
         return max(doubled * random.uniform(0.5, 1.0), min(asked or 0.0, self.limit))  # noqa: S311 no secret
 
@@ -46,7 +46,6 @@ class Waiting:
         self._start = time.monotonic()
 
     def __call__(self, seconds: float, why: str) -> None:
-        """Wait before the next try, because of this."""
         before = self._start + SILENT - time.monotonic()
         if 0 < before < seconds:
             self._pause(before)

@@ -22,9 +22,9 @@ _POLL_SECONDS = 0.1
 class Slices:
     """An iterator of pages of hits, and a context manager; each slice is read by a thread of its own.
 
-    `body` is the search without paging, `preference` says which shards it is sent to; no more than two pages for each
-    slice are ever held. A page has at most `page` hits, and about PAGE_BYTES as far as the page before it tells.
-    StoreError where the engine does not answer, or the point in time is gone.
+    `body` is the search without paging, `preference` selects shards; at most two pages for each slice are held. A page
+    has at most `page` hits, and about PAGE_BYTES judging by the page before. Raises StoreError if the engine does not
+    answer, or the point in time is gone.
     """
 
     def __init__(

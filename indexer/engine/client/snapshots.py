@@ -1,4 +1,4 @@
-"""Points in time: an index as it was when they were opened, kept open for as long as somebody reads them."""
+"""Points in time: an index as it was when they were opened, kept open while somebody reads."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ Page = list[dict[str, Any]]
 
 
 class Snapshot:
-    """A point in time over an index, alias or pattern; a context manager, which may be used by several threads.
+    """A point in time over an index, alias or pattern; a context manager for several threads.
 
-    A reader who is slow still finds the next page: between the searches it is kept alive in the background. StoreError
-    where it can't be opened.
+    A background thread keeps it alive for slow readers between searches. Raises StoreError if it can't be opened.
     """
 
     def __init__(self, client: Client, path: str, preference: str = "") -> None:
@@ -39,7 +38,6 @@ class Snapshot:
         self._keeper: threading.Thread | None = None
 
     def search(self, body: Mapping[str, Any]) -> Any:
-        """The answer to a search at this point in time; StoreError where it is not whole, or the point is gone."""
         if "query" in body:
             # OpenSearch 3 ends a range alone after one page of hits, and so loses those of the next pages.
             body = {**body, "query": {"constant_score": {"filter": body["query"]}}}
@@ -76,13 +74,11 @@ class Snapshot:
         return (whole, True) if whole else self.page(body, 2 * size, after)
 
     def keep(self) -> None:
-        """Keep it alive from now on, until close(); for a reader who needs another page."""
         if self._keeper is None:
             self._keeper = threading.Thread(target=self._keep, name="snapshot", daemon=True)
             self._keeper.start()
 
     def close(self) -> None:
-        """Let go of it, once; where the engine does not hear, it runs out by itself."""
         if not self._closed.is_set():
             self._closed.set()
             self._client.close_snapshot(self._id)

@@ -14,9 +14,9 @@ _URL = re.compile(r"(?:(elasticsearch|opensearch)\+)?(https?)://([^/?#]*)(/[^?#]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The hosts, as "https://host:port/prefix", and the index, alias, data stream or pattern that a store's URL names.
+    """The hosts, as "https://host:port/prefix", and the index, alias, data stream or pattern of a store's URL.
 
-    `engine` is empty where the URL leaves it to the server's answers; `shown` is the URL without a credential.
+    `engine` is empty if the URL does not name it; `shown` is the URL without a credential.
     """
 
     engine: str
@@ -30,7 +30,7 @@ class Target:
 def parse_url(url: str) -> Target:
     """Read `[elasticsearch+|opensearch+]http[s]://host[:port][,host[:port]...][/prefix]/INDEX`.
 
-    Raises UsageError, which never repeats a credential.
+    Raises UsageError, without a credential.
     """
     shown = shown_name(url)
     if re.search(r"[\x00-\x20\x7f-\x9f]", url):
@@ -60,7 +60,6 @@ def parse_url(url: str) -> Target:
 
 
 def is_host(place: str) -> bool:
-    """True if this is a host as URLs have it, with or without a port."""
     matched = PLACE.match(place)
     try:
         urllib.parse.urlsplit(f"//{place}")

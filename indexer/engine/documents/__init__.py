@@ -1,1 +1,1 @@
-"""The documents of an index that others own: their text, and the fingerprints that are put beside it."""
+"""The documents of an index owned by others: their text, and the fingerprints beside it."""

@@ -1,4 +1,4 @@
-"""Fingerprints for documents that are in an index already: the source and the destination of a run over them."""
+"""Fingerprints for documents already in an index: the source and the destination of a run over them."""
 
 from __future__ import annotations
 
@@ -41,20 +41,18 @@ _PAGE = 250
 
 @dataclass(slots=True)
 class AnnotationSummary(RunCounts):
-    """The outcomes for the documents of a run; each that was read is in exactly one of the first five counts.
+    """The outcomes for the documents of a run; each one read is in exactly one of the first five counts.
 
-    `annotated` were given a fingerprint (in a dry run: would be), `unchanged` have the right one, `without` have
-    none of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had
-    none before, `stale` another text's and `renewed` one of this text, beside which something else is new; `empty`
-    have no text and `short` too few tokens. `changed` were changed by others at the same moment and done again.
-    `removed` are documents of a sidecar whose originals are gone. `trusted` are those of the unchanged that were
-    not read, since nobody has written them after they were looked at. `lost` says that documents may have been
-    deleted, or written as a whole over their fingerprints; `held` that so many are gone that nothing is removed for
-    it. `marks` are those of what was looked at. `beside` tells how many of the annotated had no room for a sketch
-    that grows with the text (`indexer.engine.index.bodies.OWNERS_ROOM`), so that it lies in an index beside.
-    `clusters` were made or changed, None where documents were put into none. `forgotten` tells that the index's
-    owner forbids noting the fields in it. `reading_seconds` is how long it took to read texts again and to align
-    them where documents were put into clusters, None where none had to be.
+    `annotated` were given a fingerprint (in a dry run: would be), `unchanged` have the right one, `without` have none
+    of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had none
+    before, `stale` another text's and `renewed` one of this text with something else new; `empty` have no text and
+    `short` too few tokens. `changed` were changed by others at the same moment and done again. `removed` are documents
+    of a sidecar without originals. `trusted` are unchanged ones not read, since nobody wrote them after the last look.
+    `lost` says that documents may have been deleted, or overwritten with their fingerprints; `held` that too many are
+    gone to remove anything. `marks` record the changes looked at. `beside` counts annotated documents without room for
+    a long sketch (`indexer.engine.index.bodies.OWNERS_ROOM`), now in an index beside. `clusters` were made or changed,
+    None without clustering. `forgotten` says that the index's owner forbids noting the fields in it. `reading_seconds`
+    is the time for reading and aligning texts while clustering, None if there was none.
     """
 
     trusted: int = 0
@@ -76,7 +74,6 @@ class AnnotationSummary(RunCounts):
 
     @property
     def done(self) -> int:
-        """The number of documents dealt with."""
         return self.annotated + self.unchanged + self.without + self.gone + self.failures
 
 
@@ -92,14 +89,13 @@ def annotate(
     arriving: OpenFilter | None = None,
     stop: threading.Event | None = None,
 ) -> AnnotationSummary:
-    """Give the documents of an index, alias or data stream their fingerprints; doing it again does what is left.
+    """Give the documents of an index, alias or data stream their fingerprints; doing it again does the rest.
 
-    In place, by partial updates that only happen where the document is as it was read; with `aside`, in the index that
-    this client names, which is made where it is not there. Only what was written since the last whole run is read (see
-    `indexer.engine.documents.marks`), unless the options say otherwise. Both clients stay open. `summary` is kept up to
-    date meanwhile; what `arriving` gives for the store is entered, and looks at documents before and after they get
-    their fingerprint. Raises StoreError where that would harm the owner's documents, UsageError for a field that is not
-    there.
+    In place, by partial updates conditional on the document being as read; with `aside`, in this client's index, made
+    if missing. Only documents written since the last whole run are read (see `indexer.engine.documents.marks`), unless
+    the options say otherwise. Both clients stay open. `summary` is kept up to date. `arriving` returns a context for
+    the store that looks at documents before and after they get their fingerprint. Raises StoreError if it would harm
+    the owner's documents, UsageError for a missing field.
     """
     run = _AnnotateRun(client, options, aside, summary if summary is not None else AnnotationSummary(), stop)
     run.run(arriving or (lambda _: nullcontext()))
@@ -108,7 +104,7 @@ def annotate(
 
 @dataclass(slots=True, eq=False)
 class PendingDocument:
-    """A document on its way to its fingerprint: where it lies, what is known of it, and what was read.
+    """A document on its way to its fingerprint: its place, its state, and its text.
 
     `conditions` hold as long as nobody changes it; `at` is the time of reading, since workers end in any order.
     """
@@ -127,7 +123,7 @@ _Unread = Failed[Ref]
 
 
 class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
-    """A run whose source are the documents of an index, and whose destination is a sink."""
+    """A run from the documents of an index to a sink."""
 
     ends_at_once = True
 
@@ -196,7 +192,6 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         return in_place(self.client, self.info, self.options.schemes, single=single, dry_run=dry_run, refresh=refresh)
 
     def run(self, arriving: OpenFilter) -> None:
-        """Read the documents that nobody has looked at, those again that others change, and write what they lack."""
         begin, at = time.monotonic(), now()
         before, wrote = read_shards(self.client, self._path), self.client.written.copy()
         self._marks = self._looked_at()
@@ -236,7 +231,6 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
     # The marks of what was looked at
 
     def _looked_at(self) -> Marks:
-        """The marks of the runs before; none where all of it is to be looked at."""
         schemes = sorted(scheme.id for scheme in self._sink.schemes)
         settings = settings_of(self._fields, replace(self.info, schemes=(), version=""), schemes, self._sink.identity)
         store = self._sink.store
@@ -256,7 +250,6 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
     # From the documents to the items that workers get
 
     def _again(self, number: int, fields: Sequence[str]) -> Iterator[Item[PendingDocument] | _Unread]:
-        """The documents that others have changed since they were read, as they are now."""
         self._retrying = True
         places, self._changed = self._changed, []
         if places:
@@ -291,7 +284,7 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
                     yield item
 
     def _require_checked(self, hits: Sequence[Mapping[str, Any]]) -> None:
-        """Raise StoreError for documents of an index that came after its likes were looked at, as by a rollover."""
+        """Raise StoreError for documents of a new, unchecked index, as after a rollover."""
         new = {hit["_index"] for hit in hits} - self._indices
         if new and not self._aside:
             raise StoreError(
@@ -300,7 +293,6 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
             )
 
     def _item(self, hit: Mapping[str, Any], known: Known) -> Item[PendingDocument] | _Unread | None:
-        """The item that the workers get for a document; None if nothing is to be done."""
         place = place_of(hit)
         if known.owners:
             return Failed(place, "owner's field", OWNERS_FIELD)
@@ -349,7 +341,6 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
     def sketched(
         self, outcome: Extracted[PendingDocument, DigestedSketches]
     ) -> Iterable[tuple[PendingDocument, Record]]:
-        """See RunDestination.sketched."""
         pending = outcome.key
         record = record_of(
             outcome,
@@ -365,7 +356,6 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         return [(pending, record)]
 
     def failed(self, outcome: Failed[PendingDocument] | _Unread) -> None:
-        """See RunDestination.failed."""
         known = outcome.key
         if isinstance(known, PendingDocument):
             self._fail(known.place, outcome.reason, outcome.detail, known.digest)
@@ -378,13 +368,11 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         self._run.failures.append(Failure(self._sink.ref(place), name, reason, detail, now(), digest))
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
-        """See RunDestination.put_failures."""
         self._sink.put_failures(failures)
 
     def begin_write(
         self, batch: Sequence[tuple[PendingDocument, Record]]
     ) -> WriteInProgress[PendingDocument, ChangeResult]:
-        """See RunDestination.begin_write; documents are read and sketched meanwhile."""
         if self._arrivals:
             self._arrivals.examine([record for _, record in batch])
         changes = [Change(pending.place, record, pending.conditions, pending.known) for pending, record in batch]
@@ -395,7 +383,6 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         return WriteInProgress(batch, started(write, changes).result)
 
     def written(self, records: Sequence[tuple[PendingDocument, Record]], results: Sequence[ChangeResult]) -> None:
-        """See RunDestination.written."""
         stored = [record for (_, record), result in zip(records, results, strict=True) if result.is_done]
         if self._arrivals:
             self._arrivals.stored(stored)

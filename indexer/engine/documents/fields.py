@@ -1,4 +1,4 @@
-"""The fields that a run reads: those that were asked for, held to those that the index remembers."""
+"""The fields a run reads: the requested ones, compared with those the index remembers."""
 
 from __future__ import annotations
 
@@ -20,18 +20,16 @@ from indexer.stores.texts import TextFields
 class AnnotateOptions:
     """The options of a run: `fields` give the text, joined in this order, or the HTML to be extracted.
 
-    Where they are not given they are those that the index remembers; others than those are refused unless
-    `fields_changed`. `source_field` says where a document came from, `title_field` what it is called; they are
-    remembered too.
+    By default they are the fields the index remembers; others are refused unless `fields_changed`. `source_field` and
+    `title_field` give a document's origin and title; they are remembered too.
 
-    Only documents that were written since the last run are read, unless `everything`; only those without a fingerprint,
-    or with one of another text, get one, unless `again`, which reads all of them too. Where more than the share
-    `most_lost` of the documents is gone since the last run, no record is removed for it. `docs_per_second` limits how
-    many are done; `slices` is how many parts of the index are read at once. `content` is None for the index's own mode,
-    or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
-    documents whose version comes from outside. `schemes` are specifications of those that documents get a sketch of
-    too; those that the index has are always kept up. One that neardup is not set up in yet gets `new_schemes`; with
-    `exactly` one that was there before and has others is refused.
+    Only documents written since the last run are read, unless `everything`; only those without a fingerprint, or with
+    another text's, get one, unless `again`, which also reads all. If more than the share `most_lost` of the documents
+    is gone since the last run, no record is removed for it. `docs_per_second` limits the speed; `slices` is the number
+    of parts of the index read at once. `content` is None for the index's own mode, or "landmarks". `refresh` says when
+    changes become visible (see `Store`). `allow_version_change` permits changing documents with external versions.
+    `schemes` are specifications of additional sketches; those of the index are always kept up. A newly set up index
+    gets `new_schemes`; with `exactly` an older one with others is refused.
     """
 
     fields: tuple[str, ...] = ()
@@ -58,9 +56,9 @@ class AnnotateOptions:
 
 
 def fields_of_run(client: Client, aside: Client | None, mappings: Mappings, wanted: AnnotateOptions) -> TextFields:
-    """The fields as they stand in `_source`, those that are remembered where none are named.
+    """The fields as paths in `_source`, the remembered ones by default.
 
-    Raises UsageError where a field is not there, none is known, or others are remembered than those named.
+    Raises UsageError if a field is missing, none is known, or others are remembered.
     """
     shown = client.target.shown
     kept = _remembered(client, aside, mappings)
@@ -89,14 +87,12 @@ def fields_of_run(client: Client, aside: Client | None, mappings: Mappings, want
 
 
 def remember_fields(client: Client, aside: Client | None, mappings: Mappings, fields: TextFields) -> bool:
-    """Note the fields in the mappings; False if the owner of one does not allow it."""
     of, name = (client, OWN) if aside is None else (aside, client.target.name)
     results = [remember(of, index, name, fields) for index in (mappings if aside is None else _mappings_of(aside))]
     return all(results)
 
 
 def _remembered(client: Client, aside: Client | None, mappings: Mappings) -> dict[str, TextFields]:
-    """The text fields that each index remembers, or that the one beside it remembers for it."""
     where, name = (mappings, OWN) if aside is None else (_mappings_of(aside), client.target.name)
     remembered = {index: mapping.text_fields().get(name) for index, mapping in where.items()}
     return {index: fields for index, fields in remembered.items() if fields}

@@ -1,4 +1,4 @@
-"""Fingerprints that were made elsewhere, put onto the documents of an index that they are of."""
+"""Fingerprints made elsewhere, put onto their documents in an index."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _PLACES = 10_000
 
 
 class OwnedIndex:
-    """An index, alias or data stream of an owner's, whose documents are given records and stay what they are.
+    """An index, alias or data stream of an owner's; its documents are given records and stay otherwise unchanged.
 
-    Raises StoreError where there is none, or where a change would harm its documents, and IncompatibleStoreError where
-    it has fingerprints of another form than `info`. Without `dry_run` neardup's fields are put into the mapping first.
-    The client stays open.
+    Raises StoreError if there is none, or a change would harm its documents, and IncompatibleStoreError if its
+    fingerprints have another form than `info`. Without `dry_run` neardup's fields are put into the mapping first. The
+    client stays open.
     """
 
     def __init__(
@@ -52,18 +52,16 @@ class OwnedIndex:
 
     @property
     def store(self) -> SearchStore | None:
-        """The index as a store; None in a dry run."""
         return self._sink.store
 
     def put(self, records: Sequence[Record]) -> list[Landed]:
-        """Put records onto the documents that they name, those that are there; one result each, in order.
+        """Put records onto their documents, if these exist; one result each, in order.
 
-        A document that has the same one already is left alone, and one that others change is read again.
+        A document with an equal record is left alone, and one changed by others is read again.
         """
         return list(in_flight(self._put, chunks(records, BATCH_RECORDS), lambda record: record.ref.id))
 
     def finish(self) -> None:
-        """Make what was written visible."""
         self._sink.finish()
 
     def _put(self, records: list[Record]) -> list[Landed]:
@@ -83,7 +81,6 @@ class OwnedIndex:
         return [landed[record.ref] for record in records]
 
     def _changes(self, left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> dict[Ref, Change]:
-        """The changes to be written to the documents that are left; the others are settled."""
         places = self._places(left, landed)
         found: dict[Ref, dict[str, Any]] = {}
         asked = [{**item_at(place), "_source": [ROOT]} for place in places.values()]
@@ -108,7 +105,6 @@ class OwnedIndex:
         return changes
 
     def _places(self, left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> dict[Ref, Ref]:
-        """The places of the documents that are named, as far as they are known; the others are settled."""
         places: dict[Ref, Ref] = {}
         loose = [ref.id for ref in left if not ref.index and not self._single]
         known = self._located(loose) if loose else {}
@@ -151,28 +147,24 @@ class OwnedIndex:
 
 
 def is_known(known: Known, record: Record) -> bool:
-    """True if a document has this record already."""
     same = (known.digest, unpacked_digest(known.own.get("text_digest") or ""), known.source, known.title)
     return known.complete and same == (record.source_digest, record.text_digest, record.source, record.title)
 
 
 class CompletedIndex:
-    """The documents of an owner's index, and new ones for what it lacks."""
+    """The documents of an owner's index, with new ones for missing documents."""
 
     def __init__(self, owned: OwnedIndex) -> None:
         self._owned = owned
 
     @property
     def store(self) -> Store | None:
-        """See RecordDestination."""
         return self._owned.store
 
     def put(self, records: Sequence[Record]) -> list[Landed]:
-        """See RecordDestination."""
         landed = self._owned.put(records)
         made = iter(LoadedStore(self.store).put([one.record for one in landed if one.status == "missing"]))
         return [next(made) if one.status == "missing" else one for one in landed]
 
     def finish(self) -> None:
-        """See RecordDestination."""
         self._owned.finish()

@@ -1,4 +1,4 @@
-"""The checks that keep an owner's documents from harm, made before the first of them is changed, and in each one."""
+"""The checks that protect an owner's documents, made before the first change, and for each document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ _SAMPLE = 1000
 
 
 def mappings_of(client: Client, path: str) -> Mappings:
-    """The mappings of the indices behind a name. Raises NoStoreError where there is none."""
     mappings = read_mappings(client, path)
     if not mappings:
         raise NoStoreError(f"{client.target.shown}: no index has this name")
@@ -22,7 +21,7 @@ def mappings_of(client: Client, path: str) -> Mappings:
 
 
 def show(client: Client, path: str, *, required: bool) -> None:
-    """Make what others wrote visible; who only reads may be refused that, unless it is `required`."""
+    """Make changes of others visible; a reader may be refused this, unless it is `required`."""
     try:
         client.request("POST", f"/{path}/_refresh")
     except StoreError:
@@ -32,7 +31,7 @@ def show(client: Client, path: str, *, required: bool) -> None:
 
 
 def require_unharmed(client: Client, path: str, mappings: Mappings, *, allow_version_change: bool) -> None:
-    """Raise StoreError where partial updates would lose something, or raise versions that the owner counts himself."""
+    """Raise StoreError if partial updates would lose something, or raise versions counted by the owner."""
     shown = client.target.shown
     settings = client.request("GET", f"/{path}/_settings", flat_settings="true")
     require_harmless(mappings, {name: described["settings"] for name, described in settings.items()}, shown)
@@ -45,7 +44,6 @@ def require_unharmed(client: Client, path: str, mappings: Mappings, *, allow_ver
 
 
 def require_own_version(hit: Mapping[str, Any], shown: str) -> None:
-    """Raise StoreError for a document whose version was not counted by the engine."""
     # Every change takes a new sequence number, so a version that was counted here can't be ahead of it.
     if hit["_version"] > hit["_seq_no"] + 1:
         raise StoreError(

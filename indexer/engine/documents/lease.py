@@ -1,4 +1,4 @@
-"""A lease on the work in an index: of several processes that follow it one works at a time."""
+"""A lease on the work in an index: of several followers one works at a time."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _BRIEFLY = 0.5
 
 
 class Lease:
-    """A document beside an index that says who works there; it changes only where it is as it was read.
+    """A document beside an index that names the worker; it changes only if it is as read.
 
-    No clocks are compared: whoever waits takes it over when it has seen the same version for `seconds`. Who has it
-    renews it three times in that time. Who connects anew after the engine was away is known by its `holder`, and need
-    not wait for the lease that it could not give back.
+    No clocks are compared: a waiting process takes it over after seeing the same version for `seconds`. The holder
+    renews it three times in this time. A worker reconnecting after the engine was away is known by its `holder`, and
+    need not wait for its own lease.
     """
 
     def __init__(self, client: Client, seconds: float, holder: str = "") -> None:
@@ -37,7 +37,7 @@ class Lease:
 
     @contextmanager
     def held(self, lost: Callable[[], None]) -> Iterator[bool]:
-        """Hold it while it is entered; False where another one has it. `lost` is called where one took it over.
+        """Hold it while entered; False if another process has it. `lost` is called on a takeover.
 
         Raises StoreError.
         """
@@ -71,7 +71,6 @@ class Lease:
         return self._put(self._me)
 
     def _put(self, holder: str, **params: str) -> bool:
-        """Write who has it; False where it has changed since it was read."""
         if self._version and not params:
             params = {"if_seq_no": str(self._version[0]), "if_primary_term": str(self._version[1])}
         try:

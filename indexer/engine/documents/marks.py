@@ -1,7 +1,7 @@
-"""The changes of an index that were looked at already, by the sequence numbers that its shards give them.
+"""The changes of an index looked at already, by the sequence numbers of its shards.
 
-A shard numbers its changes without a gap. Up to its global checkpoint all of them are in every copy and never taken
-back, so that a refresh after the question shows them; what has a greater number is new, changed or deleted.
+A shard numbers its changes without a gap. Up to its global checkpoint all of them are final and in every copy, so a
+later refresh shows them; a greater number is new, changed or deleted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DENIED = (400, 403, 404, 405, 410)
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard of an index: its number, the latest change, and the one up to which all are in every copy."""
+    """A shard of an index: its number, the latest change, and the last change present in every copy."""
 
     index: str
     uuid: str
@@ -40,12 +40,11 @@ class Shard:
 
     @property
     def key(self) -> str:
-        """The name of the shard in marks: an index that is made again under its name has others."""
         return f"{self.uuid}/{self.number}"
 
 
 def read_shards(client: Client, path: str) -> list[Shard] | None:
-    """The shards behind the path of a name, as they are now; None where the engine does not tell, or not this user.
+    """The current shards behind the path of a name; None if the engine does not tell, or not this user.
 
     Raises StoreError.
     """
@@ -68,14 +67,13 @@ def read_shards(client: Client, path: str) -> list[Shard] | None:
 
 
 def _is_refused(error: StoreError) -> bool:
-    """True if the engine has no such thing, or not for this user."""
     answer = error if isinstance(error, AnswerError) else error.__cause__
     return isinstance(answer, AnswerError) and answer.status in _DENIED
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The latest change of each shard up to which documents were looked at, with these `settings`, at that time.
+    """The latest change of each shard up to which documents were looked at, with these `settings`, at this time.
 
     `documents` is how many there were.
     """
@@ -87,7 +85,7 @@ class Marks:
 
     @classmethod
     def read(cls, store: SearchStore, settings: str) -> Marks:
-        """Those that a store keeps; none where it has none, or those of other settings."""
+        """Load the stored marks; empty if missing or made with other settings."""
         data = store.get_resource(LOOKED_AT)
         try:
             kept = cls(**json.loads(data)) if data else None
@@ -96,7 +94,7 @@ class Marks:
         return kept if kept and kept.settings == settings else cls(settings, {})
 
     def keep(self, store: SearchStore) -> None:
-        """Keep them in a store; where no index may be made for them, the next run looks at everything again.
+        """Keep them in a store; without permission for an index, the next run looks at everything again.
 
         Raises StoreError.
         """
@@ -108,13 +106,12 @@ class Marks:
                 raise
 
     def behind(self, shards: Sequence[Shard]) -> int:
-        """The number of changes that nobody has looked at."""
         return sum(max(0, shard.latest - self.seen.get(shard.key, -1)) for shard in shards)
 
     def moved(self, before: Sequence[Shard], after: Sequence[Shard], wrote: Mapping[str, int]) -> dict[str, int]:
-        """The marks after a run that looked at all that was there before it and `wrote` to these indices.
+        """The marks after a run that looked at everything before it and `wrote` to these indices.
 
-        Numbers have no gaps: where as many were given as this run has written, nobody else wrote.
+        Numbers have no gaps: if as many were used as this run has written, nobody else wrote.
         """
         later = {shard.key: shard for shard in after}
         given: dict[str, int] = {}
@@ -130,13 +127,13 @@ class Marks:
 
 
 def settings_of(fields: TextFields, *described: object) -> str:
-    """A digest of what fingerprints are made from and how: where it differs, every document is looked at again."""
+    """A digest of everything fingerprints depend on; if it differs, every document is looked at again."""
     return hashlib.sha256(repr((fields, *described)).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadPart:
-    """A part of an index to be read: the path of the search, the query, and the shards that are asked."""
+    """A part of an index to be read: the path of the search, the query, and the shards to ask."""
 
     path: str
     query: Mapping[str, Any]
@@ -144,7 +141,7 @@ class UnreadPart:
 
 
 def parts_to_read(path: str, marks: Marks, shards: Sequence[Shard] | None) -> list[UnreadPart]:
-    """The parts that hold what nobody has looked at; all of it where there are no marks."""
+    """The parts with unseen changes; everything without marks."""
     if shards is None or not any(shard.key in marks.seen for shard in shards):
         return [UnreadPart(path, {"match_all": {}})]
     parts = []

@@ -1,4 +1,4 @@
-"""The sinks that annotate puts fingerprints into: the documents themselves, or an index of their own."""
+"""The sinks for annotate's fingerprints: the documents themselves, or an index of their own."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _ROUTING = "?routing="
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The stored state of a document: nothing (`there` False), or of its record the digest, source and title.
+    """The stored state of a document: nothing (`there` False), or its record's digest, source and title.
 
-    `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is the digest of
-    the text and a sketch of every scheme that is wanted, `owners` that the document has a field `neardup` of its
-    owner's, `is_clustered` that it is known to be in a cluster with others. `own` is what stands there.
+    `pending` says that an ingest pipeline left a mark instead of a fingerprint; `complete` that the digest of the text
+    and all wanted sketches are there; `owners` that the document has a field `neardup` of its owner's; `is_clustered`
+    that it is known to be in a cluster with others. `own` is neardup's part.
     """
 
     there: bool = False
@@ -61,7 +61,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """The new record of a document: where that lies, the conditions under which it is as it was read, what it had."""
+    """The new record of a document: its place, the conditions of its being as read, and its former state."""
 
     place: Ref
     record: Record
@@ -79,21 +79,17 @@ class ChangeResult:
 
     @property
     def is_done(self) -> bool:
-        """True if the record was written."""
         return 200 <= self.status < 300
 
     @property
     def is_changed(self) -> bool:
-        """True if others have changed the document since it was read."""
         return self.status == _CHANGED
 
     @property
     def is_gone(self) -> bool:
-        """True if the document is no longer there."""
         return self.status == _GONE
 
     def require_allowed(self, shown: str, place: Ref) -> None:
-        """StoreError where nothing can be written to the index at all."""
         if self.status == _FORBIDDEN:
             raise StoreError(f"{shown}: {place.index} can't be written: {self.reason}; lift that, or {ASIDE}")
 
@@ -109,7 +105,7 @@ class Sink(ABC):
 
     @property
     def identity(self) -> str:
-        """The identity of an index beside, which another one that is made under its name later does not have."""
+        """The identity of an index beside; a later one of the same name has another."""
         return ""
 
     @property
@@ -119,14 +115,13 @@ class Sink(ABC):
 
     @abstractmethod
     def use(self, specifications: Sequence[str]) -> None:
-        """Keep sketches by these schemes, and by those that are there; in a dry run they are only asked for."""
+        """Keep sketches by these schemes, and by existing ones; a dry run only remembers them."""
 
     @abstractmethod
     def ref(self, place: Ref) -> Ref:
         """The identity under which the document at (index, id, routing) is stored."""
 
     def source(self, place: Ref) -> str:  # noqa: ARG002 a document says itself where it is
-        """The source stored for a document that names none."""
         return ""
 
     @abstractmethod
@@ -134,16 +129,14 @@ class Sink(ABC):
         """The stored state of each of these documents; their `_source` has this sink's `fields`."""
 
     @abstractmethod
-    def write(self, batch: list[Change]) -> list[ChangeResult]:
-        """Store records; one result each, in order."""
+    def write(self, batch: list[Change]) -> list[ChangeResult]: ...
 
     @abstractmethod
-    def put_failures(self, failures: Sequence[Failure]) -> None:
-        """Record what could not be read or written."""
+    def put_failures(self, failures: Sequence[Failure]) -> None: ...
 
     @abstractmethod
     def finish(self, *, whole: bool = True) -> None:
-        """Make what was written visible, and clear up; not `whole` where no document can be gone."""
+        """Make changes visible, and clear up; not `whole` if no document can be gone."""
 
 
 def in_place(
@@ -151,8 +144,8 @@ def in_place(
 ) -> InPlace:
     """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run.
 
-    `specifications` are those of schemes beside the index's own. UsageError where the mapping has no room for all, or
-    one can't be made: no mapping can give up a field, so that none is added then.
+    `specifications` are secondary schemes to add. Raises UsageError if the mapping lacks room for all, or one can't be
+    made. Then none is added, because no mapping can give up a field.
     """
     provision = Provision(client)
     # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
@@ -167,7 +160,6 @@ def in_place(
 
 
 def _asked(client: Client, provision: Provision, specifications: Sequence[str]) -> list[SchemeInfo]:
-    """The schemes that an index does not have yet."""
     there = provision.schemes()
     new = [each for each in specifications if split(each)[0] not in (SIMHASH_DOC, *(there or ()))]
 
@@ -183,7 +175,7 @@ def _asked(client: Client, provision: Provision, specifications: Sequence[str]) 
 
 
 class InPlace(Sink):
-    """Partial updates of what stands under `neardup`, each only where the document is as it was read."""
+    """Partial updates of the part under `neardup`, each conditional on the document being as read."""
 
     def __init__(self, client: Client, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
         self._client, self._bodies, self._single, self._store = client, bodies, single, store
@@ -193,11 +185,9 @@ class InPlace(Sink):
 
     @property
     def store(self) -> SearchStore | None:
-        """The index as a store; None in a dry run."""
         return self._store
 
     def use(self, specifications: Sequence[str]) -> None:
-        """See Sink.use."""
         if self._store:
             self.schemes = _added(self._store, specifications)
             self._bodies = self._store.context.bodies
@@ -207,11 +197,9 @@ class InPlace(Sink):
         self._wanted = list(dict.fromkeys([*self._wanted, *names]))
 
     def ref(self, place: Ref) -> Ref:
-        """See Sink.ref."""
         return Ref(place.id, "" if self._single else place.index, place.routing)
 
     def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
-        """See Sink.known."""
         return [self._known(hit.get("_source")) for hit in hits]
 
     def _known(self, source: Mapping[str, Any] | None) -> Known:
@@ -230,7 +218,6 @@ class InPlace(Sink):
         )
 
     def write(self, batch: list[Change]) -> list[ChangeResult]:
-        """See Sink.write."""
         actions: list[Action] = []
         refused: dict[int, ChangeResult] = {}
         beside: list[KeysRecord] = []
@@ -269,12 +256,10 @@ class InPlace(Sink):
         return self._bodies.replacing(fields, change.known.own), beside
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
-        """See Sink.put_failures."""
         if self._store:
             self._store.put_failures(failures)
 
     def finish(self, *, whole: bool = True) -> None:
-        """See Sink.finish. What lies beside documents that are gone goes too."""
         if not self._store:
             return
         if whole:
@@ -307,17 +292,15 @@ class Sidecar(Sink):
 
     @property
     def store(self) -> SearchStore | None:
-        """See Sink.store."""
         return self._store
 
     @property
     def identity(self) -> str:
-        """See Sink.identity."""
         found = self._client.found(f"/{reading_path(self._client.target.name)}/_settings/index.uuid") or {}
         return ",".join(sorted(one["settings"]["index"]["uuid"] for one in found.values()))
 
     def _require_apart(self) -> bool:
-        """Raise UsageError where the indices of both sides overlap, as they are now; whether there is one to write."""
+        """Raise UsageError if the indices of both sides overlap."""
         own = indices_of(self._client)
         both = sorted(own & indices_of(self._origin))
         if both:
@@ -328,14 +311,12 @@ class Sidecar(Sink):
         return bool(own)
 
     def use(self, specifications: Sequence[str]) -> None:
-        """See Sink.use."""
         if self._store:
             self.schemes = wanted_schemes(self._store, specifications)
             if not self._store.context.read_only:
                 _add(self._store, self.schemes)
 
     def ref(self, place: Ref) -> Ref:
-        """See Sink.ref."""
         name = f"{place.index}/{place.id}"
         if place.routing is not None:
             name += _ROUTING + quote(place.routing, safe="")
@@ -344,11 +325,9 @@ class Sidecar(Sink):
         return Ref(name)
 
     def source(self, place: Ref) -> str:
-        """See Sink.source."""
         return f"{place.index}/{place.id}"
 
     def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
-        """See Sink.known."""
         if not self._store:
             return [Known()] * len(hits)
         refs = [self.ref(place_of(hit)) for hit in hits]
@@ -359,7 +338,6 @@ class Sidecar(Sink):
         return Known(True, record.source_digest, record.source, record.title, complete=complete)
 
     def write(self, batch: list[Change]) -> list[ChangeResult]:
-        """See Sink.write."""
         assert self._store  # noqa: S101 a dry run writes nothing
         # An alias may have been moved or rolled over since the batch before.
         self._require_apart()
@@ -370,12 +348,10 @@ class Sidecar(Sink):
         ]
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
-        """See Sink.put_failures."""
         if self._store:
             self._store.put_failures(failures)
 
     def finish(self, *, whole: bool = True) -> None:
-        """See Sink.finish. Records of documents that are gone are deleted."""
         if not self._store or self._store.context.read_only:
             return
         self._store.context.settle()
@@ -391,7 +367,6 @@ class Sidecar(Sink):
             self._store.context.settle()
 
     def _gone(self, places: list[tuple[Ref, Ref]]) -> list[tuple[Ref, Ref]]:
-        """The records whose documents are not there."""
         # Without a field that is asked for, the engines leave the routing out.
         docs = [{**item_at(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
         hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]
@@ -403,12 +378,10 @@ class Sidecar(Sink):
 
 
 def _given(fields: Any) -> set[str]:
-    """The names of what a document has of a scheme."""
     return {name for name, value in fields.items() if value is not None} if isinstance(fields, Mapping) else set()
 
 
 def _added(store: SearchStore, specifications: Sequence[str]) -> Sequence[Scheme]:
-    """The schemes that a store has and those named, once it has them all."""
     schemes = wanted_schemes(store, specifications)
     _add(store, schemes)
     return schemes

@@ -1,4 +1,4 @@
-"""The bodies that a cluster is sent and sends back: field names, documents, queries, and records read from hits."""
+"""The bodies exchanged with a cluster: field names, documents, queries, and records read from hits."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ Hit = dict[str, Any]
 class Bodies:
     """Documents and queries for the schemes and key layouts of a store.
 
-    `fields` are those that each of its indices maps under `neardup`.
+    `fields` are the fields each of its indices maps under `neardup`.
     """
 
     def __init__(self, info: StoreInfo, fields: Collection[Mapping[str, Any]] = ()) -> None:
@@ -116,7 +116,7 @@ class Bodies:
     # Documents
 
     def fields(self, record: Record) -> dict[str, Any]:
-        """The fields under `neardup` for a record; InexactRecordError if it can't be stored exactly."""
+        """The fields under `neardup` for a record. Raises InexactRecordError if it can't be stored exactly."""
         self._check(record)
         body: dict[str, Any] = {"tokens": record.tokens, "short": record.short}
         if fingerprint := record.fingerprint:
@@ -136,9 +136,9 @@ class Bodies:
         return body
 
     def within(self, body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Mapping[str, Any]]]:
-        """The same fields in at most OWNERS_ROOM bytes of `_source`, and by scheme those that have to lie beside.
+        """The fields cut to OWNERS_ROOM bytes of `_source`, and by scheme those for the index beside.
 
-        These are of the sketches that grow with the text; BESIDE stands in their place.
+        These are of sketches that grow with the text; BESIDE takes their place.
         """
         fields, beside = dict(body), {}
         for name, keys in self.key_fields.items():
@@ -148,9 +148,9 @@ class Bodies:
         return fields, beside
 
     def replacing(self, body: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-        """The same for a partial update of what stands there: what it lacks becomes null, and everything else goes.
+        """The fields for a partial update: missing ones become null, and everything else goes.
 
-        The time at which the document first came stays, and of an identical text all that is known of it too.
+        The document's first time stays, and for an identical text everything known of it too.
         """
         empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", *ANNOTATIONS, self.scheme, *self.schemes])
         own = {name: replacing_fields(body[name], fields) for name, fields in self.key_fields.items() if name in body}
@@ -174,7 +174,7 @@ class Bodies:
     # Records
 
     def record(self, hit: Mapping[str, Any], ref: Ref, *, sketches: bool = False) -> Record | None:
-        """The record of a hit; values come from doc values where the hit has them. None for another's document.
+        """The record of a hit; values come from doc values if the hit has them. None for another's document.
 
         Without `sketches` it is that of Record.without_sketches().
         """
@@ -212,15 +212,12 @@ class Bodies:
         return {name: sketch for name, sketch in sketches.items() if sketch}
 
     def payload(self, scheme: str) -> str:
-        """The field of a scheme's payloads."""
         return self.bits if scheme == self.scheme else f"{ROOT}.{scheme}.{PAYLOAD}"
 
     def in_doc_values(self, schemes: Iterable[str]) -> list[str]:
-        """The fields of payloads that a search gets from doc values."""
         return [self.payload(name) for name in schemes if name not in self._sourced]
 
     def in_source(self, schemes: Iterable[str]) -> list[str]:
-        """The fields of payloads that a search gets from `_source`; placed() puts them beside the others."""
         sourced = [name for name in schemes if name in self._sourced]
         return (
             [self.payload(name) for name in sourced]
@@ -234,7 +231,6 @@ class Bodies:
         )
 
     def placed(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
-        """These hits with what `_source` has of payloads, as bytes, among the values of their fields."""
         sourced = [(name, self.payload(name)) for name in schemes if name in self._sourced]
         for hit in hits if sourced else ():
             own = own if isinstance(own := hit["_source"].get(ROOT), Mapping) else {}
@@ -245,21 +241,19 @@ class Bodies:
         return hits
 
     def sketched(self, scheme: str) -> dict[str, Any]:
-        """Documents that have a sketch of a scheme; where `_source` has the payload also those without one."""
+        """Documents with a sketch of a scheme; if `_source` has the payload also documents without one."""
         if scheme in self._sourced:
             return self.has(scheme)
         return {"exists": {"field": self.payload(scheme)}}
 
     def has(self, scheme: str) -> dict[str, Any]:
-        """Documents that have a sketch of a secondary scheme, also one without features, there or beside."""
         return either([{"exists": {"field": f"{ROOT}.{scheme}.{field}"}} for field in (FEATURES, BESIDE)])
 
     def holders(self, schemes: Iterable[str]) -> list[str]:
-        """Those of these schemes whose sketches grow with the text, so that they may lie beside."""
         return [name for name in schemes if name in self.key_fields and self.key_fields[name].holder]
 
     def record_fields(self, payloads: Collection[str] = (), *, sketches: bool = False) -> dict[str, Any]:
-        """The fields that a search asks for, so that record() can read its hits, and placed() schemes' payloads."""
+        """The fields a search needs for record(), and for the payloads of placed()."""
         kept = {name for name in payloads if name in self._sourced}
         excluded = [] if sketches else [f"{ROOT}.{name}" for name in self.schemes if name not in kept]
         values = list(dict.fromkeys([*self.doc_values, *self.in_doc_values(payloads)]))
@@ -274,12 +268,10 @@ class Bodies:
         return {"script": {"script": script}}
 
     def fingerprinted(self) -> dict[str, Any]:
-        """Documents that have a fingerprint."""
         return {"exists": {"field": self.bits}}
 
 
 def source_of(included: Sequence[str], excluded: Sequence[str]) -> dict[str, Any]:
-    """The part of `_source` that a search asks for; OpenSearch warns of an empty list."""
     lists = {"includes": list(included), "excludes": list(excluded)}
     return {name: names for name, names in lists.items() if names}
 
@@ -287,7 +279,7 @@ def source_of(included: Sequence[str], excluded: Sequence[str]) -> dict[str, Any
 def packed_digest(digest: str) -> str:
     """A digest of 32 hexadecimal digits in 22 characters of base64; others as they are.
 
-    Raises InexactRecordError for what would be read as one.
+    Raises InexactRecordError for an ambiguous one.
     """
     if _PACKED_DIGEST.fullmatch(digest):
         raise InexactRecordError(f"{digest} would be read as another digest: write digests in hexadecimal digits")
@@ -297,14 +289,13 @@ def packed_digest(digest: str) -> str:
 
 
 def unpacked_digest(text: str) -> str:
-    """The digest that packed_digest() has written."""
     return base64.urlsafe_b64decode(f"{text}==").hex() if _PACKED_DIGEST.fullmatch(text) else text
 
 
 def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The part of a document with this `_source` that neardup keeps there: a record, or a pipeline's mark.
+    """neardup's part of a document with this `_source`: a record, or a pipeline's mark.
 
-    None where it keeps nothing, and where what stands under `neardup` is something of the owner's.
+    None without one, and if the value under `neardup` is the owner's.
     """
     part = (source or {}).get(ROOT)
     if not isinstance(part, Mapping):
@@ -314,17 +305,15 @@ def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def is_owners(source: Mapping[str, Any] | None) -> bool:
-    """True if what stands under `neardup` in a document with this `_source` is something of its owner's."""
     return (source or {}).get(ROOT) is not None and own_part(source) is None
 
 
 def is_record() -> dict[str, Any]:
-    """Documents that neardup knows, with a fingerprint or without."""
     return {"exists": {"field": TOKENS}}
 
 
 def both(*queries: Mapping[str, Any] | None, include_short: bool = True) -> dict[str, Any]:
-    """Documents that match all of these, without scores; short ones only where they are wanted."""
+    """Documents matching all of these, without scores; short ones only if wanted."""
     query: dict[str, Any] = {"filter": [query_part for query_part in queries if query_part]}
     if not include_short:
         query["must_not"] = [{"term": {SHORT: True}}]
@@ -332,25 +321,22 @@ def both(*queries: Mapping[str, Any] | None, include_short: bool = True) -> dict
 
 
 def either(queries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Documents that match one of these at least."""
     return queries[0] if len(queries) == 1 else {"bool": {"should": list(queries), "minimum_should_match": 1}}
 
 
 def merged(old: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
-    """Annotations after a change: fields are replaced as a whole, None removes one."""
     return {key: value for key, value in {**old, **added}.items() if value is not None}
 
 
 def alone() -> dict[str, Any]:
-    """The cluster fields of a document that is in no cluster.
+    """The cluster fields of a document in no cluster.
 
-    The id is drawn: one that followed from the document's name would be that of a cluster that it once founded.
+    The id is random: one made of the document's name could be that of a cluster it once founded.
     """
     return {"id": secrets.token_urlsafe(_DRAWN_BYTES), "single": True}
 
 
 def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
-    """The annotations in what stands under `neardup`."""
     annotations: dict[str, Any] = json.loads(source["annotations"]) if source.get("annotations") else {}
     if source.get(DUPLICATE_OF) is not None:
         annotations[DUPLICATE_OF] = source[DUPLICATE_OF]
@@ -361,9 +347,9 @@ def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The partial update that makes these the annotations: cluster, version and mark in their fields, others as JSON.
+    """The partial update to these annotations: cluster, version and mark in their fields, others as JSON.
 
-    `there` are the document's cluster fields, which stay where it was and remains in no cluster.
+    `there` are the document's cluster fields; they stay if it was and remains in no cluster.
     """
     cluster = annotations.get("cluster")
     rest = dict(annotations)
@@ -382,13 +368,11 @@ def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] |
 
 
 def _is_version(version: Mapping[str, Any]) -> bool:
-    """True if an annotation can be kept in the fields of the mapping."""
     kinds = {name: type(value) for name, value in version.items()}
     return kinds == VERSION_FIELDS and 0 < version["ordinal"] <= _MAX_INTEGER
 
 
 def _fits(cluster: Mapping[str, Any]) -> bool:
-    """True if an annotation can be kept in the fields of the mapping."""
     return (
         isinstance(cluster.get("id"), str)
         and len(cluster["id"]) <= MAX_ID_BYTES
@@ -405,7 +389,7 @@ def _is_of(types: tuple[type, ...], value: object) -> bool:
 
 
 def pack_json(value: Mapping[str, Any], name: str) -> str:
-    """JSON that reads back as an equal object; InexactRecordError, naming the field, for anything else."""
+    """Exact JSON of an object. Raises InexactRecordError, naming the field, for anything else."""
     try:
         text = json.dumps(dict(value), allow_nan=False, separators=(",", ":"))
         same = json.loads(text) == value
@@ -417,7 +401,6 @@ def pack_json(value: Mapping[str, Any], name: str) -> str:
 
 
 def check_id(name: str) -> None:
-    """InexactRecordError for an id that the engines don't take."""
     size = len(name.encode("utf-8", "surrogatepass"))
     if not 0 < size <= MAX_ID_BYTES:
         raise InexactRecordError(f"the id takes {size} bytes; the engine takes 1 to {MAX_ID_BYTES}")

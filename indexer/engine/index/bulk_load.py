@@ -1,7 +1,7 @@
-"""Refreshes and replicas reduced for a bulk load: the owner's values are recorded in the index first, and restored.
+"""Refreshes and replicas reduced for a bulk load: the owner's values are recorded in the index and restored later.
 
-The note is metadata of a field that holds nothing else. The mapping's `_meta` can only be written as a whole: of two
-processes that change it at once, one would undo what the other has recorded.
+The note is metadata of a field used for nothing else. The mapping's `_meta` can only be written as a whole: of two
+processes changing it at once, one would undo the other's note.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class SettingsRequest(NamedTuple):
 
 @contextmanager
 def reduced_settings(client: Client, mappings: Mappings) -> Iterator[None]:
-    """Turn down the index that new documents go to, of those behind a client's name with these mappings.
+    """Turn down the index for new documents behind a client's name with these mappings.
 
-    It is restored at the end, however that comes; what a kill leaves behind is restored by restore_left() and
-    repairs(). StoreError where the cluster refuses.
+    It is restored at the end in any case, after a kill by restore_left() and repairs(). Raises StoreError if the
+    cluster refuses.
     """
     index = write_index(client, mappings)
     former: Mapping[str, str | None] = {}
@@ -60,7 +60,6 @@ def reduced_settings(client: Client, mappings: Mappings) -> Iterator[None]:
 
 
 def reduce_settings(client: Client, index: str) -> dict[str, str | None]:
-    """Record an index's settings in its mapping, then reduce them; what was recorded."""
     mapping, settings = _described(client, index)
     former = _note_in(mapping)
     if not former:
@@ -88,9 +87,9 @@ def reduce_settings(client: Client, index: str) -> dict[str, str | None]:
 
 
 def requests(client: Client, index: str, former: Mapping[str, str | None] | None = None) -> list[SettingsRequest]:
-    """The steps that restore an index to what its note, or else `former`, says; none where there is nothing to restore.
+    """The steps to restore an index to its note, or else to `former`; none if there is nothing to restore.
 
-    A setting that somebody has changed since stays as it is.
+    A setting changed by somebody since stays as it is.
     """
     try:
         mapping, settings = _described(client, index)
@@ -115,18 +114,17 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
 
 
 def repairs(client: Client) -> list[SettingsRequest]:
-    """The steps that restore every index, behind the name of a client's URL, that a bulk load has left behind."""
+    """The steps to restore every index, behind a client's URL, left reduced by a bulk load."""
     mappings = read_mappings(client, reading_path(client.target.name))
     return [request for index in left(mappings) for request in requests(client, index)]
 
 
 def left(mappings: Mappings) -> list[str]:
-    """The indices, of those whose mappings these are, that a load has reduced and not restored."""
     return [index for index, mapping in mappings.items() if _note_in(mapping) is not None]
 
 
 def restore_left(client: Client, mappings: Mappings) -> None:
-    """Put back what a load has left behind in a store that is about to be written; say so, and what can't be done."""
+    """Restore the settings left behind in a store about to be written, and report it."""
     shown = client.target.shown
     for index in left(mappings):
         try:
@@ -140,13 +138,11 @@ def restore_left(client: Client, mappings: Mappings) -> None:
 
 
 def notices(mappings: Mappings, shown: str) -> list[str]:
-    """The notices of indices that a bulk load has left reduced, for a store that is only read."""
     why = "has no refreshes and no replicas: a bulk load is under way, or was killed"
     return [f"{shown}: {index} {why}; {_advice(shown)}" for index in left(mappings)]
 
 
 def write_index(client: Client, mappings: Mappings) -> str:
-    """The index that new documents go to, of those behind a client's name."""
     if len(mappings) == 1:
         return next(iter(mappings))
     name, path = client.target.name, reading_path(client.target.name)
@@ -161,7 +157,6 @@ def write_index(client: Client, mappings: Mappings) -> str:
 
 
 def _restored(client: Client, index: str, former: Mapping[str, str | None] | None) -> bool:
-    """True if there was something to restore, which is done by now."""
     steps = requests(client, index, former)
     for step in steps:
         client.request(step.method, step.path, step.body)
@@ -172,7 +167,6 @@ def _restored(client: Client, index: str, former: Mapping[str, str | None] | Non
 
 
 def _keep_note(client: Client, index: str, former: Mapping[str, str | None]) -> None:
-    """Record settings again where they are reduced without a note: another load has ended, or begun, meanwhile."""
     turned = [name for name, value in former.items() if value != REDUCED[name]]
     if not turned:
         return
@@ -189,7 +183,6 @@ def _keep_note(client: Client, index: str, former: Mapping[str, str | None]) -> 
 
 
 def _surely_restored(client: Client, index: str, former: Mapping[str, str | None]) -> None:
-    """Restore as _restored() does, once more if Ctrl-C comes in the middle of it."""
     try:
         _restored(client, index, former)
     except KeyboardInterrupt:
@@ -206,14 +199,12 @@ def _described(client: Client, index: str) -> tuple[IndexMapping, dict[str, Any]
 
 
 def _note_in(mapping: IndexMapping) -> dict[str, str | None] | None:
-    """The note in a mapping, of it only what a load ever changes; None where there is none."""
     meta = mapping.fields.get(NOTE, {}).get("meta") or {}
     note = {name: json.loads(meta[_short(name)]) for name in REDUCED if _short(name) in meta}
     return {name: None if value is None else str(value) for name, value in note.items()} or None
 
 
 def _noting(note: Mapping[str, str | None]) -> dict[str, Any]:
-    """The change of a mapping that puts a note into it; an empty one takes it out."""
     meta = {_short(name): json.dumps(value) for name, value in note.items()}
     return {"properties": {ROOT: {"properties": {NOTE: {**_NOTE_TYPE, "meta": meta}}}}}
 

@@ -1,4 +1,4 @@
-"""Rows of copied passages beside an index, which dashboards show: those of the last time that they were written."""
+"""Rows of copied passages beside an index, for dashboards: those of the last run."""
 
 from __future__ import annotations
 
@@ -28,15 +28,14 @@ COPIED_PROPERTIES: Mapping[str, Any] = {
 
 
 def copied_index(client: Client) -> SideIndex[Mapping[str, Any]]:
-    """The index of these rows."""
     return SideIndex(client, "passages", COPIED_PROPERTIES, lambda body: body, lambda source: source)
 
 
 def replace_copied(client: Client, rows: Iterable[CopiedRow], pages: Pages) -> int:
-    """Write rows in the place of all of earlier runs; how many. `pages` is the store's way to page.
+    """Replace the rows of all earlier runs; returns how many. `pages` is the store's way to page.
 
-    Earlier ones go when all new ones are there, so that readers never find none. Of two runs at the same time neither
-    takes away what the other has written.
+    Earlier ones go after all new ones are there, so readers never find none. Two runs at once never remove each other's
+    rows.
     """
     side, made_at, count = copied_index(client), now(), 0
     run = _latest(client, side) + 1
@@ -53,7 +52,6 @@ def replace_copied(client: Client, rows: Iterable[CopiedRow], pages: Pages) -> i
 
 
 def _latest(client: Client, side: SideIndex[Mapping[str, Any]]) -> int:
-    """The number of the latest run; 0 before the first."""
     if not side.exists():
         return 0
     client.request("POST", f"/{side.name}/_refresh")

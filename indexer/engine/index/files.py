@@ -1,4 +1,4 @@
-"""The mapping files, and the bodies that are made of them."""
+"""The mapping files, and the bodies made of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 def mappings_directory() -> Path:
     """The folder of the mapping files: inside the installed package, or at the top of a checkout.
 
-    Raises NotFoundError where neither is there.
+    Raises NotFoundError if there is neither.
     """
     for folder in (PACKAGE / "mappings", PACKAGE.parent / "mappings"):
         if (folder / "component-template.json").is_file():
@@ -26,19 +26,16 @@ def mappings_directory() -> Path:
 
 
 def load(name: str) -> dict[str, Any]:
-    """One of the mapping files."""
     content: dict[str, Any] = json.loads((mappings_directory() / f"{name}.json").read_text("utf-8"))
     return content
 
 
 def properties() -> dict[str, Any]:
-    """The fields that neardup adds to a mapping."""
     fields: dict[str, Any] = load("component-template")["template"]["mappings"]["properties"]
     return fields
 
 
 def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
-    """The entry under `neardup` in a mapping's `_meta`."""
     return {
         "mapping_version": MAPPING_VERSION,
         "scheme": info.scheme,
@@ -54,7 +51,6 @@ def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
 
 
 def new_index(info: StoreInfo, shards: int | None = None, replicas: int | None = None) -> dict[str, Any]:
-    """The body that makes an index of neardup's own."""
     settings = {"number_of_shards": shards, "number_of_replicas": replicas}
     body: dict[str, Any] = {
         "mappings": {"_meta": {ROOT: meta(info, made_index=True)}, "properties": properties()},

@@ -1,7 +1,7 @@
-"""Keys of long documents, beside an index of its owner's: what has no room in the documents lies in one of neardup's.
+"""Keys of long documents beside an owner's index, in an index of neardup's own, for lack of room.
 
-A record there stands for a document and a scheme, and says of which text it is. So one is only used where the document
-is still there with that text; what is left of others is never an answer.
+A record there is about a document and a scheme, with the digest of its text. It is used only if the document still has
+this text, so outdated ones are never an answer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KEY_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class KeysRecord:
-    """The fields of a scheme for a document at (index, id, routing), and the digest of the text that they are of."""
+    """The fields of a scheme for a document at (index, id, routing), and the digest of their text."""
 
     place: Ref
     scheme: str
@@ -47,13 +47,12 @@ class KeysRecord:
 
     @property
     def name(self) -> str:
-        """The id of the record, in the index beside that of the document."""
         parts = "\0".join((self.scheme, self.place.routing or "", self.place.id))
         return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class KeysBeside:
-    """The records beside each of a store's indices; `indices` gives the names of these, `bodies` the schemes."""
+    """The records beside each of a store's indices; `indices` returns their names, `bodies` the schemes."""
 
     def __init__(self, client: Client, indices: Callable[[], Sequence[str]], bodies: Callable[[], Bodies]) -> None:
         self._client, self._indices, self._bodies = client, indices, bodies
@@ -80,7 +79,7 @@ class KeysBeside:
         return self._known[index]
 
     def indices(self) -> list[str]:
-        """The indices that have something beside them; for a while what was not there is not looked for again."""
+        """The indices with something beside them; for a while missing ones are not looked for again."""
         bodies = self._bodies()
         every = self._indices() if bodies.holders(bodies.schemes) else ()
         names = {side_name(beside_name(index), "keys"): index for index in every}
@@ -92,14 +91,13 @@ class KeysBeside:
         return [index for index in every if index in self._there]
 
     def settle(self) -> None:
-        """Make what was written visible to searches."""
         for side in self._known.values():
             side.settle()
 
     # Writing
 
     def put(self, records: Iterable[KeysRecord]) -> None:
-        """Store records, in the place of those before; before their documents, so that none lacks its keys."""
+        """Replace records; call it before storing their documents, so that none lacks its keys."""
         by_index: dict[str, list[KeysRecord]] = {}
         for record in records:
             by_index.setdefault(record.place.index, []).append(record)
@@ -108,7 +106,6 @@ class KeysBeside:
             self._there |= {index}
 
     def forget(self, places: Iterable[Ref], kept: Iterable[KeysRecord] = ()) -> None:
-        """Delete what lies beside documents, but for these records."""
         there, bodies = frozenset(self.indices()), self._bodies()
         left = {(record.place, record.scheme) for record in kept}
         named = (
@@ -117,13 +114,11 @@ class KeysBeside:
         self._forget(one for one in named if one not in left)
 
     def forget_scheme(self, index: str, scheme: str, pages: Pages) -> None:
-        """Delete all that is of a scheme beside an index."""
         if index in self.indices():
             for found in self._records(index, {"term": {"scheme": scheme}}, pages):
                 self._forget(found)
 
     def forget_gone(self, pages: Pages) -> None:
-        """Delete what is of documents that are no longer there."""
         for index in self.indices():
             for found in self._records(index, {"match_all": {}}, pages):
                 asked = [{**item_at(place), "_source": False} for place, _ in found]
@@ -131,7 +126,6 @@ class KeysBeside:
                 self._forget(one for one, answer in zip(found, answers, strict=True) if not answer.get("found"))
 
     def _records(self, index: str, query: Mapping[str, Any], pages: Pages) -> Iterator[list[tuple[Ref, str]]]:
-        """Documents and schemes of the records that a query finds beside an index."""
         self._at(index).settle()
         body = {"query": query, "_source": ["id", "routing", "scheme"]}
         for hits in pages(body, BATCH_RECORDS, path=self._at(index).name):
@@ -148,12 +142,11 @@ class KeysBeside:
     # Reading
 
     def count(self, scheme: str) -> int:
-        """The number of documents that a scheme's keys lie beside."""
         self.settle()
         return sum(self._client.count(path, {"term": {"scheme": scheme}}) for path in self.paths())
 
     def fill(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """These hits with what lies beside in its place, as far as it is of the text that the document now has."""
+        """These hits completed by the data beside, if it belongs to the document's current text."""
         lying: dict[str, list[tuple[dict[str, Any], KeysRecord]]] = {}
         for hit in hits:
             own = (hit.get("_source") or {}).get(ROOT) or {}
@@ -191,7 +184,6 @@ class KeysBeside:
         return Holders(found, fields, whole)
 
     def paths(self) -> list[str]:
-        """The paths of searches in the indices beside."""
         return [",".join(self._at(index).name for index in some) for some in chunks(self.indices(), _NAMES)]
 
 
@@ -204,25 +196,21 @@ class Holders:
     whole: bool
 
     def clauses(self) -> list[dict[str, Any]]:
-        """The clauses of a search that finds them."""
         lying = either([{"exists": {"field": field}} for field in self.fields])
         named = {index: {"ids": {"values": list(dict.fromkeys(names))}} for index, names in self.ids.items()}
         return [{"bool": {"filter": [{"term": {"_index": index}}, ids, lying]}} for index, ids in named.items()]
 
 
 def beside_name(index: str) -> str:
-    """An index's name as it stands in that of the index beside it: hidden ones are the engines' own."""
     return index.lstrip(".")
 
 
 def records_beside(place: Ref, own: Mapping[str, Any], beside: Mapping[str, Mapping[str, Any]]) -> list[KeysRecord]:
-    """The records for a document with this part under `neardup`, of what Bodies.within() has taken from it."""
     digest = own.get("text_digest") or ""
     return [KeysRecord(place, scheme, digest, fields) for scheme, fields in beside.items()]
 
 
 def _lying(own: Any) -> list[str]:
-    """The schemes of a document's part under `neardup` whose keys lie beside."""
     parts = own.items() if isinstance(own, Mapping) else ()
     return [name for name, fields in parts if isinstance(fields, dict) and fields.get(BESIDE) is not None]
 
@@ -233,7 +221,6 @@ def _body(record: KeysRecord) -> Mapping[str, Any]:
 
 
 def _beside(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping of a scheme's fields, without what it says of the scheme."""
     kept = {name: dict(field) for name, field in fields.items() if name != BESIDE}
     for field in kept.values():
         field.pop("meta", None)

@@ -1,4 +1,4 @@
-"""The mappings of the indices behind a name: the one place that reads what they say of neardup."""
+"""The mappings of the indices behind a name: the one place to read their notes on neardup."""
 
 from __future__ import annotations
 
@@ -33,36 +33,32 @@ class IndexMapping:
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        """The mapped fields of documents."""
         fields: Mapping[str, Any] = self.raw.get("properties", {})
         return fields
 
     @property
     def runtime(self) -> Mapping[str, Any]:
-        """The runtime fields."""
         fields: Mapping[str, Any] = self.raw.get("runtime", {})
         return fields
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """All of `_meta`, which is its owner's too."""
+        """All of `_meta`, its owner's part too."""
         entries: Mapping[str, Any] = self.raw.get("_meta", {})
         return entries
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The fields under `neardup`."""
         inside: Mapping[str, Any] = self.properties.get(ROOT, {}).get("properties", {})
         return inside
 
     @property
     def entry(self) -> Mapping[str, Any]:
-        """The entry of neardup in `_meta`; empty if there is none, or if what stands there is not neardup's."""
+        """The entry of neardup in `_meta`; empty if there is none of neardup's."""
         entry = self.meta.get(ROOT)
         return entry if isinstance(entry, Mapping) and "tables" in entry else {}
 
     def meta_with(self, entry: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The owner's `_meta` with this entry of neardup's, or without one."""
         rest = {name: value for name, value in self.meta.items() if name != ROOT}
         return rest | ({ROOT: dict(entry)} if entry else {})
 
@@ -70,30 +66,28 @@ class IndexMapping:
 
     @property
     def made(self) -> bool:
-        """True if neardup made the index."""
         return bool(self.entry.get("made_index"))
 
     @property
     def seems_made(self) -> bool:
         """True if neardup made the index, and the mapping shows no field of others.
 
-        What it does not show may be there all the same: see `indexer.engine.index.stripping.is_own`.
+        Unmapped fields may still exist: see `indexer.engine.index.stripping.is_own`.
         """
         return self.made and set(self.properties) <= {ROOT} and not self.runtime
 
     @cached_property
     def own_names(self) -> frozenset[str]:
-        """The names under `neardup` that are neardup's: its fields, and its schemes."""
         schemes = {name for name, field in self.fields.items() if is_scheme(field)}
         return frozenset({*properties()[ROOT]["properties"], NOTE}) | schemes
 
     # The store
 
     def info(self, shown: str) -> StoreInfo | None:
-        """The settings that the fingerprints of the index were made with; None for an index that is no store.
+        """The settings behind the fingerprints of the index; None if it is no store.
 
-        `shown` is the store's name. IncompatibleStoreError for the mapping of a newer neardup, and for one whose
-        `_meta` was damaged.
+        `shown` is the store's name. Raises IncompatibleStoreError for the mapping of a newer neardup, and for a damaged
+        `_meta`.
         """
         entry, where = self.entry, f"{shown} ({self.index})"
         if not entry:
@@ -120,7 +114,7 @@ class IndexMapping:
         return info
 
     def require_current(self, shown: str) -> None:
-        """Raise IncompatibleStoreError for the mapping of an older neardup: what it does not map is never found."""
+        """Raise IncompatibleStoreError for the mapping of an older neardup: unmapped data is never found."""
         version = self.entry["mapping_version"]
         if int(version) < MAPPING_VERSION:
             raise IncompatibleStoreError(
@@ -130,14 +124,13 @@ class IndexMapping:
             )
 
     def schemes(self) -> tuple[SchemeInfo, ...]:
-        """The secondary schemes, by name. Raises KeyError, TypeError or ValueError."""
         schemes = {name: scheme for name, field in self.fields.items() if (scheme := scheme_in(name, field))}
         return tuple(schemes[name] for name in sorted(schemes))
 
     # The fields of texts
 
     def text_fields(self) -> dict[str, TextFields]:
-        """The text fields that are remembered, by the name of the index whose documents have them ("" for its own)."""
+        """The remembered text fields, by the name of the documents' index ("" for its own)."""
         notes = self.entry.get(TEXTS)
         read = {name: _text_fields(note) for name, note in notes.items()} if isinstance(notes, Mapping) else {}
         return {name: fields for name, fields in read.items() if fields}
@@ -145,7 +138,7 @@ class IndexMapping:
     # Room
 
     def require_room(self, client: Client, fields: Mapping[str, Any], shown: str) -> None:
-        """Raise UsageError where the index's limit has no room for more fields; the limit is its owner's."""
+        """Raise UsageError if the owner's limit of the index has no room for more fields."""
         settings = client.request("GET", f"{path_of(self.index)}/_settings/{FIELDS_SETTING}", flat_settings="true")
         limit = int(settings.get(self.index, {}).get("settings", {}).get(FIELDS_SETTING, _DEFAULT_FIELDS))
         have = _count(self.properties) + len(self.runtime)
@@ -162,28 +155,23 @@ class Mappings(dict[str, IndexMapping]):
 
     @classmethod
     def of(cls, raw: Mapping[str, Mapping[str, Any]]) -> Self:
-        """Mappings in the engine's form."""
         return cls((index, IndexMapping(index, one)) for index, one in sorted(raw.items()))
 
     @property
     def is_set_up(self) -> bool:
-        """True if neardup is set up in one of the indices."""
         return any(one.entry for one in self.values())
 
     def infos(self, shown: str) -> dict[str, StoreInfo]:
-        """The settings of the fingerprints of each index that is a store."""
         return {index: info for index, one in self.items() if (info := one.info(shown))}
 
     def schemes(self) -> dict[str, SchemeInfo]:
-        """The secondary schemes of any of the indices, by name."""
         return {scheme.name: scheme for one in self.values() for scheme in one.schemes()}
 
     def kind(self, shown: str) -> str | None:
-        """The kind of texts that the indices are for; None where none of them is a store."""
         return next((info.kind for info in self.infos(shown).values()), None)
 
     def lacking(self, shown: str, schemes: Iterable[SchemeInfo] = ()) -> list[str]:
-        """The indices that lack neardup's fields, or those of one of these schemes: a write would make up types."""
+        """The indices without neardup's fields, or those of one of these schemes: a write would guess types."""
         wanted = {scheme.name for scheme in schemes}
         names = []
         for index, one in self.items():
@@ -194,16 +182,15 @@ class Mappings(dict[str, IndexMapping]):
 
 
 def read_mappings(client: Client, path: str, *, ignore_unavailable: bool = False) -> Mappings:
-    """The mappings of the indices that the path of a name stands for, as they are now; none where there are none.
+    """The current mappings of the indices behind a name; none if there are none.
 
-    With `ignore_unavailable` a name of a list that is not there is passed over.
+    With `ignore_unavailable` missing names of a list are skipped.
     """
     answer = client.found(f"/{path}/_mapping", ignore_unavailable=str(ignore_unavailable).lower()) or {}
     return Mappings.of({index: described.get("mappings", {}) for index, described in answer.items()})
 
 
 def named(indices: Sequence[str]) -> str:
-    """Indices in a sentence, and the verb; of many the first few."""
     if len(indices) == 1:
         return f"the index {indices[0]} is"
     rest = f" and {len(indices) - 3} more" if len(indices) > 3 else ""
@@ -220,12 +207,10 @@ def _text_fields(note: Any) -> TextFields | None:
 
 
 def _count(properties: Mapping[str, Any]) -> int:
-    """Fields as the engines count them: objects and multi-fields too."""
     return sum(1 + _count(one.get("properties", {})) + _count(one.get("fields", {})) for one in properties.values())
 
 
 def _united(there: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of two mappings together."""
     united = dict(there)
     for name, field in added.items():
         old = united.get(name, {})

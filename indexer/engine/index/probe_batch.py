@@ -1,4 +1,4 @@
-"""Several questions in one search: the keys of all of them, and which of them a document that is found satisfies."""
+"""Several questions in one search: all their keys, and the questions each found document satisfies."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from indexer.stores.sketches import Probe
 
 
 class ProbeBatch:
-    """Some questions, each of several probes; `terms` are the terms of each field that one search asks for.
+    """Some questions, each of several probes; `terms` are the terms of each field to search for.
 
-    That finds every document that shares a key with one of them; `answered` then gives it to those that it satisfies.
+    The search finds every document with one of the keys; `answered` then gives it to the satisfied questions.
     """
 
     def __init__(self, bodies: Bodies, questions: Sequence[Sequence[Probe]]) -> None:
@@ -39,7 +39,6 @@ class ProbeBatch:
         return self._bodies.key_fields[scheme].asked(keys)
 
     def query(self, schemes: Collection[str] | None = None) -> list[dict[str, Any]]:
-        """The clauses of the search, of which a document satisfies one at least; those of these schemes alone."""
         return [
             {"terms": {field: sorted(terms)}}
             for field, terms in self.terms.items()
@@ -47,7 +46,6 @@ class ProbeBatch:
         ]
 
     def asking(self, payloads: Sequence[str]) -> dict[str, Any]:
-        """The fields that the search asks for, so that answered() can read its hits, and placed() these payloads."""
         bodies = self._bodies
         concerned = list(dict.fromkeys([*self._schemes, *payloads]))
         fields = bodies.record_fields(concerned)
@@ -57,7 +55,7 @@ class ProbeBatch:
         return fields | {"_source": source_of([ROOT], sorted(left_out))}
 
     def answered(self, hit: Mapping[str, Any]) -> list[int] | None:
-        """The questions that a document satisfies; None where its `_source` lacks keys that it has."""
+        """The questions satisfied by a document; None if its `_source` lacks some of its keys."""
         source, shared = hit["_source"][ROOT], dict[tuple[int, str], set[int]]()
         for scheme in self._schemes:
             keys = self._keys(scheme, source.get(scheme) or {})

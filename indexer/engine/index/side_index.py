@@ -64,9 +64,9 @@ Pages = Callable[..., Iterator[list[dict[str, Any]]]]
 
 
 class SideIndex(Generic[T]):
-    """An index that is made at the first document, and stands for an empty one before.
+    """An index made with its first document, and standing for an empty one before.
 
-    Of a store that is a list or a pattern, which is only read, it is those of all its parts together.
+    For a store that is a list or a pattern, and only read, it is those of all parts together.
     """
 
     def __init__(
@@ -92,7 +92,6 @@ class SideIndex(Generic[T]):
         self._known: Mapping[str, Any] = {}
 
     def exists(self) -> bool:
-        """True if the index is there; the engine is asked for a missing one only once."""
         if self._exists is None:
             # One of a list may be missing; a pattern that matches nothing is answered by an empty object.
             mappings = read_mappings(self._client, self._path, ignore_unavailable=True)
@@ -102,13 +101,12 @@ class SideIndex(Generic[T]):
         return self._exists
 
     def settle(self) -> None:
-        """Make what was written visible to searches."""
         if self._unseen:
             self._client.request("POST", f"/{self._path}/_refresh")
             self._unseen = False
 
     def making(self) -> tuple[str, dict[str, Any]] | None:
-        """Path and body of the PUT that makes the index or adds fields that came since; None where all is there."""
+        """Path and body of the PUT that makes the index or adds new fields; None if all is there."""
         if not self.exists():
             mappings = {"dynamic": False, "_meta": {ROOT: {_BESIDE: self._kind}}, "properties": self._properties}
             return f"/{self._path}", {"mappings": mappings}
@@ -117,7 +115,6 @@ class SideIndex(Generic[T]):
         return f"/{self._path}/_mapping", {"properties": self._properties}
 
     def make(self) -> None:
-        """Make the index where it is not there, and add the fields that came since."""
         wanted = self.making()
         if wanted is None:
             return
@@ -130,14 +127,13 @@ class SideIndex(Generic[T]):
         self._exists, self._known = True, self._properties
 
     def put(self, items: Iterable[tuple[str, T]]) -> None:
-        """Store items under their ids, in batches; StoreError where the cluster refuses one."""
+        """Store items under their ids, in batches. Raises StoreError if the cluster refuses one."""
         actions = (Action("index", self.name, name, None, encoded(self._body(item))) for name, item in items)
         for some in batches(actions, lambda action: len(action.document)):
             self.make()
             self._send(some)
 
     def get(self, names: Sequence[str]) -> list[T | None]:
-        """The items with these ids, in this order, as they are now."""
         if not self.exists():
             return [None] * len(names)
         values: dict[str, T] = {}
@@ -152,7 +148,6 @@ class SideIndex(Generic[T]):
         return (hit for hit in hits if hit.get("found"))
 
     def _found(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The documents of these names in several indices, which can only be searched: as of their last refresh."""
         at_once = max(1, _MOST_HITS // max(self._count, 1))
         for chunk in chunks(names, at_once):
             body = {"query": {"ids": {"values": chunk}}, "size": _MOST_HITS, "sort": ["_index"]}
@@ -162,7 +157,7 @@ class SideIndex(Generic[T]):
         return self._client.search(self._path, body, ignore_unavailable="true")
 
     def delete(self, names: Sequence[str]) -> int:
-        """Delete by id; how many were there. Ids that are not there cost nothing but the question."""
+        """Delete by id; returns how many there were. Missing ids are harmless."""
         if not self.exists():
             return 0
         unique = dict.fromkeys(names)
@@ -172,7 +167,7 @@ class SideIndex(Generic[T]):
         return len(there)
 
     def delete_unchanged(self, hits: Sequence[Mapping[str, Any]]) -> None:
-        """Delete what a search has found, with sequence numbers, but for what somebody has written since."""
+        """Delete the hits of a search with sequence numbers, except those written since."""
         self._send(
             [Action("delete", hit["_index"], hit["_id"], conditions=unchanged(hit)) for hit in hits], passing=(404, 409)
         )
@@ -184,7 +179,6 @@ class SideIndex(Generic[T]):
         self._unseen = True
 
     def pages(self, pages: Callable[..., Iterator[list[dict[str, Any]]]], *order: str) -> Iterator[T]:
-        """Every item, sorted by these keyword fields; `pages` is the store's way to page."""
         if not self.exists():
             return
         self.settle()
@@ -193,7 +187,6 @@ class SideIndex(Generic[T]):
             yield from (self._read(hit["_source"]) for hit in hits)
 
     def counts(self, field: str) -> dict[str, int]:
-        """The number of documents with each term of a keyword field."""
         if not self.exists():
             return {}
         self.settle()
@@ -203,7 +196,6 @@ class SideIndex(Generic[T]):
 
 
 def _covers(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """True if all of these fields are mapped, those below objects too."""
     return all(
         name in known and _covers(known[name].get("properties", {}), field.get("properties", {}))
         for name, field in wanted.items()
@@ -211,34 +203,29 @@ def _covers(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def failures_index(client: Client) -> SideIndex[Failure]:
-    """The documents that could not be indexed."""
     return SideIndex(client, "failures", FAILURE_PROPERTIES, _failure_body, _failure)
 
 
 def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
-    """The index of what belongs to clusters as a whole."""
     # Beside them lies the note of how they were made.
     return SideIndex(client, "clusters", CLUSTER_PROPERTIES, _cluster_body, _cluster, {"exists": {"field": "size"}})
 
 
 def decisions_index(client: Client) -> SideIndex[Decision]:
-    """The decisions of people about documents."""
     return SideIndex(client, "decisions", _DECISION_PROPERTIES, _decision_body, _decision)
 
 
 def resources_index(client: Client) -> SideIndex[Mapping[str, Any]]:
-    """The resources of a store: notes, its lexicon, the lease."""
     return SideIndex(client, "resources", _RESOURCE_PROPERTIES, lambda body: body, lambda source: source)
 
 
 def is_side(mapping: IndexMapping, kind: SideKind) -> bool:
-    """True if neardup made this index beside a store, whatever fields a template of the owner's has added."""
     entry = mapping.meta.get(ROOT)
     return isinstance(entry, Mapping) and entry.get(_BESIDE) == kind
 
 
 def require_sides(client: Client) -> None:
-    """Raise UsageError where a template makes data streams of the names of the indices beside a store."""
+    """Raise UsageError if a template makes data streams of the names of the indices beside a store."""
     wanted = ("name", "index_template.index_patterns", "index_template.priority", "index_template.data_stream")
     try:
         answer = client.found("/_index_template", filter_path=",".join(f"index_templates.{name}" for name in wanted))
@@ -262,13 +249,11 @@ def require_sides(client: Client) -> None:
 
 
 def forget_failures(failures: SideIndex[Failure], refs: Sequence[Ref]) -> None:
-    """Delete what is recorded of documents that are stored now, or gone."""
     if refs and failures.exists():
         failures.delete([failure_id(ref) for ref in refs])
 
 
 def failure_id(ref: Ref) -> str:
-    """The id of the document that records a failure: of fixed length, whatever the document's id."""
     parts = "\0".join((ref.index, ref.routing or "", ref.id))
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -320,7 +305,6 @@ def _decision(source: Mapping[str, Any]) -> Decision:
 
 
 def readable(texts: Mapping[str, str | None]) -> dict[str, str]:
-    """Texts as the engines take them, without those that are empty."""
     return {name: _passing(text) for name, text in texts.items() if text}
 
 

@@ -1,8 +1,8 @@
 """The fields of a secondary scheme in a document of a search engine: `sketch`, `features`, and `key_terms`.
 
-The last is a text of the packed keys, each in digits of base64, and every one of them is a term. A scheme of a few
-tables has a field for each table: `t00`, `t01` and so on. Where the payload is nothing but the keys, as that of
-passages, these stand for it, and `sketch` is left out.
+`key_terms` is a text of the packed keys, each in base64 digits and a term. A scheme of a few tables has a field for
+each table: `t00`, `t01` and so on. If the payload is only the keys, as for passages, they stand for it, without
+`sketch`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NUMBERS[_DIGITS] = np.arange(64)
 class KeyFields:
     """The fields of a scheme's keys: one for all of them, or `separate` ones, one for each table.
 
-    `holder` is the scheme whose payloads are made of the keys, None where they hold more.
+    `holder` is the scheme if its payloads are made of the keys, else None.
     """
 
     layout: KeyLayout
@@ -52,29 +52,24 @@ class KeyFields:
 
     @classmethod
     def of(cls, scheme: SchemeInfo) -> Self:
-        """The key fields of a scheme."""
         made = known_class(scheme.name)
         holds = made is not None and made.payloads_of(Ragged.of_integers([[]])) is not None
         return cls(scheme.layout, scheme.name in _FEW_TABLES, made if holds else None)
 
     def names(self) -> list[str]:
-        """The names of the fields."""
         layout = self.layout
         return [layout.field(table) for table in range(layout.tables)] if self.separate else [KEYS]
 
     def mapped(self) -> dict[str, dict[str, Any]]:
-        """The mapping of each field."""
         return {name: dict(_KEY if self.separate else _KEYS) for name in self.names()}
 
     def written(self, keys: Iterable[int]) -> dict[str, Any]:
-        """The fields of a document with these packed keys."""
         if not self.separate:
             return {KEYS: self._digits(keys)}
         terms = self.layout.terms(dict.fromkeys(keys))
         return {field: listed[0] if len(listed) == 1 else listed for field, listed in terms.items()}
 
     def read(self, fields: Mapping[str, Any]) -> npt.NDArray[np.int64]:
-        """The packed keys of a document's fields."""
         if self.separate:
             return np.array(self.layout.packed(fields), dtype=np.int64)
         width = self._width()
@@ -84,7 +79,6 @@ class KeyFields:
         return _NUMBERS[rows[:, :width]] @ (np.int64(1) << np.arange(6 * width - 6, -1, -6))
 
     def asked(self, keys: Iterable[int]) -> list[tuple[str, list[str]]]:
-        """Field and terms of each table that is asked for."""
         wanted = dict.fromkeys(keys)
         if self.separate:
             return list(self.layout.terms(wanted).items())
@@ -94,22 +88,19 @@ class KeyFields:
         return [(KEYS, self._digits(some).split()) for some in tables.values()]
 
     def payload(self, fields: Mapping[str, Any]) -> bytes:
-        """The payload that a document's fields have, or that its keys stand for; empty for none."""
+        """The payload in a document's fields, or made of its keys; empty for none."""
         if written := fields.get(PAYLOAD):
             return unpacked_payload(written)
         return self._held(self.read(fields))
 
     def holds(self, sketch: Sketch) -> bool:
-        """True if a sketch's payload is made of its keys."""
         return self._held(np.array(sketch.keys, dtype=np.int64)) == sketch.payload
 
     def _held(self, keys: npt.NDArray[np.int64]) -> bytes:
-        """The payload that is made of these keys; empty where they hold none."""
         made = self.holder.payloads_of(Ragged.of_matrix(keys.reshape(1, -1))) if self.holder else None
         return made.bytes_of(0) if made else b""
 
     def _digits(self, keys: Iterable[int]) -> str:
-        """Packed keys, each once, in as many digits of base64 as the last one takes."""
         numbers, width = np.array(list(dict.fromkeys(keys)), dtype=np.int64), self._width()
         rows = np.full((numbers.size, width + 1), ord(" "), dtype=np.uint8)
         for place in range(width):
@@ -123,11 +114,11 @@ class KeyFields:
 def sketch_properties(scheme: SchemeInfo, *, doc_values: bool = True) -> dict[str, Any]:
     """The mapping of a scheme's fields: the payload is read from doc values, the keys are only searched.
 
-    In an index of neardup's own `_source` is short, and payloads are read from there: without `doc_values`. What the
-    keys stand for is read from there anywhere.
+    In an index of neardup's own `_source` is short, and payloads are read from it, without `doc_values`. Payloads made
+    of keys are always read from it.
 
-    What the scheme is stands there too, and not in the mapping's `_meta`, which can only be written as a whole: of two
-    processes that add a scheme at once, one would undo the other. UsageError for an id that is too long for that.
+    The mapping of the field describes the scheme, not the mapping's `_meta`, which can only be written as a whole: of
+    two processes adding a scheme at once, one would undo the other. Raises UsageError for an id too long for it.
     """
     keys = KeyFields.of(scheme)
     fields: dict[str, Any] = {
@@ -148,12 +139,11 @@ def sketch_properties(scheme: SchemeInfo, *, doc_values: bool = True) -> dict[st
 
 
 def forgotten() -> dict[str, Any]:
-    """The change of a scheme's mapping that takes the scheme out of the store."""
     return {FEATURES: {**_FEATURES, "meta": {}}}
 
 
 def scheme_in(name: str, field: Mapping[str, Any]) -> SchemeInfo | None:
-    """The scheme that a field's mapping describes, None where it describes none. Raises KeyError or ValueError."""
+    """The scheme in a field's mapping, None without one. Raises KeyError or ValueError."""
     fields = field.get("properties", {})
     layout = (fields.get(FEATURES, {}).get("meta") or {}).get(_LAYOUT)
     if not layout:
@@ -168,18 +158,15 @@ def scheme_in(name: str, field: Mapping[str, Any]) -> SchemeInfo | None:
 
 
 def is_scheme(field: Mapping[str, Any]) -> bool:
-    """True if a field's mapping is that of a scheme, of whatever layout."""
     names = field.get("properties", {})
     return bool(names) and all(_OWN.fullmatch(name) for name in names)
 
 
 def has_doc_values(fields: Mapping[str, Any]) -> bool:
-    """True if payloads can be read from doc values where a scheme has these fields."""
     return PAYLOAD not in fields or fields[PAYLOAD].get("doc_values") in (True, "true")
 
 
 def sketch_fields(sketch: Sketch, keys: KeyFields) -> dict[str, Any]:
-    """The fields under a scheme's name in a document."""
     fields: dict[str, Any] = {FEATURES: sketch.features}
     if sketch.payload and not keys.holds(sketch):
         fields[PAYLOAD] = base64.b64encode(sketch.payload).decode("ascii")
@@ -187,12 +174,10 @@ def sketch_fields(sketch: Sketch, keys: KeyFields) -> dict[str, Any]:
 
 
 def replacing_fields(fields: Mapping[str, Any], keys: KeyFields) -> dict[str, Any]:
-    """The fields of a sketch for a partial update: those that it does not have become null."""
     return dict.fromkeys([PAYLOAD, FEATURES, BESIDE, *keys.names()]) | dict(fields)
 
 
 def sketch_of(scheme: SchemeInfo, fields: Mapping[str, Any], keys: KeyFields) -> Sketch | None:
-    """The sketch of a document's fields; None where it has none of this scheme."""
     features = fields.get(FEATURES)
     if features is None:
         return None
@@ -200,5 +185,4 @@ def sketch_of(scheme: SchemeInfo, fields: Mapping[str, Any], keys: KeyFields) ->
 
 
 def unpacked_payload(text: str) -> bytes:
-    """The bytes of a payload as the engines write it: base64, with padding or without."""
     return base64.b64decode(text + "=" * (-len(text) % 4))

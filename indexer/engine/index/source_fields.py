@@ -1,4 +1,4 @@
-"""An owner's index: where the text of a field lies in `_source`, and what writing to its documents would harm."""
+"""An owner's index: the place of a field's text in `_source`, and the harm writing to its documents could do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LONGEST_SOURCE = 8000
 def source_paths(mappings: Mappings, names: Sequence[str], shown: str) -> tuple[str, ...]:
     """The dotted paths of fields' values in `_source`: multi-fields in their parent, aliases in their target.
 
-    Raises UsageError for a field that no index has, that has fields below it, or that is only filled by copy_to.
+    Raises UsageError for a missing field, a field with others below it, and one filled only by copy_to.
     """
     return tuple(dict.fromkeys(_source_path(mappings, name, shown) for name in names))
 
@@ -77,7 +77,6 @@ def _path_in(mapping: Mapping[str, Any], name: str) -> str | None:
 
 
 def leaves(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each mapped field with nothing below it, by its dotted name."""
     for name, field in mapping.get("properties", {}).items():
         if "properties" in field:
             yield from leaves(field, f"{prefix}{name}.")
@@ -90,7 +89,6 @@ def _listed(value: Any) -> list[str]:
 
 
 def values_of(source: Any, path: str) -> list[str]:
-    """The same as scalars_at(), numbers as JSON writes them."""
     return [value if isinstance(value, str) else json.dumps(value) for value in scalars_at(source, path)]
 
 
@@ -112,7 +110,7 @@ def scalars_at(source: Any, path: str) -> list[str | int | float]:
 
 
 def text_at(source: Any, paths: Sequence[str]) -> tuple[bytes, bytes | None]:
-    """The bytes that a digest of a document's fields is made of, and their text as UTF-8; None if it has no field."""
+    """The bytes for a digest of a document's fields, and their text as UTF-8; None without a field."""
     values = [(path, values_of(source, path)) for path in paths]
     texts = [text for _, values_there in values for text in values_there]
     exact = json.dumps(values, separators=(",", ":")).encode()
@@ -120,7 +118,6 @@ def text_at(source: Any, paths: Sequence[str]) -> tuple[bytes, bytes | None]:
 
 
 def described(fields: TextFields, document: Any) -> tuple[str, str]:
-    """The source and the title that a document names, each empty if it names none."""
     source, title = (
         next(iter(values_of(document, path)), "") if path else "" for path in (fields.source, fields.title)
     )
@@ -128,10 +125,10 @@ def described(fields: TextFields, document: Any) -> tuple[str, str]:
 
 
 def differing_fields(one: Mapping[str, Any], other: Mapping[str, Any], texts: Collection[str]) -> list[str]:
-    """The dotted names of the fields whose values differ in two documents, an array as a whole.
+    """The dotted names of the fields with different values in two documents, an array as a whole.
 
-    A name with a dot is another field than one inside an object. At `texts` stand texts, whose case and white space
-    don't count.
+    A name with a dot differs from a name inside an object. The paths `texts` have texts, compared without case and
+    white space.
     """
     left, right = _leaves_of(one), _leaves_of(other)
 
@@ -154,7 +151,6 @@ def differing_fields(one: Mapping[str, Any], other: Mapping[str, Any], texts: Co
 
 
 def _leaves_of(source: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
-    """The values of a document by the names that lead to them."""
     leaves: dict[tuple[str, ...], Any] = {}
     waiting: list[tuple[tuple[str, ...], Any]] = [((name,), value) for name, value in source.items()]
     while waiting:
@@ -167,7 +163,6 @@ def _leaves_of(source: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
 
 
 def _is_equal(one: Any, other: Any) -> bool:
-    """True for equal values of JSON, in which true is not 1, and numbers may have any number of digits."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -201,9 +196,9 @@ def lost_by_update(mapping: IndexMapping, settings: Mapping[str, Any]) -> str:
 
 
 def require_harmless(mappings: Mappings, settings: Mapping[str, Mapping[str, Any]], shown: str) -> None:
-    """Raise StoreError where a partial update, which rebuilds a document from `_source`, would lose something.
+    """Raise StoreError if a partial update, which rebuilds a document from `_source`, would lose something.
 
-    `settings` are those of every index, flat, by its name. An index that may not be written is refused too.
+    `settings` are those of every index, flat, by its name. A read-only index is refused too.
     """
     for index, mapping in mappings.items():
         lost = lost_by_update(mapping, settings.get(index, {}))
@@ -218,7 +213,6 @@ def require_harmless(mappings: Mappings, settings: Mapping[str, Mapping[str, Any
 
 
 def require_readable(mappings: Mappings, paths: Sequence[str], shown: str) -> None:
-    """Raise StoreError where `_source` does not hold the values at these paths."""
     for index, mapping in mappings.items():
         source = mapping.raw.get("_source", {})
         if source.get("enabled") in _OFF or source.get("mode") == "disabled":

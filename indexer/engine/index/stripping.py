@@ -1,4 +1,4 @@
-"""The owner of a document, and neardup's part taken out: an owner's keep all that is theirs, others are deleted."""
+"""The owner of a document, and neardup's part taken out: an owner's document keeps its own fields, others are deleted."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _TELLING = frozenset({"tokens", "pending"})
 
 
 class Stripper:
-    """Strips documents, each only where it is as it was read; `scripts` says whether the engine runs scripts.
+    """Strips documents, each only if it is as read; `scripts` says whether the engine runs scripts.
 
-    Without them `neardup` stays in an owner's document as null: a partial update can take a value away, and not a name.
-    `names_in` gives the names under `neardup` that are neardup's in an index.
+    Without them `neardup` stays in an owner's document as null: a partial update can remove a value, not a name.
+    `names_in` returns neardup's own names under `neardup` in an index.
     """
 
     def __init__(self, client: Client, names_in: Callable[[str], frozenset[str]]) -> None:
@@ -68,31 +68,26 @@ class Stripper:
 
 
 def telling_source(names: frozenset[str]) -> dict[str, Any]:
-    """The part of `_source` that a search has to ask for, so that its hits show whose the documents are."""
     return {"excludes": sorted(f"{ROOT}.{name}" for name in names - _TELLING)}
 
 
 def foreign_names(source: Mapping[str, Any], names: frozenset[str]) -> set[str]:
-    """The names under `neardup` in a document with a part of neardup's that somebody else has put there."""
     part = own_part(source) or {}
     return {name for name, value in part.items() if name not in names and value is not None}
 
 
 def is_own(hit: Mapping[str, Any], names: frozenset[str]) -> bool:
-    """True if a document has nothing but neardup's part."""
     source = hit.get("_source") or {}
     own = {ROOT, "@timestamp"} if hit["_index"].startswith(".ds-") else {ROOT}
     return own_part(source) is not None and set(source) <= own and not foreign_names(source, names)
 
 
 def is_owners_field(source: Mapping[str, Any], names: frozenset[str]) -> bool:
-    """True if a document has something of its owner's under the name `neardup`, written with dots or not."""
     if any(name.startswith(f"{ROOT}.") and value is not None for name, value in source.items()):
         return True
     return is_owners(source) or bool(foreign_names(source, names))
 
 
 def lost(client: Client, mapping: IndexMapping) -> str:
-    """The reason why an update of an index's documents would lose something of its owner's; empty if it would not."""
     settings = client.request("GET", f"{path_of(mapping.index)}/_settings", flat_settings="true")
     return lost_by_update(mapping, settings[mapping.index]["settings"])

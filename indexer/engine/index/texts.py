@@ -1,4 +1,4 @@
-"""The fields of an index that hold the texts of its fingerprints, as `_meta` of the mappings remembers them."""
+"""The fields with the texts behind an index's fingerprints, as `_meta` of the mappings remembers them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ _DENIED = 403
 
 
 def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
-    """Note in an index's `_meta` where the texts of `name` stand; False if its owner does not allow the change."""
     try:
         mapping = read_mappings(client, path_of(index)[1:]).get(index) or IndexMapping(index, {})
         # `_meta` is written as a whole, so it is written only where that changes something.
@@ -33,12 +32,10 @@ def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
 
 
 def notes_with(mapping: IndexMapping, name: str, fields: TextFields) -> dict[str, Any]:
-    """The notes of a mapping as they are written, with those of `name`."""
     return {index_name: _written(one) for index_name, one in {**mapping.text_fields(), name: fields}.items()}
 
 
 def is_denied(error: StoreError) -> bool:
-    """True if the engine's access control denied a request."""
     return isinstance(error.__cause__, AnswerError) and error.__cause__.status == _DENIED
 
 

@@ -1,4 +1,4 @@
-"""Dashboards for Kibana and OpenSearch Dashboards: put there, and taken away again, over their HTTP interfaces."""
+"""Dashboards for Kibana and OpenSearch Dashboards: installed, and removed, over their HTTP interfaces."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PLAIN_NAME = re.compile(r"[\w.+-]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class DashboardRequest:
-    """One thing to do: a sentence, and the request; `body` are the saved objects that it imports."""
+    """One thing to do: a sentence, and the request; `body` are the saved objects to import."""
 
     why: str
     method: str
@@ -45,10 +45,10 @@ class DashboardRequest:
 
 
 class Dashboards:
-    """The dashboards of the index `name` in Kibana or OpenSearch Dashboards, whichever answers at `url`.
+    """The dashboards of the index `name` in Kibana or OpenSearch Dashboards at `url`.
 
-    `space` is a space of Kibana's or a tenant of OpenSearch Dashboards'. Credentials come from the same settings as for
-    the store. Raises UsageError for what can't be used, and StoreError where nothing answers, or something else.
+    `space` is a space of Kibana's or a tenant of OpenSearch Dashboards'. Credentials come from the store's settings.
+    Raises UsageError for unusable settings, and StoreError if nothing answers, or something else.
     """
 
     def __init__(
@@ -73,7 +73,6 @@ class Dashboards:
         self.product = self._recognise()
 
     def objects(self) -> list[dict[str, Any]]:
-        """The saved objects for this index, what is referred to before what refers to it."""
         text = (mappings_directory() / "dashboards" / f"{self.product}.ndjson").read_text("utf-8")
         # Kibana wants ids that no other space has.
         spaced = f"neardup-{self.space}-{self.name}-" if self.space else f"neardup-{self.name}-"
@@ -81,12 +80,10 @@ class Dashboards:
         return [json.loads(line) for line in text.splitlines()]
 
     def set_up(self) -> list[DashboardRequest]:
-        """The request that puts the dashboards there, in place of those of an earlier time."""
         why = f"put the dashboards of {self.name} into {_PRODUCTS[self.product]}"
         return [DashboardRequest(why, "POST", self._path("/api/saved_objects/_import?overwrite=true"), self.objects())]
 
     def removal(self) -> list[DashboardRequest]:
-        """The requests that take away the objects that are there, those that need others first."""
         steps = []
         for saved in reversed(self.objects()):
             kind, name = saved["type"], urllib.parse.quote(saved["id"], safe="")
@@ -97,7 +94,6 @@ class Dashboards:
         return steps
 
     def carry_out(self, steps: Sequence[DashboardRequest]) -> Iterator[str]:
-        """Do the steps; a sentence for each one that is done. StoreError where one is refused."""
         for step in steps:
             if step.body is None:
                 self._ask(step.method, step.path)
@@ -116,7 +112,6 @@ class Dashboards:
         return f"/s/{self.space}{path}" if self.space and self.product == KIBANA else path
 
     def _recognise(self) -> str:
-        """The product that answers."""
         answer = self._send_patiently("GET", "/api/status")
         status = _json(answer)
         if "x-elastic-product" in answer.headers and "kbn-name" not in answer.headers:
@@ -145,7 +140,6 @@ class Dashboards:
         return answer
 
     def _check(self, answer: Response) -> None:
-        """Raise StoreError for an answer that refuses; 404 is the caller's."""
         product, who = _PRODUCTS[self.product], self._access.kind
         if answer.status == 401 or answer.leads_away:
             if not who:
@@ -162,7 +156,6 @@ class Dashboards:
             raise StoreError(f"{self.shown}: {product} answered {answer.status}: {why[:500]}")
 
     def _send_patiently(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Response:
-        """One answer; asked for again while no server listens, or it is starting."""
         start = time.monotonic()
         attempt = 0
         while True:
@@ -192,7 +185,6 @@ class Dashboards:
 
 
 def _json(answer: Response) -> Any:
-    """The body as JSON, None where it is not JSON."""
     try:
         return json.loads(answer.body)
     except ValueError:
@@ -213,7 +205,6 @@ def _form(objects: Sequence[Mapping[str, Any]], boundary: str) -> bytes:
 
 
 def _refusal(result: Mapping[str, Any], count: int) -> str:
-    """One sentence for an import that was not taken, or only in part."""
     errors = result.get("errors") or [{}]
     first = errors[0].get("error", {})
     kind = first.get("type", "")

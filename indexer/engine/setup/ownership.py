@@ -1,4 +1,4 @@
-"""The owner of an index, by its documents: a mapping that maps nothing (`dynamic: false`, `runtime`) does not say."""
+"""The owner of an index, by its documents: a mapping without fields (`dynamic: false`, `runtime`) does not tell."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORBIDDEN = 403
 def is_made(client: Client, mapping: IndexMapping) -> bool:
     """True if neardup made the index with this mapping, and every document in it is neardup's.
 
-    Reads all documents where the mapping does not already say so. StoreError where the engine does not answer whole.
+    Reads all documents unless the mapping already tells. Raises StoreError if the engine does not answer completely.
     """
     if not mapping.seems_made or lost(client, mapping):
         return False
@@ -33,9 +33,9 @@ def is_made(client: Client, mapping: IndexMapping) -> bool:
 
 
 def require_place(client: Client, mapping: IndexMapping, shown: str) -> None:
-    """Raise UsageError where an index that neardup has not been set up in has something of its owner's called neardup.
+    """Raise UsageError if a new index has something of its owner's called neardup.
 
-    Looks at the mapping, at runtime fields, and at every document: what is not mapped stands in `_source` alone.
+    Looks at the mapping, at runtime fields, and at every document: unmapped fields are in `_source` alone.
     """
     names, index = mapping.own_names, mapping.index
     inside = mapping.properties.get(ROOT)
@@ -67,7 +67,6 @@ _ELSEWHERE = "nothing was changed; use another index for neardup, or keep the fi
 
 
 def require_open(client: Client, name: str) -> None:
-    """Show what was written to the indices behind a name; StoreError where one of them is closed."""
     try:
         client.request("POST", f"{path_of(name)}/_refresh")
     except StoreError as error:

@@ -1,4 +1,4 @@
-"""Ingest pipelines: fingerprints made inside the cluster, for documents that come by other ways than neardup's."""
+"""Ingest pipelines: fingerprints made inside the cluster, for documents not sent by neardup."""
 
 from __future__ import annotations
 
@@ -38,24 +38,23 @@ NO_INGEST = "no node of the cluster has the role ingest, so that each write thro
 
 
 class Pipelines:
-    """Plans the set-up and the removal of the pipelines of the index, alias or data stream that a client names."""
+    """Plans the set-up and the removal of the pipelines of a client's index, alias or data stream."""
 
     def __init__(self, client: Client) -> None:
         self.client, self.name, self.shown = client, client.target.name, client.target.shown
 
     def id_of(self, kind: str) -> str:
-        """The name of a pipeline in the cluster; `kind` is one of KINDS."""
         return f"neardup-{kind}-{self.name}"
 
     def set_up(
         self, info: StoreInfo, fields: Sequence[str] = (), *, default: str | None = None, final: str | None = None
     ) -> list[SetupStep]:
-        """The steps left to do so that both pipelines are there, and are the index's default or final one where asked.
+        """The remaining steps to have both pipelines, as the index's default or final one if asked.
 
-        `info` is that of a new store; an index that is one keeps its own. `fields` hold the text: where none are named
-        those that the index remembers, else DEFAULT_FIELDS. The index remembers them, as those of annotate. Raises
-        UsageError where a pipeline of the owner's is in the place, IncompatibleStoreError for a newer neardup's,
-        StoreError where the pipelines can't run on this cluster.
+        `info` is for a new store; an existing one keeps its own. `fields` hold the text: by default the remembered
+        ones, else DEFAULT_FIELDS. The index remembers them, as those of annotate. Raises UsageError if an owner's
+        pipeline is in the way, IncompatibleStoreError for a newer neardup's, StoreError if the pipelines can't run on
+        this cluster.
         """
         mappings = read_mappings(self.client, path_of(self.name)[1:])
         infos = list(mappings.infos(self.shown).values()) or [info]
@@ -72,7 +71,7 @@ class Pipelines:
         return steps
 
     def removal(self, *, asked: bool) -> list[SetupStep]:
-        """The steps that take the pipelines away; those that the user may not see are passed over, unless asked for."""
+        """The steps to remove the pipelines; those hidden from the user are skipped, unless asked for."""
         steps = []
         ours = {self.id_of(kind) for kind in KINDS}
         for index, settings in self._settings().items():
@@ -86,7 +85,7 @@ class Pipelines:
         return steps
 
     def examine(self) -> tuple[list[str], str]:
-        """The index's pipelines that are there, and what makes writes through them fail; empty where nothing does."""
+        """The index's existing pipelines, and the problem of writes through them, empty for none."""
         bodies = {kind: body for kind in KINDS if (body := self._there(kind)) and _is_own(body)}
         names = [self.id_of(kind) for kind in bodies]
         ours = {self.id_of(kind) for kind in KINDS}
@@ -96,7 +95,6 @@ class Pipelines:
         return names, self._trouble(bodies) if bodies else ""
 
     def _trouble(self, bodies: Mapping[str, Mapping[str, Any]]) -> str:
-        """The reason why writes through pipelines with these bodies would fail here; empty if they would not."""
         try:
             nodes = self.client.request("GET", "/_nodes", filter_path="nodes.*.roles").get("nodes", {})
         except StoreError:
@@ -110,7 +108,6 @@ class Pipelines:
         return ""
 
     def _trial(self, kind: str, body: Mapping[str, Any]) -> str:
-        """The error met by a document that is sent through a pipeline, and not stored."""
         fingerprint = simhash.fingerprint(_TRIAL)
         assert fingerprint  # noqa: S101 the text has words
         source: dict[str, Any] = {ROOT: {SIMHASH_DOC: {"hash": fingerprint.base32}}}
@@ -147,13 +144,11 @@ class Pipelines:
         return there
 
     def _text_paths(self, mappings: Mappings, fields: Sequence[str]) -> tuple[str, ...]:
-        """The paths of the fields that were asked for, else of those that the indices remember."""
         known = (mapping.text_fields().get(OWN) for mapping in mappings.values())
         first = next((each for each in known if each), TextFields(DEFAULT_FIELDS))
         return self._paths(mappings, fields or first.names)
 
     def _notes(self, mappings: Mappings, info: StoreInfo, fields: TextFields) -> list[SetupStep]:
-        """The steps that let each index remember these fields, unless it does."""
         steps = []
         for index, mapping in mappings.items() or [(self.name, IndexMapping(self.name, {}))]:
             known = mapping.text_fields().get(OWN)
@@ -171,7 +166,6 @@ class Pipelines:
         return steps
 
     def _paths(self, mappings: Mappings, fields: Sequence[str]) -> tuple[str, ...]:
-        """The paths of the fields in documents; one that no mapping has yet is taken by its name."""
         mapped = {name for mapping in mappings.values() for name in mapping.properties}
         paths: list[str] = []
         for field in fields:
@@ -194,7 +188,6 @@ class Pipelines:
         return put_new(f"the pipeline {self.id_of(kind)}", self._path(kind), wanted, new=there is None)
 
     def _use(self, place: str, name: str, indices: Sequence[str]) -> list[SetupStep]:
-        """Make a pipeline the default or final one of each index that has none."""
         setting, steps, present_settings = _SETTINGS[place], [], self._settings()
         for index in indices or [self.name]:
             present = present_settings.get(index, {}).get(setting)
@@ -218,9 +211,9 @@ def _is_own(body: Mapping[str, Any]) -> bool:
 def pipeline(
     kind: str, info: StoreInfo, fields: Sequence[str], forms: Mapping[str, Mapping[str, Any] | None] | None = None
 ) -> dict[str, Any]:
-    """The body of a pipeline: the file of mappings/pipelines, and for "simhash" the parameters of a store put in.
+    """The body of a pipeline: the file of mappings/pipelines, for "simhash" with the parameters of a store.
 
-    `forms` are what the sketch and the passages are made with, see `script_forms`; without them there are none.
+    `forms` are the parameters of the sketch and the passages, see `script_forms`; without them there are none.
     """
     body = load(f"pipelines/neardup-{kind}")
     if kind == "simhash":
@@ -237,9 +230,9 @@ def pipeline(
 def script_forms(infos: Collection[StoreInfo], room: int | None = None) -> dict[str, dict[str, Any] | None]:
     """The parameters `sketch` and `passages` of the simhash pipeline, for the schemes of these stores behind one name.
 
-    Passages are left out of records of more than `room` bytes. None for minhash sketches, and for passages of words,
-    where the stores have none, or such as the pipeline does not make, as those of letters:
-    `neardup annotate` makes them. Raises UsageError for a scheme that this version does not know.
+    Passages are left out of records over `room` bytes. None for minhash sketches, or passages of words, if the stores
+    have none the pipeline can make; `neardup annotate` makes the others, such as those of letters. Raises UsageError
+    for an unknown scheme.
     """
     forms: dict[str, dict[str, Any] | None] = {"sketch": None, "passages": None}
     minhash, passages = (_scheme_of(infos, family) for family in (Minhash.family, Passages.family))
@@ -254,7 +247,6 @@ def script_forms(infos: Collection[StoreInfo], room: int | None = None) -> dict[
 
 
 def _scheme_of(infos: Collection[StoreInfo], family: str) -> Scheme | None:
-    """The one scheme of a family in all stores that have one, as this version makes it."""
     found = {scheme for info in infos for scheme in info.schemes if scheme.name == family}
     if len(found) != 1:
         return None
@@ -264,5 +256,4 @@ def _scheme_of(infos: Collection[StoreInfo], family: str) -> Scheme | None:
 
 
 def rules(info: StoreInfo) -> str:
-    """The rules that stand before the fields' texts in a source digest, for texts that annotate reads as plain text."""
     return digest_rules(info, Options(format="text"))

@@ -1,4 +1,4 @@
-"""Setting up an index for neardup, and taking away again what that added, as requests that can be shown first."""
+"""Set up an index for neardup, and undo it, as requests that can be shown first."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _DENIED = 403
 class SetupStep:
     """One thing to do: a sentence, and the request.
 
-    `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole, `describes` one
-    whose `_meta` is in the body: what is its owner's in there is read anew when the step is done. What is `optional` is
-    left undone where the engine's access control denies it. `undo` takes it back where a later step is refused.
+    `strips` names an index whose documents lose neardup's values, `deletes` an index to delete, `describes` one whose
+    `_meta` is in the body: the owner's part of it is read again when the step is done. An `optional` step is skipped if
+    access control denies it. `undo` takes it back if a later step is refused.
     """
 
     why: str
@@ -52,7 +52,6 @@ class SetupStep:
     undo: SetupStep | None = None
 
     def request(self) -> str:
-        """The request as consoles and people write it; for documents that are stripped one of many."""
         lines = [f"{self.method} {self.path}"]
         if self.strips:
             action = {"_index": self.strips, "_id": "ID", "if_seq_no": "N", "if_primary_term": "N"}
@@ -63,7 +62,7 @@ class SetupStep:
 
 
 class Provision:
-    """Plans and carries out set-up and removal for the index, alias or data stream that a client's URL names."""
+    """Plans and carries out set-up and removal for the index, alias or data stream of a client's URL."""
 
     def __init__(self, client: Client) -> None:
         self.client, self.name, self.shown = client, client.target.name, client.target.shown
@@ -72,12 +71,11 @@ class Provision:
         self.template = f"neardup-{self.name}"
 
     def set_up(self, info: StoreInfo, *, shards: int | None = None, replicas: int | None = None) -> list[SetupStep]:
-        """The steps left to do so that the store is there; none if all is done.
+        """The remaining steps to have the store; none if all is done.
 
-        `info` is that of a new store, with its schemes; one that is there keeps its own.
-        Raises IncompatibleStoreError where the cluster holds something of a newer neardup, or the store's fingerprints
-        are others, and UsageError where the owner's mapping has no room or no place for the fields, and where indices
-        that are there have other numbers of `shards` or `replicas`.
+        `info` is for a new store, with its schemes; an existing one keeps its own. Raises IncompatibleStoreError for
+        anything of a newer neardup, or other fingerprints, and UsageError if the owner's mapping has no room or no
+        place for the fields, and if existing indices have other numbers of `shards` or `replicas`.
         """
         indices = self._indices()
         if not indices:
@@ -101,9 +99,9 @@ class Provision:
         return steps + self.fields(info)
 
     def fields(self, info: StoreInfo, added: Sequence[SchemeInfo] = ()) -> list[SetupStep]:
-        """The steps left to do so that every index that is there has neardup's fields; raises as set_up().
+        """The remaining steps to give every existing index neardup's fields; raises as set_up().
 
-        `added` are schemes that come to those of the store, so that there is room for all or nothing is added.
+        `added` are new schemes: either there is room for all, or nothing is added.
         """
         require_sides(self.client)
         indices = self._indices()
@@ -114,11 +112,9 @@ class Provision:
 
     @property
     def exists(self) -> bool:
-        """True if there is an index, alias or data stream of this name."""
         return bool(self._indices())
 
     def schemes(self) -> list[str] | None:
-        """The names of the secondary schemes that the indices have; None where neardup is set up in none."""
         indices = self._indices()
         if not indices.is_set_up:
             return None
@@ -126,13 +122,12 @@ class Provision:
 
     @property
     def kind(self) -> str | None:
-        """The kind of texts that the indices were set up for; None where neardup is set up in none."""
         return self._indices().kind(self.shown)
 
     def removal(self) -> list[SetupStep]:
-        """The steps that take away everything that set-up and commands added for this name, and nothing else.
+        """The steps to remove everything set-up and commands added for this name, and nothing else.
 
-        StoreError where an index behind the name is closed, so that no removal ends half-way.
+        Raises StoreError if an index behind the name is closed, so that no removal ends half-way.
         """
         steps, indices = [], self._indices()
         if indices:
@@ -150,7 +145,6 @@ class Provision:
         return steps + self._templates()
 
     def _templates(self) -> list[SetupStep]:
-        """The steps that take the templates away, unless others have made something else of them, or use them."""
         steps = []
         templates = (self.client.found("/_index_template") or {}).get("index_templates", [])
         users = {template["name"]: template["index_template"] for template in templates}
@@ -168,9 +162,9 @@ class Provision:
         return steps
 
     def carry_out(self, steps: list[SetupStep]) -> Iterator[str]:
-        """Do the steps; a sentence for each one that is done. StoreError where the cluster refuses one.
+        """Do the steps; a sentence for each finished one. Raises StoreError if the cluster refuses one.
 
-        What was new before it is taken away again then, so that templates are not left without their index.
+        Then it takes back the new steps before it, so that no template is left without its index.
         """
         undone: list[SetupStep] = []
         try:
@@ -183,7 +177,6 @@ class Provision:
             raise
 
     def _carry_out(self, step: SetupStep, undone: list[SetupStep]) -> str:
-        """Do one step; the step that takes it back is added to `undone`, unless somebody else was faster."""
         if step.strips:
             return f"{step.why}: {Stripping(self.client, step.strips).run()}"
         try:
@@ -211,11 +204,9 @@ class Provision:
         return {**step.body, "_meta": mapping.meta_with(merged)}
 
     def documents(self, index: str) -> int:
-        """The number of documents in an index."""
         return int(self.client.request("POST", f"{path_of(index)}/_count")["count"])
 
     def _require_numbers(self, **wanted: int | None) -> None:
-        """UsageError where the indices have not as many shards or replicas as are wanted."""
         more = {"shards": "these were fixed when it was made", "replicas": "PUT /INDEX/_settings changes them"}
         for what, number in wanted.items():
             if number is None:
@@ -260,7 +251,6 @@ class Provision:
         return dict(known[0]["component_template"]) if known else {}
 
     def _is_own_template(self, template: Mapping[str, Any] | None) -> bool:
-        """True if an index template is as set-up makes it, for this name and no other."""
         composed = (template or {}).get("composed_of") or [""]
         parts = [name for name in composed[1:] if name.startswith(f"{COMPONENT}-")]
         if not template or template.get("index_patterns") != [self.name] or composed != [COMPONENT, *parts]:
@@ -299,7 +289,6 @@ class Provision:
         return SetupStep(f"make the index {self.name}", "PUT", path, body, undo=undo)
 
     def _existing(self, mapping: IndexMapping, info: StoreInfo, schemes: Collection[SchemeInfo]) -> list[SetupStep]:
-        """The steps that add what one index lacks, also of the schemes that another index behind the name has."""
         known = mapping.info(self.shown)
         if known:
             mapping.require_current(self.shown)
@@ -351,13 +340,11 @@ class Provision:
 
 
 def put_new(what: str, path: str, body: Mapping[str, Any], *, new: bool = True) -> SetupStep:
-    """A template or a pipeline to put; one that is `new` goes again where a later step is refused."""
     undo = SetupStep(f"delete {what} again", "DELETE", path) if new else None
     return SetupStep(f"put {what}", "PUT", path, body, undo=undo)
 
 
 def seen(kinds: Iterable[str], there: Callable[[str], T | None], *, asked: bool) -> Iterator[tuple[str, T]]:
-    """Each kind with what is `there` of it; what the user may not see is passed over, unless asked for."""
     for kind in kinds:
         try:
             found = there(kind)
@@ -370,12 +357,10 @@ def seen(kinds: Iterable[str], there: Callable[[str], T | None], *, asked: bool)
 
 
 def _schemes(indices: Mappings, info: StoreInfo) -> list[SchemeInfo]:
-    """The schemes of the indices behind a name; of a new store where neardup has been let into none of them."""
     return list(indices.schemes().values() if indices.is_set_up else info.schemes)
 
 
 def scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
-    """The name and the body of the component template with a scheme's fields."""
     inside = {scheme.name: {"properties": sketch_properties(scheme)}}
     fields = {ROOT: {**properties()[ROOT], "properties": inside}}
     return f"{COMPONENT}-{scheme.name}", {
@@ -385,7 +370,6 @@ def scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
 
 
 def _is_of_scheme(name: str, template: Mapping[str, Any]) -> bool:
-    """True if a component template is one that set-up puts for a scheme."""
     properties = template.get("template", {}).get("mappings", {}).get("properties", {})
     inside = properties.get(ROOT, {}).get("properties", {})
     return set(properties) == {ROOT} and any(
@@ -396,12 +380,10 @@ def _is_of_scheme(name: str, template: Mapping[str, Any]) -> bool:
 
 
 def _is_own_component(template: Mapping[str, Any]) -> bool:
-    """True if a component template is neardup's, of whatever version."""
     return set(template.get("template", {}).get("mappings", {}).get("properties", {})) == {ROOT}
 
 
 def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any], whole: Collection[str] = ()) -> dict[str, Any]:
-    """The fields of a mapping that another one lacks, and all of those named in `whole`."""
     inside = have.get("properties", {})
     missing: dict[str, Any] = {}
     for name, field in wanted.get("properties", {}).items():

@@ -1,4 +1,4 @@
-"""Taking neardup out of an index: its part out of every document, or the whole index where nothing else is in it."""
+"""Taking neardup out of an index: its part of every document, or the whole index if nothing else is in it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _BLOCK = "index.blocks.write"
 
 
 def delete_made(client: Client, index: str) -> None:
-    """Delete an index, if even now nothing but neardup's is in it; StoreError where something else is.
+    """Delete an index, if even now only neardup's data is in it. Raises StoreError otherwise.
 
-    Nothing can be written to it from before the last look on, so that no document is lost that comes in between.
+    Writes are blocked from before the last look on, so no new document is lost.
     """
     path = path_of(index)
     try:
@@ -57,9 +57,9 @@ def delete_made(client: Client, index: str) -> None:
 
 
 class Stripping:
-    """Takes neardup's part out of the documents of an index, and deletes those that have no other.
+    """Takes neardup's part out of the documents of an index, and deletes those without another.
 
-    A document is only changed where it is as it was read, and one with an owner's own field `neardup` not at all.
+    A document is only changed if it is as read, and never if it has an owner's own field `neardup`.
     """
 
     def __init__(self, client: Client, index: str) -> None:
@@ -70,7 +70,6 @@ class Stripping:
         self._reason = ""
 
     def run(self) -> str:
-        """Do it; what was done, in words. StoreError where documents are left that can't be stripped."""
         shown = self._client.target.shown
         for _ in rounds():
             if not self._round():
@@ -85,7 +84,6 @@ class Stripping:
         return self._told()
 
     def _round(self) -> int:
-        """Go through all documents that have values; how many changed in this moment and are left."""
         self._client.request("POST", f"{self._path}/_refresh")
         # Also those that a pipeline only marked.
         ours = {"bool": {"should": [is_record(), {"exists": {"field": f"{ROOT}.pending"}}]}}

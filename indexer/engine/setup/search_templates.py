@@ -1,4 +1,4 @@
-"""Search templates: requests that an application sends by name, without neardup."""
+"""Search templates: requests an application sends by name, without neardup."""
 
 from __future__ import annotations
 
@@ -18,21 +18,19 @@ _INDEX = "INDEX"
 
 
 class SearchTemplates:
-    """Plans the set-up and the removal of the search templates of the index, alias or data stream that a client names.
+    """Plans the set-up and the removal of the search templates of a client's index, alias or data stream.
 
-    `neardup-similar-NAME` finds what shares keys with a document, `neardup-cluster-NAME` its cluster; both take its
-    `id`, and where they are asked for its `index` and a `size`.
+    `neardup-similar-NAME` finds the documents sharing keys with a document, `neardup-cluster-NAME` its cluster; both
+    take its `id`, and if asked for its `index` and a `size`.
     """
 
     def __init__(self, client: Client) -> None:
         self.client, self.name, self.shown = client, client.target.name, client.target.shown
 
     def id_of(self, kind: str) -> str:
-        """The name of a template in the cluster; `kind` is one of KINDS."""
         return f"neardup-{kind}-{self.name}"
 
     def set_up(self) -> list[SetupStep]:
-        """The steps left to do so that the templates are there; UsageError where one of the owner's is in the place."""
         steps = []
         for kind in KINDS:
             wanted, there = self.template(kind), self._there(kind)
@@ -47,7 +45,7 @@ class SearchTemplates:
         return steps
 
     def removal(self, *, asked: bool) -> list[SetupStep]:
-        """The steps that take the templates away; those that the user may not see are passed over, unless asked for."""
+        """The steps to remove the templates; those hidden from the user are skipped, unless asked for."""
         return [
             SetupStep(f"delete the search template {self.id_of(kind)}", "DELETE", self._path(kind))
             for kind, there in seen(KINDS, self._there, asked=asked)
@@ -55,7 +53,6 @@ class SearchTemplates:
         ]
 
     def template(self, kind: str) -> dict[str, Any]:
-        """The body of a template: the file of mappings/search-templates, with the name of the index put in."""
         body: dict[str, Any] = _named(load(f"search-templates/neardup-{kind}"), self.name)
         return body
 
@@ -63,13 +60,11 @@ class SearchTemplates:
         return f"/_scripts{path_of(self.id_of(kind))}"
 
     def _there(self, kind: str) -> str | None:
-        """The source of the script of a template's name; None where there is none."""
         answer = self.client.found(self._path(kind))
         return None if answer is None else str(answer.get("script", {}).get("source", ""))
 
 
 def _named(part: Any, name: str) -> Any:
-    """The same part of a body with the name of the index in the place of the word for it."""
     if isinstance(part, Mapping):
         return {key: _named(value, name) for key, value in part.items()}
     if isinstance(part, list):
@@ -78,7 +73,6 @@ def _named(part: Any, name: str) -> Any:
 
 
 def _is_own(kind: str, source: str) -> bool:
-    """True if a stored script is a template of neardup's: its query has the name that only those have."""
     try:
         query = json.loads(source)["query"]["bool"]
         return bool(query["_name"] == f"neardup-{kind}")

@@ -1,4 +1,4 @@
-"""The data that a store in a search engine keeps beside the documents: failures, clusters, decisions, and notes."""
+"""The data a store in a search engine keeps beside the documents: failures, clusters, decisions, and notes."""
 
 from __future__ import annotations
 
@@ -27,73 +27,59 @@ _PREFIX, _, _SUFFIX = side_name("*", "clusters").partition("*")
 
 
 class SidePart(StorePart):
-    """The part of a store that reads and writes failures and clusters."""
-
     def __init__(self, context: Context, lookup: Lookup) -> None:
         super().__init__(context, lookup)
         self._notes = ClusteringNotes(context.client, context.clusters)
 
     def failures(self) -> Iterator[Failure]:
-        """See Store.failures."""
         self.context.require_open()
         return self.context.failures.pages(self.lookup.pages, "id", "index", "routing")
 
     def put_failures(self, failures: Iterable[Failure]) -> None:
-        """See Store.put_failures."""
         self.context.require_writable()
         self.context.failures.put((failure_id(failure.ref), failure) for failure in failures)
         self.context.wrote()
 
     def clusters(self) -> Iterator[ClusterRecord]:
-        """See Store.clusters."""
         self.context.require_open()
         return self.context.clusters.pages(self.lookup.pages, "id")
 
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
-        """See Store.get_clusters."""
         self.context.require_open()
         return self.context.clusters.get(ids)
 
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
-        """See Store.put_clusters."""
         self.context.require_writable()
         self.context.require_mapped()
         self.context.clusters.put((cluster.id, cluster) for cluster in clusters)
         self.context.wrote()
 
     def delete_clusters(self, ids: Sequence[str]) -> int:
-        """See Store.delete_clusters."""
         self.context.require_writable()
         return self.context.clusters.delete(ids)
 
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
-        """See Store.clustering_notes."""
         self.context.require_open()
         return self._notes.read()
 
     def put_clustering_note(self, note: ClusteringNote | None) -> None:
-        """See Store.put_clustering_note."""
         self.context.require_writable()
         self._notes.write(note)
 
     def decisions(self) -> Iterator[Decision]:
-        """See Store.decisions."""
         self.context.require_open()
         return self.context.decisions.pages(self.lookup.pages, "id")
 
     def put_decisions(self, decisions: Iterable[Decision]) -> None:
-        """See Store.put_decisions."""
         self.context.require_writable()
         self.context.decisions.put((decision.id, decision) for decision in decisions)
         self.context.wrote()
 
     def delete_decisions(self, ids: Sequence[str]) -> int:
-        """See Store.delete_decisions."""
         self.context.require_writable()
         return self.context.decisions.delete(ids)
 
     def keeper_of_copied(self) -> Callable[[Iterable[CopiedRow]], int]:
-        """See Store.keeper_of_copied."""
         self.context.require_writable()
         if self.context.narrowing is not None:
             raise UsageError("what dashboards show is of the whole collection; leave out the filter, or don't write")
@@ -101,14 +87,13 @@ class SidePart(StorePart):
 
 
 class ClusteringNotes:
-    """The notes of the index, alias or data stream that a client names; of several indices each has its own."""
+    """The notes of a client's index, alias or data stream; of several indices each has its own."""
 
     def __init__(self, client: Client, beside: SideIndex[ClusterRecord]) -> None:
         self._client, self._beside = client, beside
         self._name = client.target.name
 
     def read(self) -> Mapping[str, ClusteringNote]:
-        """See Store.clustering_notes; what stands there now."""
         path = f"/{quote(side_name(self._name, 'clusters'), safe='*,-')}"
         query = {"query": {"ids": {"values": [_ID]}}, "size": 10_000}
         try:
@@ -122,7 +107,6 @@ class ClusteringNotes:
         return {name.removeprefix(_PREFIX).removesuffix(_SUFFIX): notes[name] for name in sorted(notes)}
 
     def write(self, note: ClusteringNote | None) -> None:
-        """See Store.put_clustering_note."""
         if note is None:
             if not self._beside.exists():
                 return

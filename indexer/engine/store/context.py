@@ -1,4 +1,4 @@
-"""The state shared by the parts of a store in an engine: its name, what its mappings say, what no search shows yet."""
+"""The state shared by the parts of a store in an engine: name, mappings, and changes not yet visible."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from indexer.stores.sketches import is_new
 
 
 class Context:
-    """A store that is open: the index, alias, data stream or pattern that a client names, and how it stands now.
+    """An open store: a client's index, alias, data stream or pattern, and its current state.
 
-    With `create` the index is made where it is not there, unless the store is only read. StoreError where there is no
-    store, IncompatibleStoreError where it can't be compared with `create`.
+    With `create` a missing index is made, unless the store is only read. Raises StoreError if there is no store,
+    IncompatibleStoreError if it can't be compared with `create`.
     """
 
     info: StoreInfo
@@ -65,20 +65,16 @@ class Context:
     # What the mappings say
 
     def read_mappings(self) -> Mappings:
-        """The mapping of every index that the name stands for, as they are now."""
         return read_mappings(self.client, self.path)
 
     def mapping_of(self, index: str) -> IndexMapping:
-        """The mapping of one of the indices; also of one that came since they were read."""
         return self.mappings.get(index) or self.read_mappings().get(index) or IndexMapping(index, {})
 
     def read_again(self) -> None:
-        """Take note of what the mappings say now, of schemes too."""
         self.mappings = self.read_mappings()
         self.describe(self._read_info())
 
     def describe(self, info: StoreInfo) -> None:
-        """Take note of what the store is made of now."""
         self.info = info
         self.bodies = Bodies(info, [mapping.fields for mapping in self.mappings.values()])
 
@@ -94,7 +90,6 @@ class Context:
                 raise StoreError(f"{self.shown}: can't make the index: {error.reason}") from error
 
     def _read_info(self) -> StoreInfo:
-        """The store's info as its mappings say it; its schemes are those of any of the indices."""
         if not self.mappings:
             raise NoStoreError(
                 f"{self.shown}: there is no store; index some documents first, or `neardup setup --store {self.shown}` "
@@ -116,18 +111,15 @@ class Context:
         return dataclasses.replace(first, schemes=tuple(schemes))
 
     def ref(self, hit: Mapping[str, Any]) -> Ref:
-        """The identity of a hit: without an index where the store's name is that of the index itself."""
         return Ref(hit["_id"], "" if self.single else hit["_index"], hit.get("_routing"))
 
     # What may be done
 
     def require_open(self) -> None:
-        """Raise StoreError where the store is closed."""
         if self.closed:
             raise StoreError(f"{self.shown}: the store is closed")
 
     def require_writable(self) -> None:
-        """Raise StoreError where the store can't be written."""
         self.require_open()
         if self.read_only:
             raise StoreError(f"{self.shown}: the store was opened read-only")
@@ -136,9 +128,9 @@ class Context:
         self.put_back()
 
     def require_mapped(self, schemes: Sequence[SchemeInfo] = (), *, anew: bool = False) -> None:
-        """Raise StoreError where an index behind the name lacks neardup's fields: a write would make up their types.
+        """Raise StoreError if an index behind the name lacks neardup's fields: a write would guess their types.
 
-        With `anew` indices count too that came since the store was opened, as by a rollover.
+        With `anew` new indices count too, as after a rollover.
         """
         if anew and not self.single:
             names = self.client.request("GET", f"/{self.path}/_settings/index.creation_date")
@@ -153,7 +145,6 @@ class Context:
             )
 
     def put_back(self) -> None:
-        """Restore settings that a load has reduced and not restored; looked for once."""
         if not self._put_back:
             self._put_back = True
             bulk_load.restore_left(self.client, self.mappings)
@@ -161,13 +152,11 @@ class Context:
     # What searches show
 
     def wrote(self) -> None:
-        """Something was written, all of it."""
         self.changes += 1
         if self.refresh == "true":
             self.settle()
 
     def settle(self) -> None:
-        """Make what was written here visible to searches."""
         if self.unseen:
             # What another thread writes meanwhile has to be refreshed again.
             self.unseen = False
@@ -182,5 +171,4 @@ class Context:
         self.beside.settle()
 
     def show(self) -> None:
-        """Make all changes of documents, also those of others, visible to searches."""
         self.client.request("POST", f"/{self.path}/_refresh")

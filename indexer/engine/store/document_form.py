@@ -1,4 +1,4 @@
-"""The form of an index's documents: the fields of their text, and the line that carries a fingerprint with them."""
+"""The form of an index's documents: the fields of their text, and the line to send with a fingerprint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from indexer.stores.texts import DocumentForm, StoredText, TextFields
 
 
 class IndexForm(DocumentForm):
-    """The form of the documents of the indices behind a name; `fields` stand as in `_source`."""
+    """The form of the documents of the indices behind a name; `fields` are paths in `_source`."""
 
     def __init__(self, context: Context, fields: TextFields) -> None:
         context.require_mapped()
@@ -23,17 +23,14 @@ class IndexForm(DocumentForm):
         self._indices = {"", context.name, *context.mappings}
 
     def holds(self, index: str) -> bool:
-        """See DocumentForm.holds."""
         return index in self._indices
 
     def read(self, document: Mapping[str, Any]) -> tuple[StoredText, str, str]:
-        """See DocumentForm.read."""
         exact, data = text_at(document, self._fields.names)
         text = StoredText(exact, None if data is None else BOM + data, self.html, "fields" if data is None else "")
         return text, *described(self._fields, document)
 
     def with_fields(self, line: bytes, record: Record) -> bytes:
-        """See DocumentForm.with_fields."""
         head = line.rstrip()
         if not head.endswith(b"}"):
             raise UsageError("the document does not end on its line")

@@ -1,4 +1,4 @@
-"""The examination of an engine and of an index: versions, privileges, mappings, settings that a load left behind."""
+"""The examination of an engine and an index: versions, privileges, mappings, settings left by a load."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ _WRITING = ("write", "create_index", "maintenance")
 
 
 def of_engine(client: Client) -> Iterator[Finding]:
-    """The findings that need no store to be there; raises StoreError."""
     package = _CLIENTS[client.engine]
     answered = _version(client)
     known = f"{client.product} {answered}" if answered else f"{client.product}, whose version this user is not told"
@@ -39,14 +38,12 @@ def of_engine(client: Client) -> Iterator[Finding]:
 
 
 def _version(client: Client) -> str:
-    """The least version among the nodes; empty where it is not told."""
     answer = _allowed(lambda: client.request("GET", "/_nodes", filter_path="nodes.*.version")) or {}
     versions = {node["version"] for node in answer.get("nodes", {}).values()}
     return min(versions, key=lambda text: [int(part) for part in text.split("-")[0].split(".")], default="")
 
 
 def _allowed(ask: Callable[[], Any]) -> Any:
-    """An answer; None where this engine has none, or not for this user."""
     try:
         return ask()
     except StoreError as error:
@@ -57,7 +54,6 @@ def _allowed(ask: Callable[[], Any]) -> Any:
 
 
 def _privileges(client: Client) -> Finding:
-    """The finding on what this user may do with the index and with those beside it."""
     if client.engine == "opensearch":
         says = "OpenSearch does not tell what a user may do; mappings/README.md says what is needed"
         return Finding("privileges", "ok", says)
@@ -83,10 +79,7 @@ def _privileges(client: Client) -> Finding:
 
 
 class ExaminePart(StorePart):
-    """The part of a store that examines the index."""
-
     def examine(self) -> Iterator[Finding]:
-        """See Store.examine: gaps in mappings, documents without a fingerprint, what a bulk load left behind."""
         context = self.context
         context.require_open()
         yield self._mapped()
@@ -111,7 +104,6 @@ class ExaminePart(StorePart):
         return self.client.count(self.context.path, {"exists": {"field": f"{ROOT}.{scheme}.{BESIDE}"}})
 
     def _held_beside(self, lying: Mapping[str, int]) -> Finding:
-        """The finding on whether the keys of long documents are all there, by scheme how many documents have some."""
         gone = {name: count - self.context.beside.count(name) for name, count in lying.items()}
         if lacking := [name for name, count in gone.items() if count > 0]:
             says = f"of {counted(sum(gone[name] for name in lacking), 'long document')} gone: {', '.join(lacking)}"
@@ -120,7 +112,6 @@ class ExaminePart(StorePart):
         return Finding("index beside", "ok", says)
 
     def _piped(self) -> Finding:
-        """The finding on whether documents written through neardup's pipelines arrive."""
         answer = _allowed(Pipelines(self.client).examine)
         if answer is None:
             return Finding("pipelines", "ok", "this user is not told which there are")

@@ -1,4 +1,4 @@
-"""Finding in a search engine: what a query lets through, records by digest, identities by the names users write."""
+"""Finding in a search engine: filtering queries, records by digest, identities by the names users write."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ _EXISTS = re.compile(r"_exists_:\s*((?:\\.|[^\s:\"()\\])+)")
 
 
 class FindPart(StorePart):
-    """The part of a store that finds documents by what the user knows of them."""
-
     def narrow(self, query: str) -> None:
-        """See Store.narrow."""
         context = self.context
         context.require_open()
         asked = {"query_string": {"query": query}}
@@ -50,7 +47,6 @@ class FindPart(StorePart):
         context.narrowing = asked
 
     def passes(self, ref: Ref) -> bool:
-        """See Store.passes."""
         context = self.context
         context.require_open()
         if not context.narrowing:
@@ -61,7 +57,6 @@ class FindPart(StorePart):
         return any(context.ref(hit) == ref for hit in hits)
 
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
-        """See Store.find_digests."""
         self.context.require_open()
         first_of: dict[str, Record] = {}
         wanted = [digest for digest in dict.fromkeys(digests) if digest and is_unicode(digest)]
@@ -76,7 +71,6 @@ class FindPart(StorePart):
         return first_of
 
     def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
-        """See Store.find_each; what stands here is as of the last refresh, and in one index as it is now too."""
         context, lookup = self.context, self.lookup
         context.require_open()
         context.settle()
@@ -101,7 +95,6 @@ class FindPart(StorePart):
         return [self._meant(name, places) for name in names]
 
     def _meant(self, name: str, places: Mapping[str, set[Ref]]) -> list[Ref]:
-        """The places that a name means, of those of its id; in one index an id that is all of the name comes first."""
         refs: set[Ref] = set()
         for reading in readings_of(name):
             refs |= {
@@ -116,13 +109,13 @@ class FindPart(StorePart):
 
 
 def parser_reason(text: str, query: str) -> str:
-    """The objection of the engines' parser to a query, without names of classes and the list of what it expected."""
+    """The objection of the engines' parser to a query, without class names and its list of expected tokens."""
     _, marker, rest = text.partition(f"Cannot parse '{query}': ")
     return (rest if marker else text).partition("\n")[0].partition("; nested:")[0][:300].strip()
 
 
 def unreached(mappings: Mappings, query: str) -> list[str]:
-    """The fields that a query string names and never reaches, in a nested object of one of these mappings, sorted.
+    """The fields of a query string never reached inside nested objects of these mappings, sorted.
 
     Engines keep nested objects as documents of their own.
     """

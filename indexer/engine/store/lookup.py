@@ -1,4 +1,4 @@
-"""The lookups that readers and writers in a search engine share: documents by identity as they are now and searches."""
+"""The lookups shared by readers and writers in a search engine: current documents by identity, and searches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REMEMBERED = 10_000
 
 
 class Lookup:
-    """Asks what stands in a store, by identity and by query; its answers are those of the engine."""
+    """Looks into a store by identity and by query; its answers are those of the engine."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -29,7 +29,6 @@ class Lookup:
     # By identity
 
     def fetch(self, refs: Sequence[Ref], *, whole: bool = False, sketches: bool = False) -> list[dict[str, Any] | None]:
-        """The stored documents of these identities, as they are now, each with what stands under neardup."""
         # One name: the engines take several times as long for the fields below it.
         source: dict[str, Any] = {} if whole else {"_source_includes": ROOT}
         excluded = self._context.bodies.sketches
@@ -57,7 +56,6 @@ class Lookup:
         return [hits.get(place) if place else None for place in places]
 
     def _places(self, refs: Sequence[Ref]) -> list[Ref | None]:
-        """The places of these documents: index, id and routing; None for one with no place, or more than one."""
         if self._context.single:
             named = [Ref(ref.id, ref.index or self._context.name, ref.routing) for ref in refs]
             return [place if is_unicode(place.id) else None for place in named]
@@ -75,7 +73,6 @@ class Lookup:
         return places
 
     def locate(self, names: Iterable[str]) -> dict[str, list[Ref]]:
-        """Every place, as far as a search sees, of documents with these ids, whether or not they are records."""
         places: dict[str, list[Ref]] = {}
         wanted = [name for name in dict.fromkeys(names) if is_unicode(name)]
         for page in chunks(wanted, RECORDS_PAGE):
@@ -87,15 +84,14 @@ class Lookup:
     # By identity, to be changed next
 
     def remember(self, refs: Sequence[Ref], hits: Sequence[dict[str, Any] | None]) -> None:
-        """Keep what fetch() just gave, for a change of annotations that comes next.
+        """Keep the documents of fetch() for a following change of annotations.
 
-        That goes by the sequence numbers: a document that has changed since is refused by the engine, and read again.
+        It goes by the sequence numbers: the engine refuses a changed document, and it is read again.
         """
         read = zip(refs, hits, strict=True)
         self._remembered = {ref: hit for ref, hit in read if hit} if len(refs) <= _REMEMBERED else {}
 
     def remembered(self, refs: Sequence[Ref]) -> dict[Ref, dict[str, Any] | None]:
-        """The stored documents of these identities, each remembered for one use or fetched now."""
         known: dict[Ref, dict[str, Any] | None] = {ref: self._remembered.pop(ref, None) for ref in refs}
         left = [ref for ref, hit in known.items() if hit is None]
         if left:
@@ -103,17 +99,14 @@ class Lookup:
         return known
 
     def forget(self) -> None:
-        """Forget everything."""
         self._remembered = {}
 
     # By query
 
     def search(self, query: Mapping[str, Any], **body: Any) -> Any:
-        """One answer of a search."""
         return self._context.client.search(self._context.path, {"query": query, **body})
 
     def pages(self, body: Mapping[str, Any], size: int, *, path: str = "") -> Iterator[list[dict[str, Any]]]:
-        """All hits of a search, in pages, at a point in time."""
         after: Sequence[Any] | None = None
         with Snapshot(self._context.client, path or self._context.path) as snapshot:
             while True:
@@ -128,7 +121,6 @@ class Lookup:
                 after = hits[-1]["sort"]
 
     def records(self, hits: Sequence[dict[str, Any]], *, sketches: bool = False) -> Iterator[Record]:
-        """The records of hits that have what Bodies.record_fields() asks for."""
         for hit in self._context.beside.fill(hits) if sketches else hits:
             record = self._context.bodies.record(hit, self._context.ref(hit), sketches=sketches)
             if record:
@@ -136,14 +128,11 @@ class Lookup:
 
 
 class StorePart:
-    """A part of the store: methods of the contract in `indexer.stores.base`, on an index that is open."""
-
     def __init__(self, context: Context, lookup: Lookup) -> None:
         self.context, self.lookup, self.client = context, lookup, context.client
 
 
 def is_unicode(text: str) -> bool:
-    """True if the text is not empty and can be encoded in UTF-8."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

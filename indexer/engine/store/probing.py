@@ -1,4 +1,4 @@
-"""Finding by the keys of sketches in a search engine, whatever the scheme: lookups, scans, and what is lacking."""
+"""Finding by the keys of sketches in a search engine: lookups, scans, and missing sketches."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _KEYS_TOGETHER, _COUNTS = 16, 500
 
 @dataclass(frozen=True, slots=True)
 class _ProbeSearch:
-    """The search for some probes: its query, the schemes whose payloads it reads, and what narrows it.
+    """The search for some probes: its query, the schemes of its payloads, and its filter.
 
-    It is not `whole` where very many documents whose keys lie beside satisfy a probe, of which it finds some.
+    It is not `whole` if a probe finds only some of very many documents with keys beside.
     """
 
     probes: Sequence[Probe]
@@ -58,13 +58,10 @@ class _ProbeSearch:
 
     @property
     def common(self) -> int:
-        """The number of documents from which on a key of theirs may be common; 0 where none ever is."""
         return min((probe.common for probe in self.probes if probe.common), default=0)
 
 
 class ProbePart(StorePart):
-    """The part of a store that finds sketches."""
-
     def __init__(self, context: Context, lookup: Lookup) -> None:
         super().__init__(context, lookup)
         # Of each scheme how many documents lack it, and until when that is taken for true.
@@ -79,7 +76,6 @@ class ProbePart(StorePart):
         check: Check | None = None,
         include_short: bool = False,
     ) -> Iterator[Found]:
-        """See Store.probe."""
         asked = self._asked(probes, schemes, include_short, check)
         concerned = [*schemes, *(one.scheme for one in probes)]
         try:
@@ -100,7 +96,6 @@ class ProbePart(StorePart):
     def probe_many(
         self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
     ) -> Iterator[Iterable[Found]]:
-        """See Store.probe_many."""
         too_many = False
         for batch in chunks(questions, _QUESTIONS):
             names = tuple(dict.fromkeys(schemes))
@@ -117,7 +112,6 @@ class ProbePart(StorePart):
     def _together(
         self, questions: Sequence[Sequence[Probe]], names: Sequence[str], concerned: Sequence[str], include_short: bool
     ) -> list[Found] | None:
-        """The documents that one search for all these questions' keys finds for each; None if it can't tell."""
         context = self.context
         one = ProbeBatch(context.bodies, questions)
         if len(questions) < 2 or any(len(terms) > _TERMS for terms in one.terms.values()):
@@ -157,7 +151,6 @@ class ProbePart(StorePart):
         concerned: Sequence[str],
         include_short: bool,
     ) -> Iterator[Iterable[Found]]:
-        """The documents found by a search for each of these questions, all of them in one request."""
         asked = [self._asked(probes, schemes, include_short) for probes in questions]
         bodies = [self._body(one) for one in asked if one]
         results, lacking = self._search(bodies, concerned)
@@ -172,7 +165,6 @@ class ProbePart(StorePart):
     def _search(
         self, bodies: Sequence[Mapping[str, Any]], schemes: Sequence[str]
     ) -> tuple[Sequence[Any], Mapping[str, int]]:
-        """The answers to these searches, and what lacks the schemes, in one request where that is not known."""
         counted = self._uncounted(schemes)
         asked = [*bodies, *map(self._counting, counted)]
         if len(asked) < 2:
@@ -197,7 +189,7 @@ class ProbePart(StorePart):
     def _asked(
         self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None = None
     ) -> _ProbeSearch | None:
-        """The search for what satisfies one of these probes; None where nothing can."""
+        """The search for documents satisfying one of these probes; None if there can be none."""
         self._ready((*schemes, *(probe.scheme for probe in probes)))
         context = self.context
         near = context.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
@@ -216,7 +208,7 @@ class ProbePart(StorePart):
         include_short: bool,
         all_of_them: bool,
     ) -> tuple[dict[str, Any] | None, bool]:
-        """The query for what satisfies one of these probes, None where nothing can, and whether it finds all of it."""
+        """The query for documents satisfying one of these probes, None if there can be none, and whether it finds all."""
         having = [(probe.scheme, clause) for probe in probes if (clause := self._having(probe))]
         clauses, holders = [clause for _, clause in having], self.context.bodies.holders(scheme for scheme, _ in having)
         beside = self._beside([clause for scheme, clause in having if scheme in holders], all_of_them=all_of_them)
@@ -224,7 +216,6 @@ class ProbePart(StorePart):
         return (both(either(clauses), *narrowing, include_short=include_short) if clauses else None), beside.whole
 
     def _beside(self, clauses: Sequence[Mapping[str, Any]], *, all_of_them: bool) -> Holders:
-        """The documents whose keys lie beside and satisfy one of these clauses."""
         return self.context.beside.holding(clauses, self.lookup.pages, all_of_them=all_of_them)
 
     def _ready(self, schemes: Iterable[str]) -> None:
@@ -234,14 +225,12 @@ class ProbePart(StorePart):
         context.settle()
 
     def _having(self, probe: Probe) -> dict[str, Any] | None:
-        """Documents that satisfy a probe; None where none can."""
         tables = self._tables(probe.scheme, probe.keys)
         if len(tables) < probe.agreeing:
             return None
         return {"bool": {"should": list(map(_one_of, tables)), "minimum_should_match": probe.agreeing}}
 
     def _tables(self, scheme: str, keys: Iterable[int]) -> list[dict[str, list[str]]]:
-        """Field and terms of each table that is asked for."""
         wanted = dict.fromkeys(keys)
         if scheme == SIMHASH_DOC:
             tables = list(self.context.info.layout.terms(wanted).items())
@@ -250,12 +239,10 @@ class ProbePart(StorePart):
         return [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
 
     def _body(self, asked: _ProbeSearch) -> dict[str, Any]:
-        """The search for the first few of a query, as whole records with payloads."""
         size = {"size": FEW, "track_total_hits": max(FEW, asked.common) + 1}
         return {"query": asked.query, **size, **self.context.bodies.record_fields(asked.schemes)}
 
     def _answered(self, answer: Mapping[str, Any], asked: _ProbeSearch, lacking: Mapping[str, int]) -> Iterator[Found]:
-        """The documents that a first answer holds, and the rest if those are not all."""
         require_whole(answer, self.context.shown)
         total = answer["hits"]["total"]["value"]
         # A key that very many hold finds as many, so that only then its documents have to be counted.
@@ -277,7 +264,6 @@ class ProbePart(StorePart):
     def _read(
         self, answer: Mapping[str, Any], asked: _ProbeSearch, lacking: Mapping[str, int], set_aside: int = 0
     ) -> Iterator[Found]:
-        """All documents of a search whose first few were answered."""
         if answer["hits"]["total"]["value"] <= FEW:
             yield self._found(self._own(answer["hits"]["hits"], asked.schemes), asked.schemes, lacking, set_aside)
         else:
@@ -291,7 +277,6 @@ class ProbePart(StorePart):
         lacking: Mapping[str, int],
         set_aside: int,
     ) -> Iterator[Found]:
-        """All documents of the first of these queries, and up to BOUND others of the second."""
         bodies, schemes = self.context.bodies, asked.schemes
         fields = {"_source": bodies.in_source(schemes) or False, "docvalue_fields": bodies.in_doc_values(schemes)}
         others = bounded and {"bool": {"filter": [bounded], "must_not": [whole] if whole else []}}
@@ -311,9 +296,9 @@ class ProbePart(StorePart):
             yield self._found([], schemes, first, set_aside)
 
     def _held(self, probe: Probe, most: int) -> list[int]:
-        """For each key of a probe how many documents have it, counted up to `most`.
+        """For each key of a probe the number of documents with it, counted up to `most`.
 
-        Of many keys, those that few documents have together are given that number.
+        Many rare keys may share one number.
         """
         keys, counts = list(probe.keys), dict[int, int]()
         if len(keys) > COUNTED:
@@ -324,7 +309,6 @@ class ProbePart(StorePart):
         return [counts[key] for key in keys]
 
     def _counted(self, scheme: str, groups: Sequence[list[int]], most: int) -> Iterator[tuple[list[int], int]]:
-        """Each of these groups of keys, and how many documents have one of its keys, counted up to `most`."""
         for some in chunks(groups, _COUNTS):
             queries = [either(list(map(_one_of, self._tables(scheme, group)))) for group in some]
             asked = [{"query": query, "size": 0, "track_total_hits": most} for query in queries]
@@ -336,7 +320,6 @@ class ProbePart(StorePart):
                 yield group, sum(int(answer["hits"]["total"]["value"]) for answer in counted)
 
     def _own(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
-        """The hits that are neardup's: owners may have fields of their own under its name, whatever these hold."""
         own = [hit for hit in hits if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
         return self._placed(own, schemes)
 
@@ -346,7 +329,6 @@ class ProbePart(StorePart):
     def _found(
         self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int], set_aside: int = 0
     ) -> Found:
-        """A few documents, whole."""
         refs = list(map(self.context.ref, hits))
         for hit in hits:
             for name in self.context.bodies.schemes:
@@ -356,7 +338,6 @@ class ProbePart(StorePart):
         return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking, set_aside=set_aside)
 
     def _page(self, schemes: Iterable[str], *, keys: bool = False) -> int:
-        """The number of hits of a page with these payloads, and with keys."""
         if any(name != SIMHASH_DOC and self.context.bodies.key_fields[name].holder for name in schemes):
             return _LONG_PAGE
         return _KEYS_PAGE if keys else PAGE if set(schemes) <= {SIMHASH_DOC} else _PAYLOADS_PAGE
@@ -380,7 +361,6 @@ class ProbePart(StorePart):
     def scan_sketches(
         self, schemes: Sequence[str], *, keys: Sequence[str] = (), include_short: bool = False
     ) -> Iterator[Found]:
-        """See Store.scan_sketches."""
         self._ready((*schemes, *keys))
         names = tuple(dict.fromkeys(schemes))
         bodies = self.context.bodies
@@ -396,7 +376,6 @@ class ProbePart(StorePart):
             yield Found(list(map(self.context.ref, hits)), self._payloads(hits, names), packed)
 
     def _keys(self, hits: Sequence[Hit], scheme: str) -> Ragged:
-        """The packed keys of each hit."""
         bodies = self.context.bodies
         own = ((hit["_source"].get(ROOT) or {}).get(scheme) or {} for hit in hits)
         if scheme == SIMHASH_DOC:
@@ -405,13 +384,11 @@ class ProbePart(StorePart):
         return Ragged.joined([Ragged.of_matrix(row.reshape(1, -1)) for row in rows], np.int64)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
-        """See Store.lacking."""
         self._ready(schemes)
         self._counts = {}
         return self._search([], schemes)[1]
 
     def _uncounted(self, schemes: Iterable[str]) -> list[str]:
-        """The schemes to count: every document with words has simhash-doc, and some were counted just now."""
         state = (self.context.changes, self.context.narrowing)
         now = time.monotonic()
         current = self._counts if state == self._counted_at else {}
@@ -420,7 +397,6 @@ class ProbePart(StorePart):
         return [scheme for scheme in dict.fromkeys(schemes) if scheme != SIMHASH_DOC and scheme not in self._counts]
 
     def _counting(self, scheme: str) -> dict[str, Any]:
-        """The search that counts what lacks a scheme."""
         query = both(self.context.bodies.fingerprinted(), self.context.narrowing, include_short=False)
         query["bool"]["must_not"].append(self.context.bodies.has(scheme))
         return {"query": query, "size": 0, "track_total_hits": True}
@@ -432,7 +408,6 @@ class ProbePart(StorePart):
 
 
 def first_of(pages: Iterable[list[Hit]], most: int | None) -> Iterator[list[Hit]]:
-    """Pages of hits up to so many hits; all for None."""
     left = most
     for page in pages:
         yield page if left is None else page[:left]
@@ -442,11 +417,9 @@ def first_of(pages: Iterable[list[Hit]], most: int | None) -> Iterator[list[Hit]
 
 
 def _payload(value: str | bytes) -> bytes:
-    """A payload from doc values, or the bytes that Bodies.placed() gives."""
     return unpacked_payload(value) if isinstance(value, str) else value
 
 
 def _one_of(terms: Mapping[str, list[str]]) -> dict[str, Any]:
-    """Documents that have one of the terms of a field, however many."""
     [(field, every)] = terms.items()
     return either([{"terms": {field: some}} for some in chunks(every, _TERMS)])

@@ -35,26 +35,21 @@ _VALUES_CHUNK = 10_000
 
 
 class ReadPart(StorePart):
-    """The part of a store that reads what is known of documents."""
-
     # By identity
 
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
-        """See Store.get."""
         self.context.require_open()
         hits = self.lookup.fetch(refs, sketches=sketches)
         record = self.context.bodies.record
         return [record(hit, ref, sketches=sketches) if hit else None for ref, hit in zip(refs, hits, strict=True)]
 
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
-        """See Store.annotations."""
         self.context.require_open()
         hits = self.lookup.fetch(refs)
         self.lookup.remember(refs, hits)
         return [annotations_of(hit["_source"][ROOT]) if hit else None for hit in hits]
 
     def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
-        """See Store.described; what is read is remembered, as annotations() does."""
         self.context.require_open()
         hits = self.lookup.fetch(refs)
         self.lookup.remember(refs, hits)
@@ -65,7 +60,6 @@ class ReadPart(StorePart):
         return found
 
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
-        """See Store.versioned."""
         self.context.require_open()
         found: list[Versioned | None] = []
         for ref, hit in zip(refs, self.lookup.fetch(refs, sketches=True), strict=True):
@@ -76,7 +70,6 @@ class ReadPart(StorePart):
     # Scanning
 
     def scan(self, *, sketches: bool = True) -> Iterator[Record]:
-        """See Store.scan."""
         self.context.require_open()
         self.context.settle()
         fields = self.context.bodies.record_fields(sketches=sketches)
@@ -84,11 +77,9 @@ class ReadPart(StorePart):
             yield from self.lookup.records(hits, sketches=sketches)
 
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        """See Store.scan_annotations."""
         return self._scan_annotations(clustered=False)
 
     def scan_clustered(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        """See Store.scan_clustered."""
         return self._scan_annotations(clustered=True)
 
     def _scan_annotations(self, *, clustered: bool) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
@@ -103,7 +94,6 @@ class ReadPart(StorePart):
                 yield self.context.ref(hit), annotations_of(own_part(hit["_source"]) or {})
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
-        """See Store.cluster_members."""
         self.context.require_open()
         self.context.settle()
         for names in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], _VALUES_CHUNK):
@@ -113,7 +103,6 @@ class ReadPart(StorePart):
                 yield from ((hit["fields"][CLUSTER_ID][0], self.context.ref(hit)) for hit in hits)
 
     def cluster_sizes(self) -> Iterator[tuple[str, int]]:
-        """See Store.cluster_sizes."""
         self.context.require_open()
         self.context.settle()
         paging: dict[str, Any] = {"size": _VALUES_CHUNK, "sources": [{"id": {"terms": {"field": CLUSTER_ID}}}]}
@@ -129,13 +118,11 @@ class ReadPart(StorePart):
     # Counts
 
     def count(self) -> int:
-        """See Store.count."""
         self.context.require_open()
         self.context.settle()
         return int(self.lookup.search(is_record(), size=0, track_total_hits=True)["hits"]["total"]["value"])
 
     def stats(self) -> Stats:
-        """See Store.stats."""
         context = self.context
         context.require_open()
         context.settle()
@@ -189,12 +176,10 @@ class ReadPart(StorePart):
         return int(answer["_all"]["total"]["store"]["size_in_bytes"])
 
     def notices(self) -> list[str]:
-        """See Store.notices."""
         context = self.context
         return [*bulk_load.notices(context.mappings, context.shown), *self._unread()]
 
     def _unread(self) -> list[str]:
-        """The notice that documents lie in indices without neardup's fields; empty if none do."""
         context = self.context
         bare = context.mappings.lacking(context.shown)
         if not bare:

@@ -1,4 +1,4 @@
-"""The part of a store in a search engine that has to do with secondary schemes, and with named resources."""
+"""The secondary schemes and named resources of a store in a search engine."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ _CHUNK_BYTES = 2 << 20
 
 
 class SchemePart(StorePart):
-    """The part of a store that adds and removes schemes, and keeps resources."""
-
     def __init__(self, context: Context, lookup: Lookup) -> None:
         super().__init__(context, lookup)
         self._resources = resources_index(context.client)
@@ -34,7 +32,6 @@ class SchemePart(StorePart):
     # Adding and removing
 
     def add_scheme(self, scheme: SchemeInfo) -> None:
-        """See Store.add_scheme. The fields are added to every index that the store's name stands for."""
         context = self.context
         context.require_writable()
         if scheme.name in properties()[ROOT]["properties"]:
@@ -56,7 +53,6 @@ class SchemePart(StorePart):
         context.read_again()
 
     def remove_scheme(self, name: str) -> None:
-        """See Store.remove_scheme. The names of its fields stay in the mapping: no mapping can give up a field."""
         context = self.context
         context.require_writable()
         for index, mapping in context.read_mappings().items():
@@ -71,7 +67,6 @@ class SchemePart(StorePart):
         self.client.request("PUT", f"{path_of(index)}/_mapping", body)
 
     def _strip(self, index: str, name: str) -> None:
-        """Make a scheme's fields null in every document of an index."""
         if reason := lost(self.client, self.context.mapping_of(index)):
             raise StoreError(
                 f"{self.context.shown}: {index}: {reason}; removing the sketches would lose what _source leaves out"
@@ -97,7 +92,6 @@ class SchemePart(StorePart):
         raise StoreError(f"{self.context.shown}: documents of {index} change constantly; run the same command again")
 
     def sketch_counts(self) -> Mapping[str, int]:
-        """See Store.sketch_counts."""
         context = self.context
         context.require_open()
         context.settle()
@@ -111,7 +105,6 @@ class SchemePart(StorePart):
     # Resources: the head of each names its parts, so that a new one takes the place of the old one at once.
 
     def put_resource(self, name: str, data: bytes) -> None:
-        """See Store.put_resource."""
         check_resource(name, data)
         self.context.require_writable()
         [old] = self._resources.get([name])
@@ -126,7 +119,6 @@ class SchemePart(StorePart):
         self._resources.settle()
 
     def get_resource(self, name: str) -> bytes | None:
-        """See Store.get_resource."""
         self.context.require_open()
         for _ in range(ROUNDS):
             [head] = self._resources.get([name])
@@ -140,7 +132,6 @@ class SchemePart(StorePart):
         raise StoreError(f"{self.context.shown}: the resource {name} is damaged: parts of it are gone; make it again")
 
     def resources(self) -> list[str]:
-        """See Store.resources."""
         self.context.require_open()
         return sorted(name for name in self._resources.counts("name") if name)
 

@@ -1,4 +1,4 @@
-"""The store in a search engine, for Elasticsearch and OpenSearch alike: what its parts do, put together."""
+"""The store in a search engine, for Elasticsearch and OpenSearch alike, put together from its parts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from indexer.stores.base import Capabilities, Store, StoreInfo
 class SearchStore(ReadPart, TextPart, FindPart, ProbePart, WritePart, SidePart, SchemePart, ExaminePart, Store):
     """A store in an index, an alias, a data stream, or (to be read) several indices by a pattern.
 
-    An identity's index is empty where the URL names the index itself, else it is the index that holds the document.
+    An identity's index is empty if the URL names the index itself, else it is the document's index.
     """
 
     capabilities = Capabilities(
@@ -66,7 +66,6 @@ class SearchStore(ReadPart, TextPart, FindPart, ProbePart, WritePart, SidePart, 
         return self.context.stripped
 
     def bulk_load(self) -> AbstractContextManager[None]:
-        """Turn refreshes and replicas down while a load is under way; StoreError where the cluster refuses."""
         self.context.require_writable()
         return bulk_load.reduced_settings(self.client, self.context.mappings)
 
@@ -98,5 +97,4 @@ def open_search_store(
     *,
     retry: RetryPolicy | None = None,
 ) -> SearchStore:
-    """Open the store at a cluster's URL; `wait` is for a writer's place, which a cluster has enough of."""
     return SearchStore(connect(url, retry=retry), create=create, read_only=read_only)

@@ -32,22 +32,17 @@ _DATES = ("date", "date_nanos")
 
 
 class TextPart(StorePart):
-    """The part of a store that reads texts."""
-
     def texts(self, records: Sequence[Record], fields: TextFields | None = None) -> list[StoredText | None]:
-        """See Store.texts."""
         self.context.require_open()
         return _FieldTexts(self.client, self.context, fields).read(records)
 
     def outdated(self, records: Sequence[Record]) -> AbstractSet[Ref]:
-        """See Store.outdated."""
         self.context.require_open()
         texts = _PresentTexts(self.client, self.context, None)
         pages = chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES)
         return {ref for page in pages for ref in texts.outdated(page)}
 
     def owners_values(self, records: Sequence[Record], names: Sequence[str]) -> list[Mapping[str, Any]]:
-        """See Store.owners_values."""
         self.context.require_open()
         own = self.context.name
         places = [
@@ -75,7 +70,6 @@ class TextPart(StorePart):
         return paths
 
     def date_fields(self) -> list[str] | None:
-        """See Store.date_fields."""
         self.context.require_open()
         mappings = list(self.context.mappings.values())
         texts = {name for mapping in mappings for name in mapping.text_fields()}
@@ -85,7 +79,6 @@ class TextPart(StorePart):
         return sorted(name for name in dates if not name.startswith(f"{ROOT}.")) if texts else None
 
     def document_form(self, fields: TextFields | None = None) -> DocumentForm:
-        """See Store.document_form."""
         self.context.require_open()
         known = RememberedFields(self.client, self.context.mappings).own("")
         named = fields or known
@@ -100,7 +93,7 @@ class TextPart(StorePart):
 
 
 class _FieldTexts:
-    """Reads documents, from the fields that are named or that the index remembers."""
+    """Reads documents, from the named or remembered fields."""
 
     def __init__(self, client: Client, context: Context, named: TextFields | None) -> None:
         self._client, self._context, self._named = client, context, named
@@ -108,7 +101,6 @@ class _FieldTexts:
         self._paths: dict[tuple[str, TextFields], tuple[str, ...]] = {}
 
     def read(self, records: Sequence[Record]) -> list[StoredText | None]:
-        """The text of each record; None for one that came from no document."""
         texts: list[StoredText | None] = [None] * len(records)
         asked: list[tuple[int, TextFields, Ref]] = []
         for number, record in enumerate(records):
@@ -124,7 +116,6 @@ class _FieldTexts:
         return texts
 
     def _place(self, record: Record) -> tuple[Ref | None, TextFields | None]:
-        """The document that a record is of, None where it is of none, and its text fields as far as they are known."""
         if document := document_of(record):
             return document, self._named or self._remembered.other(document.index)
         place = dataclasses.replace(record.ref, index=record.ref.index or self._context.name)
@@ -139,7 +130,6 @@ class _FieldTexts:
         return StoredText(exact, None if data is None else BOM + data, fields.html)
 
     def _paths_in(self, place: Ref, fields: TextFields) -> tuple[str, ...]:
-        """The paths of the fields in `_source` of an index; none of one that is gone, which has no documents either."""
         if (place.index, fields) not in self._paths:
             mappings, shown = self._mappings_of(place.index), self._context.shown
             paths = source_paths(mappings, fields.names, shown) if mappings else ()
@@ -153,7 +143,7 @@ class _FieldTexts:
 
 
 class _TextPlace(NamedTuple):
-    """A record, the place of its document, and its fields there; no `paths` where it is not known how to read them."""
+    """A record, the place of its document, and its fields there; no `paths` if they are unknown."""
 
     record: Record
     place: Ref
@@ -162,10 +152,9 @@ class _TextPlace(NamedTuple):
 
 
 class _PresentTexts(_FieldTexts):
-    """Compares the texts of documents, as they are now, with those that their records are of."""
+    """Compares the current texts of documents with those of their records."""
 
     def outdated(self, records: Sequence[Record]) -> Iterator[Ref]:
-        """See Store.outdated."""
         places = [self._text_place(record) for record in records]
         silent = [each for each in places if not each.paths and not self._is_from_elsewhere(each)]
         with_paths = [each for each in places if each.paths]
@@ -197,13 +186,11 @@ class _PresentTexts(_FieldTexts):
         return _TextPlace(record, place, fields, paths)
 
     def _is_from_elsewhere(self, each: _TextPlace) -> bool:
-        """True for a record of a file in an index of neardup's, which need not be asked for its documents."""
         return bool(each.record.source) and not each.fields and self._context.mapping_of(each.place.index).seems_made
 
     def _sources(
         self, asked: Sequence[_TextPlace], wanted: Callable[[_TextPlace], Any]
     ) -> Iterator[tuple[_TextPlace, Mapping[str, Any]]]:
-        """Each document with the part of its `_source` that is wanted; of one that is gone, its id alone."""
         items = [{**item_at(each.place), "_source": wanted(each)} for each in asked]
         for each, hit in zip(asked, multi_get(self._client, items) if items else (), strict=True):
             yield each, (hit.get("_source") or {}) if hit.get("found") else {"_id": each.place.id}
@@ -218,7 +205,7 @@ class _PresentTexts(_FieldTexts):
 
 
 class RememberedFields:
-    """The text fields that the indices behind a store's name remember, for their own documents and those of others."""
+    """The text fields remembered by the indices behind a store's name, for their own documents and others."""
 
     def __init__(self, client: Client, mappings: Mappings) -> None:
         self._client = client
@@ -233,17 +220,14 @@ class RememberedFields:
         self._behind: dict[str, frozenset[str]] = {}
 
     def own(self, index: str) -> TextFields | None:
-        """The text fields of an index behind the name; one that came by a rollover has those of all others."""
         return self._own.get(index) or _only(self._own.values())
 
     def other(self, index: str) -> TextFields | None:
-        """The text fields of an index that the store stands beside."""
         return _only(self._others.values()) or next(
             (fields for name, fields in self._others.items() if index in self._indices(name)), None
         )
 
     def _indices(self, name: str) -> frozenset[str]:
-        """The indices that a name means, itself too."""
         if name not in self._behind:
             try:
                 answer = self._client.request("GET", f"/{reading_path(name)}/_settings/index.uuid")
@@ -257,6 +241,5 @@ class RememberedFields:
 
 
 def _only(fields: Iterable[TextFields]) -> TextFields | None:
-    """The fields on which all agree; None if there are none, or different ones."""
     names = set(fields)
     return names.pop() if len(names) == 1 else None

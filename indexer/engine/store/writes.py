@@ -52,7 +52,7 @@ _FORBIDDEN = 403
 
 @dataclass(frozen=True, slots=True)
 class _StoredRecord:
-    """A record to be stored: what stands under neardup, and the encoded document that it makes."""
+    """A record to be stored: the part under neardup, and its encoded document."""
 
     ref: Ref
     fields: Mapping[str, Any]
@@ -60,10 +60,10 @@ class _StoredRecord:
 
 
 class Landings:
-    """Behind an alias or in a data stream: where documents were created since the last refresh; used by many threads.
+    """Behind an alias or in a data stream: the indices of documents created since the last refresh; thread-safe.
 
-    A document's earlier copy is found by a search, or, in the index that it is written to, by the engine itself. In
-    another index, after a rollover, it is found only once a refresh has shown it.
+    A search finds a document's earlier copy; within its own index the engine itself finds it. In another index, after a
+    rollover, it is found only after a refresh.
     """
 
     def __init__(self) -> None:
@@ -72,18 +72,16 @@ class Landings:
         self._tick = 0
 
     def indices(self) -> frozenset[str]:
-        """The indices that hold such documents."""
         with self._lock:
             return frozenset(self._ticks)
 
     def note(self, indices: Iterable[str]) -> None:
-        """Documents were created in these."""
         with self._lock:
             self._tick += 1
             self._ticks.update(dict.fromkeys(indices, self._tick))
 
     def refreshed(self, refresh: Callable[[], object]) -> None:
-        """Call `refresh`, and forget what it shows; not what is created meanwhile."""
+        """Call `refresh`, and forget the documents it shows, except those created meanwhile."""
         with self._lock:
             before = self._tick
         refresh()
@@ -92,8 +90,6 @@ class Landings:
 
 
 class WritePart(StorePart):
-    """The part of a store that writes documents."""
-
     def __init__(self, context: Context, lookup: Lookup) -> None:
         super().__init__(context, lookup)
         self._stripper = Stripper(context.client, lambda index: context.mapping_of(index).own_names)
@@ -106,7 +102,6 @@ class WritePart(StorePart):
     # Records
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
-        """See Store.put."""
         self.context.require_writable()
         self._settle_others()
         rows = (self._row(record) for record in records)
@@ -158,7 +153,6 @@ class WritePart(StorePart):
         return results
 
     def _store_rows(self, rows: list[_StoredRecord]) -> dict[Ref, PutResult]:
-        """Create what is new, replace what is there: only what stands under neardup, where it lies."""
         done: dict[Ref, PutResult] = {}
         places: dict[Ref, Ref] = {}
         before = self._landings.indices()
@@ -180,7 +174,6 @@ class WritePart(StorePart):
         return done
 
     def _look(self, rows: list[_StoredRecord], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> None:
-        """The places of documents behind an alias or in a data stream, put into `places`; ambiguous ids fail."""
         for row, lie in self._lying(rows):
             if len(lie) > 1:
                 named = ", ".join(f"{place.index}/{place.id}" for place in lie)
@@ -189,7 +182,6 @@ class WritePart(StorePart):
                 places[row.ref] = lie[0]
 
     def _lying(self, rows: Sequence[_StoredRecord]) -> Iterator[tuple[_StoredRecord, list[Ref]]]:
-        """Each document that names no index itself, with the places that a search shows."""
         unplaced = [row for row in rows if not row.ref.index]
         known = self.lookup.locate([row.ref.id for row in unplaced])
         for row in unplaced:
@@ -203,7 +195,6 @@ class WritePart(StorePart):
         own: set[Ref],
         before: frozenset[str],
     ) -> list[_StoredRecord]:
-        """Create documents; those that are there already are left, with their places."""
         new = [row for row in rows if row.ref not in places]
         left = [row for row in rows if row.ref in places]
         if not new:
@@ -233,10 +224,10 @@ class WritePart(StorePart):
         places: dict[Ref, Ref],
         done: dict[Ref, PutResult],
     ) -> list[_StoredRecord]:
-        """Take back what was created beside an older copy, which no search showed, in the index before a rollover.
+        """Take back documents created beside an older copy, invisible to searches in the index before a rollover.
 
-        Those documents are left, with the places of the older copies; `before` is where documents had landed when they
-        were looked for.
+        Returns these, with the places of the older copies; `before` is where documents had landed when they were looked
+        for.
         """
         landed = {outcome.index for _, outcome in created.values()}
         self._landings.note(landed)
@@ -269,7 +260,6 @@ class WritePart(StorePart):
     def _replace(
         self, rows: list[_StoredRecord], places: dict[Ref, Ref], done: dict[Ref, PutResult], own: set[Ref]
     ) -> list[_StoredRecord]:
-        """Replace what stands under neardup in documents that are there; those that are not are left."""
         known = [row for row in rows if row.ref in places]
         if not known:
             return rows
@@ -308,13 +298,11 @@ class WritePart(StorePart):
         return [row for row in rows if row.ref not in done]
 
     def _within(self, row: _StoredRecord, place: Ref) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]:
-        """The fields of a record, and what of them has to lie beside: in an index of neardup's nothing."""
         if self.context.mapping_of(place.index).seems_made:
             return row.fields, {}
         return self.context.bodies.within(row.fields)
 
     def _refusal(self, hit: Mapping[str, Any], place: Ref) -> str:
-        """The reason why a document that is there can't be given a record; empty if it can."""
         if hit.get("_routing") != place.routing:
             return f"its shard holds the same id with routing {hit.get('_routing')!r}"
         if is_owners(hit.get("_source")):
@@ -327,7 +315,6 @@ class WritePart(StorePart):
     def annotate(
         self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]], *, versions: Mapping[Ref, Hashable] | None = None
     ) -> int:
-        """See Store.annotate."""
         self.context.require_writable()
         self.context.require_mapped(anew=True)
         parts = chunks(annotations, BATCH_RECORDS)
@@ -346,7 +333,6 @@ class WritePart(StorePart):
     def _annotate_batch(
         self, batch: list[tuple[Ref, Mapping[str, Any]]], versions: Mapping[Ref, Hashable] | None
     ) -> list[tuple[int, list[Ref]]]:
-        """The number of those changed, and those that are left, since others change them."""
         changes: dict[Ref, dict[str, Any]] = {}
         named: dict[Ref, int] = {}
         for ref, added in batch:
@@ -388,7 +374,6 @@ class WritePart(StorePart):
     # Deleting
 
     def differing(self, pairs: Sequence[tuple[Ref, Ref]]) -> list[list[str]]:
-        """See Store.differing. Where one of the documents has a routing of its own, `_routing` is named too."""
         refs = list(dict.fromkeys(ref for pair in pairs for ref in pair))
         hits = dict(zip(refs, self.lookup.fetch(refs, whole=True), strict=True))
         indices = self.context.mappings.keys() | {hit["_index"] for hit in hits.values() if hit}
@@ -427,9 +412,9 @@ class WritePart(StorePart):
     def delete(
         self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None, owners: bool = False
     ) -> int:
-        """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's.
+        """Delete documents; one with fields of its owner's too keeps them, and loses neardup's.
 
-        StoreError for an index whose source does not show which documents these are.
+        Raises StoreError for an index whose source does not show which documents these are.
         """
         self.context.require_writable()
         count = 0
@@ -446,7 +431,6 @@ class WritePart(StorePart):
     def _delete_batch(
         self, refs: list[Ref], versions: Mapping[Ref, Hashable] | None, owners: bool
     ) -> tuple[int, set[Ref], list[Ref]]:
-        """The number of those deleted, those kept since their version is another, and those that others change."""
         count = 0
         kept: set[Ref] = set()
         left = refs
@@ -478,13 +462,12 @@ class WritePart(StorePart):
         return count, kept, left
 
     def _loss(self, index: str) -> str:
-        """The reason why a change of this index's documents would lose something of its owner's; empty if none."""
         if index not in self._losses:
             self._losses[index] = lost(self.client, self.context.mapping_of(index))
         return self._losses[index]
 
     def _require_whole(self, indices: Iterable[str], act: str) -> None:
-        """Raise StoreError where that would lose what `_source` leaves out of an owner's document."""
+        """Raise StoreError if it would lose an owner's data kept out of `_source`."""
         for index in sorted(set(indices)):
             if reason := self._loss(index):
                 raise StoreError(f"{self.context.shown}: {index}: {reason}; {act}")

@@ -1,1 +1,1 @@
-"""HTML and XML: their text without their markup, and without what is no part of the text."""
+"""HTML and XML: their text without markup and boilerplate."""

@@ -1,8 +1,7 @@
-"""The parts of a page of HTML that are none of its text: what is never shown, and the boilerplate around it.
+"""The parts of an HTML page outside its text: content never shown, and boilerplate.
 
-Boilerplate is what HTML itself marks as such, by elements and roles, and what authors call so by classes and ids. A
-name alone decides nothing: a menu holds mostly links, a banner is short, a footer is no chapter. Both extractors ask
-here.
+HTML elements and roles mark boilerplate, and so do the classes and ids authors use. A name alone decides nothing: a
+menu holds mostly links, a banner is short, a footer is no chapter. Both extractors ask here.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from indexer.extract.text import DELETED, DELETION, cleaned
 
 
 def words(names: str) -> list[str]:
-    """The names of a list that is written as a text."""
     return names.split()
 
 
@@ -102,52 +100,41 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 class Element(Protocol):
-    """The facts of an element that the decisions need, whichever extractor found it."""
+    """An element for these decisions, from either extractor."""
 
     @property
-    def tag(self) -> str:
-        """Its name, in small letters."""
+    def tag(self) -> str: ...
 
     @property
-    def attributes(self) -> Mapping[str, Any]:
-        """Its attributes."""
+    def attributes(self) -> Mapping[str, Any]: ...
 
     @property
-    def text(self) -> str:
-        """All text in it."""
+    def text(self) -> str: ...
 
     @property
     def own_text(self) -> str:
-        """The text in it that is in no other element."""
+        """The text in it outside other elements."""
 
-    def children(self) -> Iterable[Self]:
-        """The elements directly in it."""
+    def children(self) -> Iterable[Self]: ...
 
     @property
-    def gone(self) -> bool:
-        """True once it, or one around it, was removed."""
+    def gone(self) -> bool: ...
 
-    def remove(self) -> None:
-        """Take it out of the page."""
+    def remove(self) -> None: ...
 
-    def replace(self, text: str) -> None:
-        """Put a text in its place."""
+    def replace(self, text: str) -> None: ...
 
-    def prepend(self, text: str) -> None:
-        """Put a text before it."""
+    def prepend(self, text: str) -> None: ...
 
-    def ancestors(self) -> Iterable[str]:
-        """The tags of the elements around it, from the nearest."""
+    def ancestors(self) -> Iterable[str]: ...
 
-    def inside(self, selector: str) -> Iterable[str]:
-        """The texts of the elements in it that a selector finds."""
+    def inside(self, selector: str) -> Iterable[str]: ...
 
 
 Kind = TypeVar("Kind", bound=Element)
 
 
 def selector(page: Scan, content: Content) -> str:
-    """The selector of the elements of a page that may be no part of its text, and its titles, in one walk."""
     found = ["head", "[hidden]"] + ["[style]"] * page.styles
     found += (name for name in (*_NEVER_SHOWN, *_WRITTEN) if name in page.elements)
     found += ["option[selected]"] * ("option" in page.elements)
@@ -158,9 +145,9 @@ def selector(page: Scan, content: Content) -> str:
 
 
 def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tuple[str, str], ...]:
-    """Remove those that are no part of the text from the elements that `selector` found, in the page's order.
+    """Remove the elements outside the text from those found by `selector`, in the page's order.
 
-    Gives the text of what was removed, and the values of fields, each with its kind.
+    Returns the removed text and the values of fields, each with its kind.
     """
     elements, stay = list(found), []
     aside: list[tuple[str, str]] = []
@@ -190,9 +177,9 @@ def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tupl
 
 
 def _written_out(element: Element) -> Iterator[tuple[str, str]]:
-    """Write out what a reader sees of an element, and text alone would not say: boxes, exponents, deletions.
+    """Write out the visible meaning of an element that text alone would lose: boxes, exponents, deletions.
 
-    Gives what is no part of the text.
+    Returns the text to leave out.
     """
     tag = element.tag
     if tag in _ALWAYS_OUT:
@@ -222,7 +209,6 @@ def _kind_of(element: Element) -> str:
 
 
 def left_out(element: Element, content: Content) -> bool:
-    """True for an element that is no part of the text."""
     if element.tag in _ALWAYS_OUT:
         return True
     if element.tag in _PAGE:
@@ -251,14 +237,13 @@ def _is_boilerplate(element: Element) -> bool:
 
 
 def wrapper(body: Kind) -> Kind | None:
-    """The one element in the body that holds all its text, and is no boilerplate, unless HTML's own: it is the page."""
+    """The one element in the body with all its text, unless it is named boilerplate rather than marked by HTML."""
     shown = [child for child in body.children() if child.tag not in _ALWAYS_OUT and child.tag not in _EMPTY]
     alone = len(shown) == 1 and not body.own_text.strip()
     return shown[0] if alone and shown[0].tag not in _LANDMARKS and shown[0].text.strip() else None
 
 
 def _named(page: Scan) -> list[str]:
-    """The selectors of the elements of a page whose class or id is a name of boilerplate."""
     found = [
         sign + name
         for sign, values in ((".", page.classes), ("#", page.ids))
@@ -269,7 +254,6 @@ def _named(page: Scan) -> list[str]:
 
 
 def asks_for_consent(element: Element, text_of_page: str) -> bool:
-    """True for a banner on cookies, and for a sidebar of AMP that is no element of that name."""
     if element.tag in _NO_BANNERS:
         return False
     attributes = element.attributes
@@ -283,7 +267,7 @@ def asks_for_consent(element: Element, text_of_page: str) -> bool:
 
 
 def named_boilerplate(element: Element, text_of_page: str) -> bool:
-    """True if an element's name says boilerplate; `text_of_page` selects what no boilerplate holds, or is ""."""
+    """True if an element's name says boilerplate; `text_of_page` selects the text outside boilerplate, or is ""."""
     if element.tag not in _BOXES:
         return False
     attributes = element.attributes
@@ -308,7 +292,7 @@ def _most_of_names(classes: str, identity: str) -> int | None:
 
 @lru_cache(maxsize=1 << 14)
 def _most_beside_links(name: str) -> int | None:
-    """The most characters that boilerplate of a name holds beside its links; None if the name is no such."""
+    """The most characters boilerplate of a name holds beside its links; None for another name."""
     if not _NAME.fullmatch(name):
         return None
     bare = _bare(name)
@@ -325,5 +309,4 @@ def _length(text: str) -> int:
 
 
 def _plain(value: Any) -> str:
-    """An attribute's value as a string: absent and valueless ones are None, and lists come from BeautifulSoup."""
     return " ".join(value) if isinstance(value, list) else value or ""

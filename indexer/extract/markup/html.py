@@ -1,10 +1,9 @@
-"""HTML: what a reader of the page sees, without the boilerplate that HTML itself marks as such.
+"""HTML: the visible text of a page, without the boilerplate marked by HTML itself.
 
-The words of block elements are kept apart by a mark of white space that the core writes before their tags into the
-source, where it looks for the names of elements; white space there never changes the tree that the parser builds.
-Whether an element is left out is decided in one place for both engines. The `<title>` is the document's title and no
-part of its text: it often names the site, and the same article on two sites should meet; the heading of the article is
-in the text anyway. Of ruby, the base text stays and the readings (`rt`, `rp`) go.
+The core writes a white-space mark before the tags of block elements in the source to keep their words apart; white
+space there never changes the parser's tree. One place decides for both engines whether an element is left out. The
+`<title>` is the document's title and no part of its text: it often names the site, and the same article on two sites
+should match. Of ruby, the base text stays and the readings (`rt`, `rp`) go.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ _EMPTY_RAW = re.compile(rb"<((?i:title|script|style|iframe|noscript|textarea|tem
 
 
 def extract_html(data: bytes, content: Content, engine: str, *, is_mail: bool = False) -> Document:
-    """The document of an HTML page, of a mail without what it quotes; `engine` is "fast" or "reference"."""
+    """The document of an HTML page, of a mail without its quotations; `engine` is "fast" or "reference"."""
     source = _utf8(data)
     if is_mail:
         source = own_html(_flattened(source) if len(source) > _SMALL else source)
@@ -99,7 +98,6 @@ def _engine_name(engine: str) -> str:
 
 
 def _utf8(data: bytes) -> bytes:
-    """The page as UTF-8, decoded as a browser would."""
     source = data
     # In ASCII there is nothing to decode, unless escape sequences switch character sets.
     if not data.isascii() or b"\x1b" in data or b"\0" in data:
@@ -113,7 +111,6 @@ def _utf8(data: bytes) -> bytes:
 
 
 def _declared(head: bytes) -> str:
-    """The label of the encoding that the page declares, or ""."""
     if b"<!--" in head:
         head = _COMMENT.sub(b"", head)
     labels = (_CHARSET.search(meta[0]) for meta in _META.finditer(head))
@@ -122,7 +119,6 @@ def _declared(head: bytes) -> str:
 
 
 def _flattened(source: bytes) -> bytes:
-    """The page without the tags that stand deeper than any browser nests; the text in them stays."""
     depth = dropped = 0
     parts: list[bytes] = []
     end = 0
@@ -211,9 +207,9 @@ def _read_fast(page: Scan, content: Content, unwrapped: bool = False) -> _ReadPa
 def _pruned(
     page: Scan, content: Content, unwrapped: bool = False
 ) -> tuple[LexborHTMLParser, str, tuple[tuple[str, str], ...]]:
-    """A page without what is no part of its text, its title, and the rest.
+    """A page's text elements, its title, and the rest.
 
-    `unwrapped`: first without what holds all of it.
+    `unwrapped`: first without the element around all of it.
     """
     tree = LexborHTMLParser(page.page, options=LexborDocumentOptions.WO_EVENTS)
     while unwrapped and tree.body is not None and (wrapper := boilerplate.wrapper(_FastElement(tree.body))):
@@ -291,8 +287,8 @@ def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> _R
 def _main_content(source: bytes) -> Document:
     """The main block as trafilatura finds it.
 
-    Chosen by measuring on 529 pages of API documentation and 532 translations of one text: trafilatura, told to
-    favour recall, keeps 86% of the words of the former and resiliparse 8%, of which near-duplicates can't be told.
+    Chosen by measurement on 529 pages of API documentation and 532 translations of one text: trafilatura, told to
+    favour recall, keeps 86% of the words of the former; resiliparse keeps 8%, too few to tell near-duplicates.
     """
     require_main_content()
     import trafilatura

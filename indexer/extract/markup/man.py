@@ -1,7 +1,7 @@
-"""Manual pages in troff's language, as man(7) and mdoc(7) have it: the text that a reader sees, without the requests.
+"""Manual pages in troff, as man(7) and mdoc(7) have it: the visible text without requests.
 
-What a page defines for itself (macros, strings, what is done only on one device) is left out: pages of one generator
-begin with the same hundreds of words of it.
+A page's own definitions (macros, strings, text for one device) are left out: pages of one generator begin with the same
+hundreds of words of them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _OTHER = {"e": "\\", "E": "\\", "~": " ", " ": " ", "0": " ", "t": " ", **{mark:
 
 
 def is_man(data: bytes) -> bool:
-    """True for bytes that begin as a manual page does, and name themselves as one."""
+    """True for bytes with the beginning and the name of a manual page."""
     return bool(_STARTS.match(data)) and bool(_TITLED.search(data[:_HEAD]))
 
 
@@ -95,7 +95,6 @@ def _title(line: str) -> str:
 
 
 def _read(lines: Sequence[str]) -> Iterator[str]:
-    """The text of each line that has one, each behind a space, or behind a line end where a paragraph begins."""
     is_mdoc = any(line.startswith(".Dd") for line in lines)
     place = 0
     before, within = "\n", " "
@@ -129,7 +128,6 @@ def _read(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _after_definition(lines: Sequence[str], place: int) -> int:
-    """The place after the end of what begins before `place`, or `place` itself where it has none."""
     for end in range(place, min(place + _LONGEST, len(lines))):
         if lines[end].rstrip() == "..":
             return end + 1

@@ -1,4 +1,4 @@
-"""HTML of mails: their own words, without the mails that they answer or forward, and without signatures."""
+"""HTML of mails: their own words, without mails they answer or forward, and without signatures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_HEAD = 20_000
 
 
 def own_html(source: bytes) -> bytes:
-    """The HTML of a mail, in UTF-8, without what it quotes; all of it where no words would be left."""
+    """The HTML of a mail, in UTF-8, without quotations; all of it if no words would be left."""
     tree = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
     if tree.body is None:
         return source
@@ -38,7 +38,6 @@ def own_html(source: bytes) -> bytes:
 
 
 def _is_head(node: LexborNode) -> bool:
-    """True for a line above a quoted mail, with fields such as From and Subject below it."""
     if node.attributes.get("id") == _OF_OUTLOOK:
         return True
     written = node.html or ""
@@ -50,7 +49,6 @@ def _is_head(node: LexborNode) -> bool:
 
 
 def _cut_from(node: LexborNode, body: LexborNode) -> None:
-    """Remove a node and all that comes behind it."""
     above = node.parent
     _remove([*_behind(node), node])
     while above is not None and above.mem_id != body.mem_id:
@@ -73,7 +71,6 @@ def _remove(nodes: Iterable[LexborNode]) -> None:
 
 
 def _take_introduction(quoted: LexborNode) -> None:
-    """Remove the line before a quotation that introduces it, such as "On Monday Ann wrote:"."""
     before = quoted.prev
     while before is not None and not (before.text() or "").strip():
         before = before.prev

@@ -1,4 +1,4 @@
-"""The names of metadata in the known XML vocabularies, and of their elements that stand within words."""
+"""The metadata names of known XML vocabularies, and the names of their inline elements."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 
 class Vocabulary(NamedTuple):
-    """The parts that are left out of one vocabulary, by local names.
+    """The parts to leave out of one vocabulary, by local names.
 
-    `out`: left out wherever it stands. `only`: of an element's children only these are kept; where the first item is
-    not empty, only if the element's own parent has that name. `inline`: does not end a word. `empty`: an empty
-    element that may stand within a word, such as a line's beginning. `citations`: references in fields, without the
-    form in which a reader sees them. `html`: holds HTML as text.
+    `out`: left out everywhere. `only`: the only children kept of an element; if the first item is not empty, only under
+    a parent of this name. `inline`: does not end a word. `empty`: an empty element possible within a word, such as a
+    line's beginning. `citations`: references in fields, not in their visible form. `html`: holds HTML as text.
     """
 
     name: str
@@ -129,7 +128,6 @@ _DOCBOOK_CHILDREN = _names("title info subtitle articleinfo bookinfo chapterinfo
 
 
 def vocabulary_of(parent: str, name: str) -> Vocabulary:
-    """The vocabulary that begins with an element of this name, or with it as the first child of `parent`."""
     if name in _ROOTS:
         return _ROOTS[name]
     if parent in _SHARED_ROOTS:

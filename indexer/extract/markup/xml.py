@@ -1,9 +1,9 @@
-"""XML: the words of JATS, TEI, DocBook and RFC XML without their metadata, and all the words of anything else.
+"""XML: the words of JATS, TEI, DocBook and RFC XML without metadata, and all words of other XML.
 
-The fast extractor is expat, which streams and so does not care how deep elements nest; the reference extractor is
-lxml in recovery mode, for documents that are not well-formed. Both feed one builder, which knows the vocabularies.
-Entities that a document declares are never expanded, but dropped; those of HTML (`&nbsp;`, `&eacute;`) are read as
-their character. No DTD and nothing else is fetched.
+The fast extractor is expat; it streams, so deep nesting is harmless. The reference extractor is lxml in recovery mode,
+for documents not well-formed. Both feed one builder, which knows the vocabularies. Entities declared by a document are
+dropped, never expanded; those of HTML (`&nbsp;`, `&eacute;`) are read as their character. No DTD and nothing else is
+fetched.
 """
 
 from __future__ import annotations
@@ -62,20 +62,15 @@ def _extractor_name(extractor: str, vocabulary: str) -> str:
 
 
 class Builder(Protocol):
-    """Takes the events of a parser."""
+    def start(self, tag: str, attributes: Mapping[str, str], /) -> None: ...
 
-    def start(self, tag: str, attributes: Mapping[str, str], /) -> None:
-        """An element begins."""
+    def end(self, tag: str = "", /) -> None: ...
 
-    def end(self, tag: str = "", /) -> None:
-        """An element ends."""
-
-    def data(self, text: str, /) -> None:
-        """A piece of text."""
+    def data(self, text: str, /) -> None: ...
 
 
 class _Around:
-    """The content of an element: where the marks of the elements in it are, and whether they stand between words."""
+    """The content of an element: the marks of its children, and whether words stand beside them."""
 
     __slots__ = ("is_mixed", "marks")
 
@@ -87,7 +82,7 @@ class _Around:
 class _TextBuilder:
     """Takes the events of a parser and keeps the text that counts.
 
-    An element ends a block, unless words stand beside it in the element around it.
+    An element ends a block, unless words stand beside it in its parent.
     """
 
     def __init__(self) -> None:
@@ -106,7 +101,6 @@ class _TextBuilder:
         self._html_at = self._html_from = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
         name = _local(tag)
         path = self._path
         path.append(name)
@@ -151,7 +145,6 @@ class _TextBuilder:
         self.parts.append(mark)
 
     def _is_allowed(self, vocabulary: Vocabulary) -> bool:
-        """True if the innermost element counts, as it is called and where it stands."""
         path = self._path
         name = path[-1]
         if name in NEVER or name in vocabulary.out:
@@ -164,7 +157,6 @@ class _TextBuilder:
         return name in allowed or (grandparent != "" and (len(path) < 3 or path[-3] != grandparent))
 
     def end(self, _tag: str = "") -> None:
-        """An element ends."""
         depth = len(self._path)
         name = self._path[-1]
         if self._left_out_at:
@@ -192,7 +184,6 @@ class _TextBuilder:
         self._path.pop()
 
     def data(self, text: str) -> None:
-        """A piece of text."""
         if self._left_out_at:
             self._aside.append(text)
         elif self._path:
@@ -223,21 +214,19 @@ def _text_of_html(text: str) -> str:
 
 
 def _initials(names: str) -> str:
-    """Given names as citation styles print them: "Jean-Claude de" as "J.-C. de", and initials as they are."""
     if names.isupper():
         return names
     return _GIVEN_NAME.sub(r"\1.", names)
 
 
 def in_utf8(data: bytes) -> bytes:
-    """XML in UTF-8, whatever encoding it says it has."""
     found = _ENCODING.match(data[:1024])
     text, codec = decode(data, found[1].decode("ascii", "replace") if found else "")
     return data if codec == "utf-8" and "\ufffd" not in text else text.encode("utf-8", "replace")
 
 
 def parse_fast(source: bytes, builder: Builder) -> None:
-    """Tell a builder of what stands in XML, by expat. ExtractionError where it is not well-formed."""
+    """Feed a builder from XML, by expat. Raises ExtractionError if it is not well-formed."""
     parser = pyexpat.ParserCreate("utf-8")
     parser.buffer_text = True
     parser.buffer_size = 1 << 16
@@ -264,7 +253,7 @@ def _entity(piece: str, builder: Builder) -> None:
 
 
 def parse_reference(source: bytes, builder: Builder) -> None:
-    """Tell a builder of what stands in XML, by lxml in recovery. ExtractionError where it is none."""
+    """Feed a builder from XML, by lxml in recovery. Raises ExtractionError for anything but XML."""
     from lxml import etree
 
     parser = etree.XMLParser(

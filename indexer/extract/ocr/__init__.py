@@ -1,1 +1,1 @@
-"""OCR: the text of scanned pages and of images, by tesseract where it is installed."""
+"""OCR: the text of scanned pages and images, by tesseract if installed."""

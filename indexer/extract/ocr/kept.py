@@ -1,4 +1,4 @@
-"""Pages that OCR has read, kept in a folder of the user's own, so that nobody waits for them twice."""
+"""Pages read by OCR, kept in a folder of the user's own, so that nobody waits for them twice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOOK_AFTER = 10_000_000
 
 
 def folder() -> str:
-    """The folder of the pages: below $XDG_CACHE_HOME, or where this system keeps what can be made again."""
+    """The folder of the pages: below $XDG_CACHE_HOME, or the system's place for caches."""
     home = os.path.expanduser("~")
     usual = os.path.join(home, "Library", "Caches") if sys.platform == "darwin" else os.path.join(home, ".cache")
     return os.path.join(os.environ.get("XDG_CACHE_HOME") or usual, "neardup", "ocr")
@@ -41,7 +41,7 @@ def kept_files() -> list[os.DirEntry[str]]:
 
 
 def clear(leaving: int = 0) -> int:
-    """Remove files, those used least lately first, until no more than `leaving` bytes are left; gives how many."""
+    """Remove the least recently used files until no more than `leaving` bytes are left; returns how many."""
     sized = []
     for entry in kept_files():
         with suppress(OSError):
@@ -61,8 +61,8 @@ def clear(leaving: int = 0) -> int:
 class KeptPages:
     """The texts of the pages of documents, by a digest of their bytes, the version of tesseract and the languages.
 
-    Nobody but the user can read them. Where the folder can't be made, nothing is kept. Raises UsageError where it is
-    somebody else's, who could say what documents hold.
+    Only the user can read them. If the folder can't be made, nothing is kept. Raises UsageError if another user owns
+    it, because they could forge texts.
     """
 
     def __init__(self, languages: str) -> None:
@@ -77,7 +77,7 @@ class KeptPages:
                 os.chmod(self._folder, 0o700)
 
     def of(self, data: bytes) -> dict[int, str]:
-        """The pages of a document that are known, by their number from 0."""
+        """The known pages of a document, by their number from 0."""
         path = self._path(data)
         try:
             with open(path, "rb") as file:
@@ -88,7 +88,6 @@ class KeptPages:
             return {}
 
     def keep(self, data: bytes, pages: Mapping[int, str]) -> None:
-        """Keep the pages of a document."""
         written = json.dumps(pages).encode()
         if len(written) > _MOST_FILE:
             return

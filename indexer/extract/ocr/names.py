@@ -1,4 +1,4 @@
-"""The words on scanned pages in the name of an extractor, which a store keeps."""
+"""The count of scanned pages in the name of an extractor, which a store keeps."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ _READ_BY = re.compile(r"; ([\d,]+) scanned pages? by tesseract \S+ \(([\w+/]+)\)
 
 
 def read_by(pages: int, version: str, languages: str) -> str:
-    """The words for an extractor that has read so many scanned pages."""
+    """The part of the name for so many scanned pages read."""
     return f"; {counted(pages, 'scanned page')} by tesseract {version} ({languages})" if pages else ""
 
 
 def not_read(pages: int) -> str:
-    """The words for the name of an extractor that has left scanned pages out."""
+    """The part of the name for scanned pages left out."""
     return f"; {counted(pages, 'scanned page')} not read" if pages else ""
 
 
 def is_lacking(extractor: str, languages: str = "") -> bool:
-    """True if scanned pages of a document, by the name of its extractor, were not read, or not in these languages."""
+    """True if scanned pages of a document, by its extractor's name, were not read, or not in these languages."""
     read_in = languages_of(extractor)
     return bool(_NOT_READ.search(extractor)) or bool(languages and read_in and read_in != languages)
 
 
 def languages_of(extractor: str) -> str:
-    """The languages in which scanned pages were read, by the name of a document's extractor; empty for none."""
+    """The languages of the OCR, by the name of a document's extractor; empty for none."""
     found = _READ_BY.search(extractor)
     return found[2] if found else ""
 
 
 def pages_read(extractor: str) -> int:
-    """The number of scanned pages that were read, by the name of a document's extractor."""
     found = _READ_BY.search(extractor)
     return int(found[1].replace(",", "")) if found else 0

@@ -1,4 +1,4 @@
-"""Pages that are read by OCR, several at a time, and pages known from an earlier run."""
+"""Read pages by OCR, several at a time, and reuse pages of an earlier run."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Render = Callable[[], Picture | None]
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """The pages that all workers of a pool read at a time: locks in a file that they share.
+    """The pages a pool's workers may read at a time: locks in a shared file.
 
-    Such a lock (POSIX, `fcntl`) ends with its process, however that ends.
+    A POSIX lock (`fcntl`) ends with its process, however it ends.
     """
 
     file: int
     count: int
 
     def take(self, held: Collection[int]) -> int | None:
-        """A slot that is free now, None where there is none; this process would be given those `held` by it again."""
+        """A free slot, or None; `held` lists this process's own, which it would be given again."""
         for place in range(self.count):
             if place not in held:
                 try:
@@ -46,16 +46,14 @@ class Slots:
         return None
 
     def free(self, place: int) -> None:
-        """Give a slot back."""
         fcntl.lockf(self.file, fcntl.LOCK_UN, 1, place)
 
 
 class PageReader:
     """Reads the pages of a document in these languages, each within the limit on time.
 
-    `known` are the texts of pages by their number, from 0, as an earlier run read them; `told` is called with the
-    number and the text of each page that is read now, None for one that can't be read. At least one page is read at a
-    time, more by free `slots`.
+    `known` are the texts of pages by their number, from 0, from an earlier run; `told` is called with the number and
+    text of each page read now, None for a failure. At least one page is read at a time, more by free `slots`.
     """
 
     def __init__(
@@ -71,7 +69,6 @@ class PageReader:
         self._known, self._told, self._slots = known or {}, told, slots
 
     def read(self, pages: Mapping[int, Render]) -> dict[int, str]:
-        """The texts of the pages that could be read, by their numbers."""
         found = {number: self._known[number] for number in pages if number in self._known}
         waiting = deque(number for number in pages if number not in found)
         running: list[_Running] = []
@@ -108,14 +105,12 @@ class PageReader:
             self._slots.free(one.slot)
 
     def failure(self, pages: int) -> ExtractionError:
-        """The error for so many pages of which none could be read."""
         many = counted(pages, "scanned page")
         if self._late:
             return ExtractionError("timeout", f"tesseract read none of {many} within {self._seconds:g} seconds")
         return ExtractionError("malformed", f"tesseract can read none of {many}")
 
     def said(self, pages: Mapping[int, Render], found: Mapping[int, str]) -> str:
-        """The words for the name of the extractor."""
         failed = len(pages) - len(found)
         return read_by(len(found), version(), self.languages) + (
             f"; {counted(failed, 'scanned page')} that tesseract can't read" if failed else ""
@@ -131,5 +126,4 @@ class _Running:
 
     @property
     def is_over(self) -> bool:
-        """True if it has ended, or has had its time."""
         return self.page.ended or time.monotonic() > self.end

@@ -25,7 +25,6 @@ _FEW_WORDS, _COVERED = 10, 0.25
 
 
 def of_image(image: Any, number: int) -> Picture | None:
-    """A page of an image as Pillow has opened it; None for a damaged one. Raises ExtractionError "too-large"."""
     from PIL import Image, ImageOps
 
     # Damage shows in many ways, and costs this page alone.
@@ -75,7 +74,6 @@ def _is_picture(document: Any, number: int) -> bool:
 
 
 def _of_pdf(document: Any, number: int) -> Picture | None:
-    """A page of a PDF as pdfium has opened it; None for a damaged one."""
     import pypdfium2
 
     with suppress(pypdfium2.PdfiumError):
@@ -94,10 +92,10 @@ def _of_pdf(document: Any, number: int) -> Picture | None:
 
 
 def with_scans(data: bytes, pages: Sequence[list[str]], reader: PageReader | None) -> tuple[Sequence[list[str]], str]:
-    """The lines of the pages of a PDF, with those of scanned ones as `reader` reads them.
+    """The lines of the pages of a PDF, with scanned ones as `reader` reads them.
 
-    Also the words for the name of the extractor, which say how many were read, and how many not. Raises ExtractionError
-    where no page has a text and none could be read.
+    Also the count of pages read and not read, for the name of the extractor. Raises ExtractionError if no page has a
+    text and none could be read.
     """
     import pypdfium2
 

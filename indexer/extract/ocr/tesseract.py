@@ -1,4 +1,4 @@
-"""The program tesseract: what is installed of it, and how it reads a page."""
+"""The program tesseract: its installation, and its reading of a page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_TEXT = 1 << 20
 
 
 def require_ocr(languages: str) -> None:
-    """Raise UsageError where tesseract, Pillow or one of the languages (as in "eng+deu") is not installed."""
+    """Raise UsageError unless tesseract, Pillow and the languages (as in "eng+deu") are installed."""
     if not _LANGUAGES.fullmatch(languages):
         raise UsageError(f"--ocr {languages!r}: name languages as tesseract does, such as eng or eng+deu")
     known = installed_languages()
@@ -38,19 +38,16 @@ def require_ocr(languages: str) -> None:
 
 
 def has_pillow() -> bool:
-    """True where Pillow is installed, which hands pages over to tesseract."""
     return importlib.util.find_spec("PIL") is not None
 
 
 @functools.cache
 def installed_languages() -> tuple[str, ...]:
-    """The languages that tesseract has data for; none where it is not installed."""
     return tuple(_asked("--list-langs")[1:])
 
 
 @functools.cache
 def version() -> str:
-    """The version of tesseract; empty where it is not installed."""
     lines = _asked("--version")
     return lines[0].rpartition(" ")[2] if lines else ""
 
@@ -66,8 +63,6 @@ def _asked(option: str) -> list[str]:
 
 
 class Picture(NamedTuple):
-    """The pixels of a page: rows of bytes from 0 (black) to 255, and its dots an inch, 0 if unknown."""
-
     width: int
     height: int
     pixels: bytes
@@ -75,7 +70,7 @@ class Picture(NamedTuple):
 
 
 class Recognition:
-    """A page that tesseract reads now, in a process that ends with the one that started it."""
+    """A page being read by tesseract, in a process that ends with its parent."""
 
     def __init__(self, picture: Picture, languages: str) -> None:
         self._text, given, complaints = _memory(), _memory(), _memory()
@@ -101,25 +96,22 @@ class Recognition:
 
     @property
     def ended(self) -> bool:
-        """True if the process has ended."""
         return self._process.poll() is not None
 
     def text(self) -> str | None:
-        """The text of the page; None where tesseract has failed, or was ended."""
+        """The text of the page; None if tesseract failed or was ended."""
         if self._process.wait():
             return None
         self._text.seek(0)
         return self._text.read(_MOST_TEXT).decode("utf-8", "replace")
 
     def close(self) -> None:
-        """End the process if it has not ended, and forget the text."""
         self._process.kill()
         self._process.wait()
         self._text.close()
 
 
 def _memory() -> BinaryIO:
-    """A file that lies nowhere: a worker can write no other."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("page"), "w+b")
     return tempfile.TemporaryFile()

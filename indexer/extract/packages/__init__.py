@@ -36,7 +36,7 @@ _EXTRACTORS: Mapping[Format, Callable[[PackageParts, Content, str], Document]] =
 
 
 def kind_of_package(data: bytes) -> Format | None:
-    """The one of these documents that a ZIP file is; None for another one."""
+    """The kind of document in a ZIP file; None for another one."""
     if data.startswith(_FIRST, _PLACE):
         start = _PLACE + len(_FIRST)
         return next((kind for name, kind in _TYPES.items() if data.startswith(name, start)), None)
@@ -49,7 +49,7 @@ def kind_of_package(data: bytes) -> Format | None:
 
 
 def extract_package(kind: Format, data: bytes, content: Content, extractor: str, limits: Limits) -> Document:
-    """The document in such a file; all of its parts together are held to the limit on size.
+    """The document in a package; the limit on size holds for all its parts together.
 
     Raises ExtractionError.
     """

@@ -1,4 +1,4 @@
-"""EPUB 2 and 3: the pages of a book in the order of its spine, each read as the HTML that it is."""
+"""EPUB 2 and 3: the pages of a book in the order of its spine, each read as HTML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_PAGES = 100_000
 
 
 def extract_epub(parts: PackageParts, content: Content, extractor: str) -> Document:
-    """The document of an EPUB file. ExtractionError "encrypted" where its pages are."""
+    """The document of an EPUB file. Raises ExtractionError "encrypted" for encrypted pages."""
     package_path = _parsed(parts, _CONTAINER, extractor).package
     package = _parsed(parts, package_path, extractor)
     locked = _parsed(parts, _ENCRYPTION, extractor).locked if _ENCRYPTION in parts else set[str]()
@@ -48,7 +48,7 @@ def _parsed(parts: PackageParts, name: str, extractor: str) -> _Package:
 
 
 class _Package:
-    """The facts that a container, a package document and a list of what is encrypted state."""
+    """The facts in a container, a package document and a list of encrypted parts."""
 
     def __init__(self) -> None:
         self.package = ""
@@ -60,12 +60,10 @@ class _Package:
         self._titles = 0
 
     def pages(self, folder: str) -> list[str]:
-        """The names of the parts that are pages, in order, each once."""
         hrefs = [self._items[each] for each in self._spine if each in self._items]
         return list(dict.fromkeys(posixpath.normpath(posixpath.join(folder, unquote(href))) for href in hrefs))
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
         name = tag.rpartition("}")[2].rpartition(":")[2]
         self._path.append(name)
         if name == "rootfile" and not self.package:
@@ -82,10 +80,8 @@ class _Package:
             self._titles += 1
 
     def end(self, _tag: str = "") -> None:
-        """An element ends."""
         self._path.pop()
 
     def data(self, text: str) -> None:
-        """A piece of text."""
         if self._titles == 1 and self._path and self._path[-1] == "title":
             self.title.append(text)

@@ -1,7 +1,7 @@
 """DOCX (ECMA-376) and OpenDocument (1.3): the words of the body, its tables and notes, without page boilerplate.
 
-Beside the text stand headers and footers, what was deleted in tracked changes, and comments. Field codes and generated
-tables of contents are not read.
+Headers and footers, tracked deletions and comments are kept beside the text. Field codes and generated tables of
+contents are not read.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _MARGINS = {
 
 
 class _OfficeText:
-    """Takes the events of a parser: the text within some elements, and a mark where one ends.
+    """Takes the events of a parser: the text within some elements, with a mark at the end of each.
 
-    What stands in others is left out, with the names that `out` gives to them.
+    `out` names the kinds of text left out.
     """
 
     def __init__(self, within: str, out: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -67,7 +67,6 @@ class _OfficeText:
         self._is_raised = False
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
         name = _local(tag)
         self._path.append(name)
         self._inside += name in self._within
@@ -88,7 +87,6 @@ class _OfficeText:
             self.left_out.append(("list level", level))
 
     def end(self, _tag: str = "") -> None:
-        """An element ends."""
         name = self._path[-1]
         self._end_of(name)
         if self._out_at == len(self._path):
@@ -109,7 +107,6 @@ class _OfficeText:
             (self._aside if self._out_at else self.parts).append(_ENDS[name])
 
     def data(self, text: str) -> None:
-        """A piece of text."""
         if self._out_at:
             self._aside.append(text)
         elif self._inside:
@@ -117,7 +114,7 @@ class _OfficeText:
 
 
 class _OpeningText(_OfficeText):
-    """The same, which also keeps the first paragraphs that have text, each with the name of its style."""
+    """An _OfficeText with the first paragraphs that have text, each with the name of its style."""
 
     def __init__(self, within: str, out: Mapping[str, str]) -> None:
         super().__init__(within, out)
@@ -127,7 +124,6 @@ class _OpeningText(_OfficeText):
         self._style, self._begin, self._frame, self._slides = "", 0, "", 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
         super().start(tag, attributes)
         name = self._path[-1]
         if name == "pStyle":
@@ -154,7 +150,6 @@ class _OpeningText(_OfficeText):
             self.styles.start(tag, attributes)
 
     def end(self, tag: str = "") -> None:
-        """An element ends."""
         name = self._path[-1]
         super().end(tag)
         if name == "frame":
@@ -166,7 +161,6 @@ class _OpeningText(_OfficeText):
         self._begin, self._style = len(self.parts), ""
 
     def title(self) -> str:
-        """The paragraphs with the style of a title, or the first of all if it is a heading like no other; or ""."""
         titles: list[str] = []
         for style, text in self.opening:
             if self._is(style, _TITLE):
@@ -184,14 +178,13 @@ class _OpeningText(_OfficeText):
 
 
 class _Styles:
-    """The names that styles have in every language, by the names that a document uses for them."""
+    """The common names of styles in every language, by a document's own names."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
         self._style = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
         name = _local(tag)
         if name == "style":
             self._style = _value(attributes, "styleId")
@@ -200,25 +193,20 @@ class _Styles:
         elif name == "name" and self._style:
             self.names[self._style] = _value(attributes, "val")
 
-    def end(self, _tag: str = "") -> None:
-        """An element ends."""
+    def end(self, _tag: str = "") -> None: ...
 
-    def data(self, _text: str) -> None:
-        """A piece of text."""
+    def data(self, _text: str) -> None: ...
 
 
 def _local(name: str) -> str:
-    """A name without its namespace, as either parser writes that."""
     return name.rpartition("}")[2].rpartition(":")[2]
 
 
 def _value(attributes: Mapping[str, str], wanted: str) -> str:
-    """The value of an attribute, whatever its namespace is called."""
     return next((value for name, value in attributes.items() if _local(name) == wanted), "")
 
 
 def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Document:
-    """The document of a DOCX file."""
     # What stands in a Fallback stands before it in another form.
     read = [
         (_OpeningText("t", _OUT_OF_DOCX), parts.read(name))
@@ -240,7 +228,6 @@ def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Docu
 
 
 def extract_open_document(parts: PackageParts, _content: Content, extractor: str) -> Document:
-    """The document of an ODT, ODP or ODS file. ExtractionError "encrypted" for one with a password."""
     if "META-INF/manifest.xml" in parts and b"encryption-data" in parts.read("META-INF/manifest.xml"):
         raise ExtractionError("encrypted", "the document has a password")
     words = _OpeningText("p h", _OUT_OF_OPEN_DOCUMENT)
@@ -251,7 +238,6 @@ def extract_open_document(parts: PackageParts, _content: Content, extractor: str
 
 
 def _aside(parts: PackageParts, name: str, extractor: str) -> list[tuple[str, str]]:
-    """The headers and footers of pages in a part, which is not worth a document's failure."""
     found = _OfficeText("", _MARGINS)
     with suppress(ExtractionError):
         _words(parts.read(name), extractor, found)

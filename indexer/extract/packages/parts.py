@@ -36,13 +36,13 @@ class PackageParts:
         return name in self._archive.NameToInfo
 
     def names(self, *beginnings: str) -> list[str]:
-        """The names of the parts that begin so, in order."""
+        """The names of the parts with this beginning, in order."""
         return sorted(name for name in self._archive.NameToInfo if name.startswith(beginnings))
 
     def read(self, name: str) -> bytes:
         """The bytes of a part.
 
-        ExtractionError: "too-large" where all that were read are over the limit, "encrypted", or "malformed".
+        Raises ExtractionError: "too-large" if all parts read exceed the limit, "encrypted", or "malformed".
         """
         info = self._archive.NameToInfo.get(name)
         if info is None:

@@ -1,4 +1,4 @@
-"""Readers of files that hold many documents: one class for each kind of file, found by its first bytes and its name."""
+"""Readers of files with many documents: one class for each kind of file, found by its first bytes and its name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _USUAL = ColumnNames()
 
 @cache
 def all_readers() -> tuple[FileReader, ...]:
-    """All readers, in the order in which they are asked; imported when first asked for, since they take a while."""
+    """All readers, in the order of asking; imported on first use, since they take a while."""
     from indexer.ingest.readers.archives import Tar, Wacz, Zip
     from indexer.ingest.readers.feeds import Feed
     from indexer.ingest.readers.mails import Mail, Mailbox
@@ -49,15 +49,14 @@ def all_readers() -> tuple[FileReader, ...]:
 # A walk asks for a file more than once before it comes to the next one.
 @lru_cache(maxsize=8)
 def reader_of(name: str) -> FileReader | None:
-    """The reader of files with this name, compressed or not; None for a file that is one document."""
     ending = without_suffix(name).lower()
     return next((reader for reader in all_readers() if reader.takes(ending)), None)
 
 
 def reader_by_content(name: str, stream: BinaryIO, columns: ColumnNames = _USUAL) -> FileReader | None:
-    """The reader of a file, by what it begins with and then by its name; None for a file that is one document.
+    """The reader of a file, by its beginning and then by its name; None for a single document.
 
-    Raises UsageError where the package for a compression is missing, or what reading a damaged stream raises.
+    Raises UsageError if the package for a compression is missing, and the errors of a damaged stream.
     """
     plain = decompressed(stream, name)
     head, named = plain.peek(HEAD)[:HEAD], reader_of(name)
@@ -75,7 +74,7 @@ def reader_by_content(name: str, stream: BinaryIO, columns: ColumnNames = _USUAL
 
 
 def reader_of_file(path: str, columns: ColumnNames = _USUAL) -> FileReader | None:
-    """The same of the file at a path; by its name alone where it can't be read."""
+    """The reader of the file at a path; by its name alone if it can't be read."""
     try:
         status = os.stat(path)
         return _reader_of_file(path, columns, status.st_mtime_ns, status.st_size)

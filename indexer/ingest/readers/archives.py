@@ -46,7 +46,7 @@ ReaderOf = Callable[[str], FileReader | None]
 
 
 class Archive(FileReader):
-    """A file whose members are files, which `reader_of` finds the readers of."""
+    """A file of files; `reader_of` finds their readers."""
 
     is_folder = True
 
@@ -61,7 +61,6 @@ class Archive(FileReader):
         asked: ReaderOptions,
         unpacked: Unpacked | None = None,
     ) -> Iterator[FileEntry | BadEntry]:
-        """The documents of a member; `unpacked` counts what reading it unpacks."""
         member = posixpath.normpath(path.lstrip("/"))
         if ".." in member.split("/"):
             yield BadEntry(
@@ -100,13 +99,12 @@ class Zip(Archive):
     suffixes = (".zip",)
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True for a ZIP file whose first part is not that of Office (ECMA-376, part 2), EPUB or OpenDocument."""
+        """True for a ZIP file with another first part than Office (ECMA-376, part 2), EPUB or OpenDocument."""
         if not head.startswith(ZIP):
             return super().fits(head, kind, columns)
         return not head.startswith((b"[Content_Types].xml", b"mimetypeapplication/"), _NAME_AT)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:  # noqa: ARG002
-        """The documents of the members, in the archive's order."""
         try:
             # An archive in an archive, which can't be read from its end.
             whole = stream if stream.seekable() else io.BytesIO(bounded(stream, asked.limit))
@@ -124,16 +122,16 @@ class Zip(Archive):
 
 
 class Wacz(Zip):
-    """WACZ files (WACZ 1.1.1): the web archives of a crawl in a ZIP archive, read as if they were one.
+    """WACZ files (WACZ 1.1.1): the web archives of a crawl in a ZIP archive, read as one.
 
-    What else they hold, as indexes and lists of pages, is no document.
+    Their indexes and lists of pages are not documents.
     """
 
     suffixes = (".wacz",)
     is_folder = False
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of all web archives; `number` counts these and what is none, through all of them."""
+        """The documents of all web archives; `number` counts through all of them."""
 
         def wanted(member: str) -> bool:
             return member.startswith("archive/") and isinstance(self._reader_of(member), Warc)
@@ -144,17 +142,16 @@ class Wacz(Zip):
 
 
 class Tar(Archive):
-    """TAR archives, compressed or not; what is no file in them, as links and devices, is passed over."""
+    """TAR archives, compressed or not; links, devices and the like are skipped."""
 
     suffixes = (".tar", ".tgz", ".tbz2", ".txz", ".tzst")
     magic = (257, b"ustar")
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True for what begins with a header, whatever the first member is."""
         return head.startswith(b"ustar", 257) or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of the members, in the archive's order; where the archive breaks off, a last BadEntry."""
+        """The documents of the members, in the archive's order; a last BadEntry if the archive breaks off."""
         try:
             given = buffered(stream)
             blocks = decompressed(given, name, asked)
@@ -170,7 +167,8 @@ class Tar(Archive):
 def _members(blocks: io.BufferedReader) -> Iterator[tuple[str, int, _ArchiveMember]]:
     """(path, size, contents) of the files in a TAR stream, each to be read before the next.
 
-    Headers are read here, as tarfile takes hours for some of a megabyte, and damage for the end. Raises OSError.
+    Headers are read here because tarfile takes hours for some of a megabyte, and mistakes damage for the end. Raises
+    OSError.
     """
     for_all: dict[str, str] = {}
     while header := _header(blocks, for_all):
@@ -183,9 +181,9 @@ def _members(blocks: io.BufferedReader) -> Iterator[tuple[str, int, _ArchiveMemb
 
 
 def _header(blocks: io.BufferedReader, for_all: dict[str, str]) -> tuple[tarfile.TarInfo, bool] | None:
-    """The header of the next member, and whether it lacks holes that its file had; None at the end.
+    """The header of the next member, and whether it lacks the holes of its file; None at the end.
 
-    What is said of all that follow is added to `for_all`.
+    Values for all later members are added to `for_all`.
     """
     own: dict[str, str] = {}
     while True:
@@ -234,7 +232,6 @@ def _fields(body: bytes) -> dict[str, str]:
 
 
 def _filled(size: int) -> int:
-    """A size with what fills up its last block."""
     return -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
 
 
@@ -253,7 +250,7 @@ class _ArchiveMember(io.RawIOBase):
         self._has_holes = has_holes
 
     def opened(self) -> BinaryIO:
-        """Itself. NotImplementedError for a file with holes, of which a petabyte takes no room in an archive."""
+        """Itself. Raises NotImplementedError for a file with holes: a petabyte of them takes no room in an archive."""
         if self._has_holes:
             raise NotImplementedError("a file that was packed without its holes, as tar --sparse does")
         return cast(BinaryIO, self)
@@ -268,7 +265,6 @@ class _ArchiveMember(io.RawIOBase):
         return size
 
     def skip(self) -> None:
-        """Go to the end of the last block. Raises OSError."""
         left, self._left = self._left + self._after, 0
         if left and self._blocks.seekable():
             self._blocks.seek(left - 1, io.SEEK_CUR)
@@ -287,7 +283,6 @@ def _opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], Bin
 
 
 def _asked_inside(member: str, asked: ReaderOptions, *, is_unpacked: bool) -> ReaderOptions:
-    """The request to the reader of a member, in which paths are seen from the archive."""
     outer = asked.columns_of
     return dataclasses.replace(
         asked,
@@ -300,7 +295,7 @@ def _asked_inside(member: str, asked: ReaderOptions, *, is_unpacked: bool) -> Re
 
 
 class _OneWay(io.RawIOBase):
-    """A member that is read once from its beginning: to seek in it would mean to decompress it again."""
+    """A member to read once from its beginning: seeking would mean to decompress it again."""
 
     def __init__(self, stream: BinaryIO, unpacked: Unpacked | None) -> None:
         self._stream, self._unpacked = stream, unpacked
@@ -317,7 +312,7 @@ class _OneWay(io.RawIOBase):
 
 
 def bounded(stream: BinaryIO, limit: int) -> bytes:
-    """All of a stream; OverflowError over the limit, in bytes."""
+    """All of a stream. Raises OverflowError over the limit, in bytes."""
     data = stream.read(limit + 1)
     if len(data) > limit:
         raise OverflowError(f"more than {counted(limit, 'byte')}")
@@ -325,7 +320,7 @@ def bounded(stream: BinaryIO, limit: int) -> bytes:
 
 
 def entry_of_error(error: Exception, member: str) -> BadEntry:
-    """The bad entry for an error that the libraries raise on damage, which may be nearly any."""
+    """The bad entry for an error of a library; on damage they raise nearly anything."""
     if isinstance(error, NotImplementedError):
         return BadEntry(0, "unsupported", str(error), member)
     if isinstance(error, PermissionError):

@@ -1,4 +1,4 @@
-"""The interface of readers of files with many documents: the entries that they give, and what they are asked for."""
+"""The interface of readers of files with many documents: their entries and options."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _MOST_NAMES, _MOST_CHARACTERS = 20, 400
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """One document of a file that holds many.
+    """One document of a file with many.
 
-    `number` counts lines, rows or records from 1, and is 0 where `member` alone is its place: the path of a file in an
-    archive. `id` is empty where the document brings none; `data` is UTF-8 where `format` is text. `again` says that a
-    store refused it before. `name` helps to tell its kind.
+    `number` counts lines, rows or records from 1, and is 0 if `member`, the path of a file in an archive, says enough.
+    `id` is empty if the document has none; `data` is UTF-8 for the format text. `again` says that a store refused it
+    before. `name` helps to tell its kind.
     """
 
     number: int
@@ -56,9 +56,9 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class BadEntry:
-    """A line, row, record or member that is no document; `reason` is a short fixed word.
+    """A line, row, record or member without a document; `reason` is a short fixed word.
 
-    A number of 0 is that of a file or member as a whole; `is_last` tells that nothing behind it can be read.
+    Number 0 means a file or member as a whole; `is_last` says that nothing behind it can be read.
     """
 
     number: int
@@ -72,7 +72,7 @@ class BadEntry:
 class ColumnNames:
     """The columns of the text, the id and the title, each empty for its usual name; with `html` the text is HTML.
 
-    A dot leads into an object: "meta.lang". A column whose own name has the dot is found first.
+    A dot leads into an object: "meta.lang". A column with a dot in its own name is found first.
     """
 
     text: str = ""
@@ -83,16 +83,15 @@ class ColumnNames:
 
 @dataclass(slots=True)
 class Unpacked:
-    """The bytes unpacked of a file for nothing, beside those read of it: a small one can hold a petabyte.
+    """Bytes unpacked from a file without a document, compared with the bytes read: a small file can hold a petabyte.
 
-    Counted through all compressions and archives in it, each by what it gives. A document is worth some text around it.
+    Counts the output of every compression and archive in it. A document justifies some text around it.
     """
 
     packed: int = 0
     wasted: int = 0
 
     def add(self, size: int) -> None:
-        """Count what was unpacked, in bytes. Raises OSError where it was too much."""
         self.wasted += size
         if self.wasted > max(MOST_SKIPPED, MOST_RATIO * self.packed):
             raise OSError(
@@ -101,16 +100,15 @@ class Unpacked:
             )
 
     def used(self, size: int) -> None:
-        """Count a document of this many bytes."""
         self.wasted = max(0, self.wasted - 16 * size - _PIECE)
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """The request to a reader: the most bytes of one entry, the columns, and the members of an archive that are wanted.
+    """The request to a reader: the most bytes of one entry, the columns, and the wanted members of an archive.
 
-    `columns_of` says which columns a member of an archive has; where it is None, those of the archive. `unpacked`
-    counts for the file as a whole; `is_unpacked` says that what is read comes out of a compression already.
+    `columns_of` gives the columns of a member; None means the archive's. `unpacked` counts for the file as a whole;
+    `is_unpacked` says that the stream is decompressed already.
     """
 
     limit: int
@@ -123,7 +121,7 @@ class ReaderOptions:
 
 
 class FileReader(ABC):
-    """A kind of file that holds many documents; `indexer.ingest.readers` has the list of them."""
+    """A kind of file with many documents; `indexer.ingest.readers` lists them."""
 
     suffixes: ClassVar[tuple[str, ...]]
     """The suffixes of such files, in lower case, before that of a compression."""
@@ -138,33 +136,33 @@ class FileReader(ABC):
     """True if such a file is a document itself, its first entry; what else it holds is attached to it."""
 
     def takes(self, name: str) -> bool:
-        """True for the name of such a file, in lower case and without the suffix of a compression."""
+        """True for the name of a file of this kind, in lower case and without a compression's suffix."""
         return name.endswith(self.suffixes)
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:  # noqa: ARG002
-        """True unless the first bytes, decompressed, are of another kind; `kind` is a document's that begins so."""
+        """True unless the first bytes, decompressed, are of another kind; `kind` is the document kind they suggest."""
         return kind is None and not head.startswith(ZIP)
 
     def is_own(self, path: str, columns: ColumnNames) -> bool:  # noqa: ARG002
-        """True for a file in a folder that neardup wrote for itself, whose rows are no documents by these columns."""
+        """True for a file neardup wrote into a folder for itself: its rows are no documents by these columns."""
         return False
 
     @abstractmethod
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of a file; what is no document, and where the file breaks off, is a BadEntry.
+        """The documents of a file; anything else, and the point where the file breaks off, is a BadEntry.
 
-        UsageError for a package that is missing; no other error.
+        Raises UsageError for a missing package; no other error.
         """
 
 
 def is_as_named(reader: FileReader, stream: io.BufferedReader, columns: ColumnNames) -> bool:
-    """True unless the first bytes of a file contradict its name, by which it is one for this reader; none are taken."""
+    """True unless the first bytes of a file, chosen by name, contradict this reader; none are taken."""
     head = stream.peek(HEAD)[:HEAD]
     return not head.strip() or reader.fits(head, kind_of_head(head), columns)
 
 
 def skip_line(lines: BinaryIO) -> None:
-    """Read the rest of a line that is too long. Raises OSError where that has no end."""
+    """Read the rest of an overlong line. Raises OSError if it has no end."""
     left = MOST_SKIPPED
     while (piece := lines.readline(_PIECE)) and not piece.endswith(b"\n"):
         left -= len(piece)
@@ -173,7 +171,7 @@ def skip_line(lines: BinaryIO) -> None:
 
 
 def optional(module: str, extra: str, what: str) -> Any:
-    """A module of a package that only some readers need. UsageError, which names the extra, where it is missing."""
+    """A module of an optional package. Raises UsageError, naming the extra, if it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -187,7 +185,7 @@ def optional(module: str, extra: str, what: str) -> Any:
 
 
 def entry_of(number: int, item: Any, columns: ColumnNames) -> FileEntry:
-    """The document in a row of named values; ValueError says what is wrong with it."""
+    """The document in a row of named values. Raises ValueError with the problem."""
     if not isinstance(item, dict):
         raise ValueError("a line holds one JSON object")
     id_name, title_name, url_name = columns.id or "id", columns.title or "title", "url" if item.get("url") else "source"
@@ -220,7 +218,7 @@ def entry_of(number: int, item: Any, columns: ColumnNames) -> FileEntry:
 
 
 def column_error(names: Sequence[str], columns: ColumnNames) -> str:
-    """The error of a table whose columns lack one that is asked for, or the text, or have it twice; empty for none."""
+    """The problem of a table without a requested column or the text, or with two of them; else empty."""
     used = (columns.text or "text", columns.id or "id", columns.title or "title")
     if twice := [name for name in used if list(names).count(name) > 1]:
         return f"several columns are called {twice[0]!r}; rename all but one"
@@ -245,7 +243,6 @@ def _body(item: Mapping[str, Any], columns: ColumnNames) -> tuple[str, Format]:
 
 
 def _without(item: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
-    """A copy without what stands under a path, nor an object that would be empty then."""
     inner = item.get(path[0])
     rest = {key: value for key, value in item.items() if key != path[0]}
     if len(path) == 1 or path[0] not in item:
@@ -260,7 +257,7 @@ _IN_JSON = {"Infinity": "1e999", "-Infinity": "-1e999", "NaN": "null"}
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON in ASCII, which reads back as it was: a number beyond all bounds is written as such a number."""
+    """A value as exact JSON in ASCII: a number beyond all bounds is written as one."""
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
@@ -272,14 +269,14 @@ _WRITTEN_OUT = re.compile(r"[\ud800-\udfff]|\\(?:x5c|ud[89a-f][0-9a-f]{2})")
 
 
 def printable_id(text: str) -> str:
-    r"""An id as text that any store takes, of no two ids the same: half a surrogate pair is written \ud800."""
+    r"""An id as text for any store, different for different ids: half a surrogate pair is written \ud800."""
     if not _WRITTEN_OUT.search(text):
         return text
     return text.replace("\\", "\\x5c").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def value_at(item: Mapping[str, Any], name: str) -> Any:
-    """The value under a name, which may lead into objects by dots; None where there is none."""
+    """The value under a name, with dots into objects; None if missing."""
     if name in item or "." not in name:
         return item.get(name)
     found: Any = item

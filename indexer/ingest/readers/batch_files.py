@@ -1,4 +1,4 @@
-"""The files of Parquet that neardup batch writes, whose rows are no documents, told from those of others."""
+"""Tell the Parquet files neardup batch writes, without documents, from other ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH_FOLDERS = ("sketches", "clusters", "clusters-before")
 
 
 def kind_of_batch(schema: Any, columns: ColumnNames) -> str:
-    """The kind of a file of a batch, as its footer says; empty for any other file, and where somebody added texts."""
+    """The kind of a batch file, by its footer; empty for any other file, and if somebody added texts."""
     texts = {columns.text.partition(".")[0]} if columns.text else {"text", "html"}
     with suppress(ValueError, KeyError, TypeError):
         kind = json.loads((schema.metadata or {})[BATCH_FOOTER])["kind"]

@@ -1,4 +1,4 @@
-"""Compressed streams; what is read is told by its first bytes, and a suffix that promises one is taken at its word."""
+"""Compressed streams, recognised by their first bytes; a compression's suffix is taken at its word."""
 
 from __future__ import annotations
 
@@ -32,14 +32,13 @@ def without_suffix(name: str) -> str:
 
 
 def buffered(stream: BinaryIO) -> io.BufferedReader:
-    """A stream whose first bytes can be looked at."""
     return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)
 
 
 def decompressed(stream: BinaryIO, name: str = "", asked: ReaderOptions | None = None) -> io.BufferedReader:
-    """The content of a stream, decompressed as it is read; reading raises one of BROKEN where it is damaged.
+    """The content of a stream, decompressed while reading; damage raises one of BROKEN.
 
-    What it unpacks to is counted as is `asked`. Raises UsageError where the package for a compression is missing.
+    `asked` counts the unpacked bytes. Raises UsageError if the package for a compression is missing.
     """
     given = buffered(stream)
     head = given.peek(8)[:8]
@@ -54,9 +53,9 @@ def decompressed(stream: BinaryIO, name: str = "", asked: ReaderOptions | None =
 
 @contextmanager
 def packed(file: IO[bytes], name: str) -> Iterator[BinaryIO]:
-    """A file to write to, which is compressed as its name says; the same always gives the same bytes.
+    """A file to write to, compressed by its suffix; equal content gives equal bytes.
 
-    Raises UsageError where the package for a compression is missing.
+    Raises UsageError if the package for a compression is missing.
     """
     suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
     opened: Any
@@ -82,7 +81,7 @@ def _zstd(needed_by: str) -> Any:
 
 
 class _CountingStream:
-    """A stream of which what is read is counted as packed."""
+    """A stream that counts the bytes read as packed."""
 
     def __init__(self, stream: BinaryIO, unpacked: Unpacked) -> None:
         self._stream, self._unpacked = stream, unpacked
@@ -95,7 +94,7 @@ class _CountingStream:
 
 
 class _DecompressingStream(io.RawIOBase):
-    """Gives what could be decompressed before it raises: of a file that is cut off, all that is there is read."""
+    """Gives everything decompressed before it raises: all content of a cut-off file is read."""
 
     def __init__(self, stream: Any, kind: str, unpacked: Unpacked) -> None:
         self._unpacked = unpacked

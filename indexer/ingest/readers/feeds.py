@@ -32,11 +32,10 @@ class Feed(FileReader):
     suffixes = (".rss", ".atom")
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True for XML."""
         return kind == "xml" or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of the items; where the XML ends badly, a last BadEntry."""
+        """The documents of the items; a last BadEntry if the XML ends badly."""
         # What parses XML is loaded with the first feed, not by every command.
         from indexer.extract.markup.xml import in_utf8, parse_fast
 
@@ -87,7 +86,6 @@ class _Items:
             )
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
         self._count()
         name = tag.rpartition(":")[2]
         self._path.append(name)
@@ -103,7 +101,6 @@ class _Items:
             self._parts.append(" ")
 
     def end(self, _tag: str = "") -> None:
-        """An element ends."""
         name, depth = self._path.pop(), len(self._path) + 1
         if self._item is None:
             return
@@ -116,7 +113,6 @@ class _Items:
             self._parts.append(" ")
 
     def data(self, text: str) -> None:
-        """A piece of text."""
         self._count()
         if self._item is not None:
             self._parts.append(text)

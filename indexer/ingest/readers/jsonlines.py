@@ -34,15 +34,15 @@ _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class JsonLines(FileReader):
-    """Reads JSON lines, each of at most the limit's bytes; blank lines are passed over.
+    """Reads JSON lines, each of at most the limit's bytes; blank lines are skipped.
 
-    A bad line costs that line only; where the stream itself breaks, a last BadEntry says so.
+    A bad line costs only itself; a broken stream is a last BadEntry.
     """
 
     suffixes = (".jsonl", ".ndjson")
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True where some line begins an object, or the first one has no end."""
+        """True if some line begins an object, or the first one has no end."""
         undecided = len(head) == HEAD and b"\n" not in head
         return (kind == "text" and (undecided or _OBJECT.search(head) is not None)) or super().fits(head, kind, columns)
 
@@ -56,7 +56,6 @@ class JsonLines(FileReader):
         return not ended or isinstance(_document(1, line, columns), FileEntry)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of the lines."""
         number, blank, limit = 0, 0, asked.limit
         try:
             lines = decompressed(stream, name, asked)
@@ -81,7 +80,7 @@ class JsonLines(FileReader):
 
 
 def _members(line: bytes) -> Iterator[bytes]:
-    """The names of the members of an object whose end may lie behind these bytes, without those of objects in it."""
+    """The names of an object's own members in these bytes, perhaps without its end."""
     depth = 0
     for token in _TOKEN.finditer(line):
         if token[2]:

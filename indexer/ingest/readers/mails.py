@@ -32,16 +32,15 @@ _IN_MAILDIR = re.compile(r"(?:^|/)(?:cur|new)/\d{6,}\.[^/]+$")
 class Mail(Archive):
     """A mail (RFC 5322), also as Apple Mail keeps it, and web pages saved as one (MHTML, RFC 2557).
 
-    Its text is the best part of its body, and of that only the mail's own words. Attached files and mails are
-    members; a line for each, with a digest of it, ends the mail's text, since two mails are one only with their
-    attachments.
+    Its text is the mail's own words in the best part of its body. Attached files and mails are members; a line for
+    each, with a digest of it, ends the mail's text, since equal mails need equal attachments.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".eml", ".emlx", ".mht", ".mhtml")
     is_document = True
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True for what begins with fields of a mail, and for a text, which is the body of one without any."""
+        """True for the fields of a mail, and for a text, the body of a mail without any."""
         return kind == "text" or is_mail(head) or super().fits(head, kind, columns)
 
     def takes(self, name: str) -> bool:
@@ -49,7 +48,6 @@ class Mail(Archive):
         return super().takes(name) or _IN_MAILDIR.search(name) is not None
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The mail, then its attachments."""
         try:
             data = bounded(decompressed(stream, name, asked), asked.limit)
             mail, parts = self._read(data, name, asked.limit), MailParts()
@@ -72,16 +70,14 @@ class Mail(Archive):
 
 
 class Mailbox(Archive):
-    """A mailbox (RFC 4155): its mails are members, each named by a digest of what is the same in all of its copies."""
+    """A mailbox (RFC 4155): its mails are members, each named by a digest of the part common to all its copies."""
 
     suffixes = (".mbox",)
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True for what begins with the line before a mail."""
         return head.lstrip().startswith(b"From ") or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The mails and their attachments, in the order of the mailbox."""
         # A mailbox is no archive around its mails: these may have archives attached all the same.
         inside = dataclasses.replace(asked, depth=asked.depth - 1)
         try:
@@ -104,7 +100,6 @@ class Mailbox(Archive):
 
 
 def _entry(mail: Message, body: list[BodyPart], attached: Mapping[str, bytes]) -> FileEntry:
-    """The document of the mail itself."""
     data, kind = words_of_mail(mail, body, attached)
     about = {name.lower().replace("-", "_"): field_of(mail, name) for name in ("From", "To", "Cc", "Message-ID")}
     about["date"] = _date(mail)
@@ -116,7 +111,6 @@ def _entry(mail: Message, body: list[BodyPart], attached: Mapping[str, bytes]) -
 
 
 def _message_of(data: bytes, name: str) -> bytes:
-    """The mail in a file; Apple Mail writes its size before it and facts of its own behind."""
     first, _, rest = data[:32].partition(b"\n")
     if name.lower().endswith(".emlx") and first.strip().isdigit():
         start = len(data[:32]) - len(rest)
@@ -125,7 +119,6 @@ def _message_of(data: bytes, name: str) -> bytes:
 
 
 def _mails(lines: BinaryIO, limit: int) -> Iterator[bytes | None]:
-    """The mails of a mailbox; None for one over the limit."""
     mail: list[bytes] | None = None
     size, is_blank = 0, True
     while line := lines.readline(limit + 1):

@@ -1,4 +1,4 @@
-"""The columns that users named for files with many documents, as a store remembers them by file."""
+"""The columns users named for files with many documents, as a store remembers them by file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_FILES = 100_000
 
 
 class KnownColumns:
-    """The columns that each file was read with, by absolute path or URL, where they were named."""
+    """The named columns of each file, by absolute path or URL."""
 
     def __init__(self, store: Store | None = None) -> None:
         data = store.get_resource(COLUMNS) if store else None
@@ -30,7 +30,7 @@ class KnownColumns:
         self._changed = False
 
     def of(self, path: str, named: ColumnNames) -> ColumnNames:
-        """The columns to read a file by: those that are named now, and those remembered for what is not named."""
+        """The columns to read a file by: those named now, else remembered ones."""
         known = self._columns.get(path)
         if known is None:
             return named
@@ -38,14 +38,14 @@ class KnownColumns:
         return ColumnNames(named.text or known.text, named.id or known.id, named.title or known.title, html=is_html)
 
     def note(self, path: str, columns: ColumnNames) -> None:
-        """Take note that a document of a file was read by these columns; the usual ones need no note."""
+        """Note that a document of a file was read by these columns; the usual ones need no note."""
         if (columns.text or columns.id or columns.title) and self._columns.get(path) != columns:
             self._columns.pop(path, None)
             self._columns[path] = columns
             self._changed = True
 
     def keep(self, store: Store) -> bool:
-        """Let the store remember what was noted; False where it can't."""
+        """Let the store remember the notes; False if it can't."""
         if not self._changed:
             return True
         files: dict[ColumnNames, list[str]] = {}
@@ -65,7 +65,6 @@ class KnownColumns:
 
 @contextmanager
 def remembered(store: Store) -> Iterator[KnownColumns]:
-    """The columns that a store remembers; it then remembers those noted meanwhile too."""
     known = KnownColumns(store)
     try:
         yield known

@@ -40,21 +40,19 @@ _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
 def is_read_here() -> bool:
-    """True where the library for these files is installed."""
     return importlib.util.find_spec("olefile") is not None
 
 
 class OutlookMail(Mail):
-    """A mail as Outlook saves it, by olefile; what Outlook kept as RTF alone, kreuzberg reads."""
+    """A mail saved by Outlook, read by olefile, or by kreuzberg if its body is RTF alone."""
 
     suffixes = (".msg",)
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:  # noqa: ARG002
-        """True for a compound file."""
         return kind is None or head.startswith(MICROSOFT_MAGIC)
 
     def takes(self, name: str) -> bool:
-        """True where the library is installed; without it the mail is one document, of which no attachment is seen."""
+        """True if the library is installed; without it the mail is one document without attachments."""
         return name.endswith(self.suffixes) and is_read_here()
 
     def _read(self, data: bytes, name: str, limit: int) -> Message:  # noqa: ARG002
@@ -72,10 +70,10 @@ class OutlookMail(Mail):
 
 
 def mail_of_outlook(data: bytes, limit: int) -> Message:
-    """The mail in the bytes of a file; its body is empty where Outlook kept it as RTF alone.
+    """The mail in the bytes of a file; its body is empty if Outlook kept it as RTF alone.
 
     Raises OverflowError for more than `limit` bytes of attachments, NotImplementedError for more than a thousand, and
-    whatever the library raises on damage.
+    any error of the library on damage.
     """
     olefile: Any = importlib.import_module("olefile")
     with olefile.OleFileIO(io.BytesIO(data)) as opened:
@@ -94,7 +92,6 @@ class _OutlookFile:
         self._encoding = "utf-8" if page == _UTF_8 else f"cp{page}"
 
     def mail(self, at: list[str], start: int, depth: int) -> Message:
-        """The mail in a storage, with its attachments."""
         # Imported here, as below: each run loads this module, and few meet such a mail.
         from email.mime.multipart import MIMEMultipart
         from email.mime.text import MIMEText
@@ -126,7 +123,7 @@ class _OutlookFile:
         return made
 
     def _attached(self, at: list[str], depth: int) -> Message | None:
-        """The part of an attachment; None for what only its mail's HTML shows, and for a link."""
+        """The part of an attachment; None for a link, and for content of the mail's HTML."""
         from email.mime.application import MIMEApplication
         from email.mime.message import MIMEMessage
 
@@ -165,7 +162,6 @@ class _OutlookFile:
         return data
 
     def _fixed(self, at: list[str], start: int) -> dict[int, int]:
-        """The properties of fixed length, by number."""
         path = [*at, _FIXED]
         data: bytes = self._opened.openstream(path).read() if self._opened.exists(path) else b""
         whole = data[start : start + (len(data) - start) // 16 * 16]

@@ -1,4 +1,4 @@
-"""Tables whose columns have names: CSV and TSV, read by rows, and Parquet, read by columns in batches of rows."""
+"""Tables with named columns: CSV and TSV, read by rows, and Parquet, read by columns in batches of rows."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ _BAD_ROW = (csv.Error, UnicodeDecodeError, OverflowError)
 
 
 class Csv(FileReader):
-    """Rows of CSV (RFC 4180) and TSV in UTF-8, under a first row that names the columns.
+    """Rows of CSV (RFC 4180) and TSV in UTF-8, under a first row of column names.
 
-    The delimiter is a tab for TSV, else whichever of comma, semicolon, tab and bar comes most often in the first row.
+    The delimiter is a tab for TSV, else the most frequent of comma, semicolon, tab and bar in the first row.
     """
 
     suffixes = (".csv", ".tsv")
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True for a first row that names the text, or else for rows of two fields or more, all of as many."""
+        """True for a first row with the text's name, or for rows of two fields or more, equally many each."""
         if kind != "text" or columns.text:
             return kind == "text" or super().fits(head, kind, columns)
         lines = _Lines(io.BytesIO(head), "", ReaderOptions(len(head)))
@@ -73,7 +73,6 @@ class Csv(FileReader):
         return not column_error(names, columns) or (len(names) > 1 and sizes <= {len(names)})
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of the rows; a bad row costs that row only."""
         # It is one for the whole process, whose other readers must not get a lower one; `_Lines` keeps to the limit.
         csv.field_size_limit(max(csv.field_size_limit(), min(asked.limit, sys.maxsize)))
         number = 0
@@ -111,9 +110,9 @@ def _bad(number: int, error: Exception) -> BadEntry:
 
 
 class _Lines:
-    """The lines of a stream as text; after an OverflowError, for one over the limit, the next one can be asked for.
+    """The lines of a stream as text; reading can go on after an OverflowError for an overlong one.
 
-    `row` is the size of the row that is being read, in bytes: it may hold many lines.
+    `row` is the size of the row being read, in bytes: it may hold many lines.
     """
 
     def __init__(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> None:
@@ -168,13 +167,13 @@ def _entry(number: int, names: Sequence[str], row: Sequence[str], columns: Colum
 
 
 class Parquet(FileReader):
-    """Rows of Parquet, with pyarrow; what is a list, an object or binary is read only where it is asked for."""
+    """Rows of Parquet, with pyarrow; lists, objects and binary are read only on request."""
 
     suffixes = (".parquet", ".pq")
     magic = (0, b"PAR1")
 
     def is_own(self, path: str, columns: ColumnNames) -> bool:
-        """See FileReader.is_own: a file of a batch in a folder of such files; in others nothing is opened."""
+        """A file of a batch in a folder of batch files; in other folders nothing is opened."""
         if os.path.basename(os.path.dirname(os.path.abspath(path))) not in BATCH_FOLDERS:
             return False
         try:
@@ -187,7 +186,6 @@ class Parquet(FileReader):
         return False
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of the rows; where a file is damaged, a last BadEntry says so."""
         number = 0
         for batch in self.batches(stream, name, asked):
             if isinstance(batch, BadEntry):
@@ -202,9 +200,9 @@ class Parquet(FileReader):
                 return
 
     def batches(self, stream: BinaryIO, name: str, asked: ReaderOptions, batch_bytes: int = 0) -> Iterator[Any]:
-        """The same rows as batches of Arrow of about `batch_bytes` each, with the columns that entries are made of.
+        """The rows as batches of Arrow of about `batch_bytes` each, with the columns of entries.
 
-        What is wrong with the file is a last BadEntry; `row_entry` makes an entry of a row.
+        A problem with the file is a last BadEntry; `row_entry` makes an entry of a row.
         """
         arrow: Any = optional("pyarrow", "parquet", name)
         number = 0
@@ -229,7 +227,7 @@ class Parquet(FileReader):
 
 
 def parquet_file(stream: BinaryIO, name: str) -> Any:
-    """A file of Parquet, opened within limits; raises what pyarrow raises, and UsageError where that is missing."""
+    """A Parquet file, opened within limits. Raises pyarrow's errors, and UsageError without pyarrow."""
     parquet: Any = optional("pyarrow.parquet", "parquet", name)
     return parquet.ParquetFile(
         stream,
@@ -241,7 +239,7 @@ def parquet_file(stream: BinaryIO, name: str) -> Any:
 
 
 def _limited(file: Any, columns: Sequence[str], limit: int) -> Iterator[Any]:
-    """The rows of a file, few enough at once for what they may unpack to. Raises OverflowError."""
+    """The rows of a file, few enough at once for their unpacked size. Raises OverflowError."""
     for group in range(file.num_row_groups):
         rows = min(BATCH_ROWS, _most_rows(file.metadata.row_group(group), columns, limit))
         # To start threads for so few rows takes longer than they save.
@@ -249,7 +247,6 @@ def _limited(file: Any, columns: Sequence[str], limit: int) -> Iterator[Any]:
 
 
 def _together(arrow: Any, batches: Iterator[Any], batch_bytes: int) -> Iterator[Any]:
-    """Few rows at a time, as a page of them may be many times what the file says; then put together, and checked."""
     waiting: list[Any] = []
     size = rows = 0
     for batch in batches:
@@ -280,7 +277,6 @@ def _seekable(stream: BinaryIO, limit: int) -> BinaryIO:
 
 
 def _wanted(arrow: Any, schema: Any, columns: ColumnNames) -> list[str]:
-    """The columns that are read: those that are asked for, and every other one that holds a plain value."""
     asked = {name for name in (columns.text, columns.id, columns.title) if name}
     asked |= {name.partition(".")[0] for name in asked}
     nested: Callable[[Any], bool] = arrow.types.is_nested
@@ -288,7 +284,7 @@ def _wanted(arrow: Any, schema: Any, columns: ColumnNames) -> list[str]:
 
 
 def _most_rows(group: Any, wanted: Collection[str], limit: int) -> int:
-    """The most rows of a group that may be decoded at once; OverflowError for a group that is made to take memory."""
+    """The most rows of a group to decode at once. Raises OverflowError for a hostile group."""
     columns = [group.column(place) for place in range(group.num_columns)]
     read = [each for each in columns if {each.path_in_schema, each.path_in_schema.partition(".")[0]} & set(wanted)]
     plain, packed = (sum(getattr(each, f"total_{how}compressed_size") for each in read) for how in ("un", ""))
@@ -298,7 +294,6 @@ def _most_rows(group: Any, wanted: Collection[str], limit: int) -> int:
 
 
 def _longest(column: Any) -> int:
-    """The greatest length of a value of a column that is written once and may stand in every row."""
     whole = int(column.total_uncompressed_size)
     if _SHARED_BEGINNINGS in column.encodings:
         return whole
@@ -310,7 +305,7 @@ def _longest(column: Any) -> int:
 
 
 def _items(batch: Any, limit: int) -> Iterator[dict[str, Any] | None]:
-    """The rows of a batch; None for one that is too large to be made into values."""
+    """The rows of a batch; None for one too large to make values of."""
     if batch.nbytes <= limit:
         yield from batch.to_pylist()
         return
@@ -341,7 +336,6 @@ def _too_large(number: int, limit: int) -> BadEntry:
 
 
 def plain_value(value: Any) -> Any:
-    """A value as JSON has it."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, _TIMES):

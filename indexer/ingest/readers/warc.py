@@ -51,21 +51,20 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.()+-]+)", re.IGNORECASE)
 
 
 class Warc(FileReader):
-    """Records of WARC files (ISO 28500): responses, resources, and the conversions that WET files hold.
+    """Records of WARC files (ISO 28500): responses, resources, and the conversions of WET files.
 
-    A response that is no success, and one of a kind that is no document, is passed over. The id is the record's own,
-    the URL the source, and the date a part of the metadata; the columns that are asked for are headers.
+    Unsuccessful responses and kinds other than documents are skipped. The id is the record's own, the URL the source,
+    and the date a part of the metadata; requested columns are headers.
     """
 
     suffixes = (".warc", ".wet")
     magic = (0, b"WARC/1.")
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True for what begins with a version, also of an older draft."""
         return head.startswith(b"WARC/") or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of the records; a bad record costs that record, a damaged file what comes after the damage."""
+        """The documents of the records; a bad record costs itself, damage the rest of the file."""
         warc: Any = optional("fastwarc.warc", "warc", name)
         kinds = warc.WarcRecordType
         number = 0
@@ -97,14 +96,14 @@ class Warc(FileReader):
 
 
 class _Pieces:
-    """A stream that gives what it has, so that of a file that is cut off all records before the cut are read."""
+    """A stream that returns the bytes it has, so that all records before a cut are read."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream, self._place = stream, 0
         self.left = _MOST_PASSED
 
     def read(self, size: int) -> bytes:
-        """At most this many bytes. OSError where no record came for long."""
+        """Read at most this many bytes. Raises OSError if no record came for long."""
         if self.left < 0:
             raise OSError(f"no record in {counted(_MOST_PASSED, 'byte')}; the file is read no further")
         piece = self._stream.read1(size)
@@ -113,11 +112,10 @@ class _Pieces:
         return piece
 
     def tell(self) -> int:
-        """The number of bytes that were read."""
         return self._place
 
     def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
-        """The place, for callers that ask for it by seeking to it; OSError for any other place."""
+        """The place, for callers asking by a seek. Raises OSError for any other place."""
         if (whence, place) not in ((io.SEEK_CUR, 0), (io.SEEK_SET, self._place)):
             raise OSError("a decompressed stream can't seek")
         return self._place
@@ -179,7 +177,6 @@ def _payload(block: bytes, limit: int) -> tuple[bytes, str, str] | None:
 
 
 def _plain(coding: str, body: bytes, limit: int) -> bytes:
-    """A body without a content coding; as it is, where it does not look as if it had that coding."""
     if coding in ("gzip", "x-gzip", "deflate") and body[:1] in (b"\x1f", b"\x78"):
         inflate = zlib.decompressobj(wbits=47)
         data = _bounded(inflate.decompress(body, limit + 1), limit)
@@ -237,7 +234,6 @@ def _entry(number: int, headers: Mapping[str, str], body: bytes, kind: str, aske
 
 
 def _in_utf8(body: bytes, plain: str, kind: str) -> bytes:
-    """A page in the encoding that the server named, which outdoes what the page says of itself."""
     charset = _CHARSET.search(kind)
     if plain not in ("text/html", "text/plain") or not charset or charset[1].lower() in ("utf-8", "utf8"):
         return body
