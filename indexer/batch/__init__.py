@@ -1,1 +1,1 @@
-"""Sketches and clusters of a collection as files of Parquet, without a store."""
+"""Sketches and clusters of a collection as Parquet files, without a store."""

@@ -1,4 +1,4 @@
-"""pyarrow, which batches rest on, imported in one place, so that its absence is said in one way."""
+"""pyarrow, imported in one place, so that its absence gives one message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ parquet: Any = optional("pyarrow.parquet", "parquet", "neardup batch")
 
 
 def rows_of(column: Any) -> tuple[Any, npt.NDArray[np.int64]]:
-    """The buffer of a column of strings or bytes without nulls, and where each row begins and ends: int64, (n + 1,)."""
+    """The buffer of a column of strings or bytes without nulls, and the bounds of each row: int64, (n + 1,)."""
     _, offsets, data = column.buffers()
     wide = (
         np.int64 if arrow.types.is_large_string(column.type) or arrow.types.is_large_binary(column.type) else np.int32
@@ -31,21 +31,18 @@ def rows_of(column: Any) -> tuple[Any, npt.NDArray[np.int64]]:
 
 
 def joined_of(column: Any) -> Joined:
-    """The texts of a column of strings without nulls, in its own buffer."""
     data, ends = rows_of(column)
     view = memoryview(data)[int(ends[0]) : int(ends[-1])]
     return Joined(view, (ends[1:] - ends[0]).astype(np.uintp))
 
 
 def bytes_of(column: Any) -> Ragged:
-    """The rows of a column of bytes without nulls."""
     data, ends = rows_of(column)
     values = np.frombuffer(data, dtype=np.uint8)[int(ends[0]) : int(ends[-1])]
     return Ragged(values, ends - ends[0])
 
 
 def integers_of(column: Any) -> Ragged:
-    """The rows of a column of lists of int64 without nulls."""
     ends = numbers_of(column.offsets, np.int32).astype(np.int64)
     return Ragged(numbers_of(column.flatten()), ends - ends[0])
 
@@ -54,19 +51,16 @@ def integers_of(column: Any) -> Ragged:
 
 
 def numbers_of(column: Any, kind: Any = np.int64) -> npt.NDArray[Any]:
-    """The values of a column of numbers, in its own buffer; of nulls anything."""
     if not len(column):
         return np.empty(0, dtype=kind)
     return np.frombuffer(column.buffers()[1], dtype=kind)[column.offset : column.offset + len(column)]
 
 
 def flags_of(column: Any) -> npt.NDArray[np.bool_]:
-    """The values of a column of booleans without nulls."""
     return _bits(column.buffers()[1], column)
 
 
 def present_in(column: Any) -> npt.NDArray[np.bool_]:
-    """The mask of the values of a column that are not null."""
     there = column.buffers()[0]
     return np.ones(len(column), dtype=np.bool_) if there is None else _bits(there, column)
 
@@ -79,7 +73,6 @@ def _bits(buffer: Any, column: Any) -> npt.NDArray[np.bool_]:
 
 
 def column_of(values: npt.NDArray[Any], gone: npt.NDArray[np.bool_] | None = None) -> Any:
-    """A column of int64, float64 or booleans, with nulls where `gone`."""
     packed = values.dtype == np.bool_
     kind = {"b": arrow.bool_(), "i": arrow.int64(), "f": arrow.float64()}[values.dtype.kind]
     data = np.packbits(values, bitorder="little") if packed else np.ascontiguousarray(values)
@@ -88,7 +81,6 @@ def column_of(values: npt.NDArray[Any], gone: npt.NDArray[np.bool_] | None = Non
 
 
 def column_of_strings(values: Sequence[str | None]) -> Any:
-    """A column of strings, with nulls for None."""
     encoded = [b"" if value is None else value.encode() for value in values]
     ends = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum([len(each) for each in encoded], out=ends[1:])
@@ -101,7 +93,7 @@ def column_of_strings(values: Sequence[str | None]) -> Any:
 
 
 def column_of_names(names: npt.NDArray[np.bytes_], gone: npt.NDArray[np.bool_]) -> Any:
-    """A column of strings that all have one length, with nulls where `gone`."""
+    """A column of strings of equal length, with nulls where `gone`."""
     offsets = np.arange(names.size + 1, dtype=np.int32) * names.dtype.itemsize
     there = arrow.py_buffer(np.packbits(~gone, bitorder="little"))
     data = arrow.py_buffer(np.ascontiguousarray(names).view(np.uint8))
@@ -109,28 +101,25 @@ def column_of_names(names: npt.NDArray[np.bytes_], gone: npt.NDArray[np.bool_]) 
 
 
 def column_of_bytes(rows: Ragged) -> Any:
-    """A column of bytes."""
     offsets = arrow.py_buffer(np.ascontiguousarray(rows.offsets, dtype=np.int32))
     data = arrow.py_buffer(np.ascontiguousarray(rows.values, dtype=np.uint8))
     return arrow.Array.from_buffers(arrow.binary(), len(rows), [None, offsets, data])
 
 
 def column_of_digests(digests: npt.NDArray[np.uint8]) -> Any:
-    """A column of bytes that all have one length, from uint8 of shape (n, length)."""
+    """A column of bytes of equal length, from uint8 of shape (n, length)."""
     count, width = digests.shape
     data = arrow.py_buffer(np.ascontiguousarray(digests))
     return arrow.Array.from_buffers(arrow.binary(width), count, [None, data])
 
 
 def column_of_integers(rows: Ragged) -> Any:
-    """A column of lists of int64."""
     offsets = arrow.py_buffer(rows.offsets.astype(np.int32))
     kind = arrow.list_(arrow.int64())
     return arrow.Array.from_buffers(kind, len(rows), [None, offsets], children=[column_of(rows.values)])
 
 
 def scalar(value: str | float | bool | None) -> Any:
-    """A value beside a column; None is a string that is null."""
     if value is None or isinstance(value, str):
         return column_of_strings([value])[0]
     return column_of(np.array([value]))[0]
@@ -140,12 +129,11 @@ NO_TEXT: Any = scalar("")
 
 
 def repeated(value: str | None, count: int) -> Any:
-    """A column of strings that are all the same."""
     return arrow.repeat(scalar(value), count)
 
 
 def replaced(hashes: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
-    """The positions of documents whose id's hash a later one has too; their ids have to be compared."""
+    """The positions of documents with the id hash of a later one; their ids have to be compared."""
     every = np.concatenate(hashes) if hashes else np.empty(0, dtype=np.uint64)
     order = np.argsort(every, kind="stable")
     same = every[order][1:] == every[order][:-1]
@@ -153,7 +141,7 @@ def replaced(hashes: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
 
 
 def both_digests(text: Any, read: Any) -> Any:
-    """The digests of texts and of all that was read, as one; null where a text has none."""
+    """The digests of texts and of everything read, as one; null for a document without."""
     columns = (compute.cast(each, arrow.binary()) for each in (text, read))
     joined = compute.binary_join_element_wise(*columns, b"")
     return joined.combine_chunks() if isinstance(joined, arrow.ChunkedArray) else joined

@@ -1,4 +1,4 @@
-"""Documents of a batch written to a folder: what is to be kept, or all with columns that say what would be."""
+"""Documents of a batch written to a folder: the kept ones, or all with columns for the decision."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Output:
     """The options of writing documents to the folder `out`.
 
     With `tag` nothing is left out, and each document has the columns or members TAGS. With `texts` single files are
-    written as their texts in Parquet too, as what is neither Parquet nor JSON lines always is. Clusters of fewer than
-    `min_origins` origins (1 to MOST_ORIGINS) are not to be kept, nor without `singletons` what is in no cluster.
-    `jobs` processes extract texts, as many as there are processors where None. With `as_texts` single files that
-    would be copied are refused: passages are cut from texts.
+    written as their texts in Parquet too; other formats than Parquet and JSON lines always are. Clusters of fewer than
+    `min_origins` origins (1 to MOST_ORIGINS) are left out, and without `singletons` documents in no cluster. `jobs`
+    processes extract texts, by default one per processor. With `as_texts` single files to be copied are refused:
+    passages are cut from texts.
     """
 
     out: str
@@ -72,7 +72,6 @@ class Output:
             raise UsageError(f"min_origins {self.min_origins}: origins are counted from 1 to {MOST_ORIGINS}")
 
     def way_of(self, part: Part) -> Callable[[Part, Any, dict[str, Any], Output], None]:
-        """The function that writes a part, given (part, rows of clusters in order, footer, output)."""
         if isinstance(part.reader, Parquet):
             return _copy_rows
         if isinstance(part.reader, JsonLines):
@@ -80,7 +79,6 @@ class Output:
         return _write_texts if part.reader or self.texts or self.tag else _copy_files
 
     def targets(self, part: Part) -> list[tuple[Path, str]]:
-        """(file that is written, what it is written of) of a part."""
         files = part.files
         if self.way_of(part) is not _write_texts:
             return [(target_path(file, self.out), file.path) for file in files]
@@ -90,7 +88,6 @@ class Output:
         return [(first.with_name(f"documents-{part.name.rpartition('.')[2]}.parquet"), part.place)]
 
     def require_possible(self, part: Part) -> None:
-        """UsageError for a part that can't be written so."""
         named = printable_path(part.path)
         if any(file.opened for file in part.files):
             raise UsageError(f"{named}: lies in an object store; the clusters say what to keep of it")
@@ -107,9 +104,9 @@ class Output:
 
 
 def target_path(file: Any, out: str) -> Path:
-    """The path of a file's copy: as below the folder that was named, or the name of a file that was named itself.
+    """The path of a file's copy: as below the named folder, or the name of a named file.
 
-    Of a file from a list it is the whole path, of which nothing leads out of the folder.
+    For a file from a list it is the whole path, always inside the output folder.
     """
     if file.named and not file.listed:
         return Path(out, os.path.basename(file.path))
@@ -119,14 +116,12 @@ def target_path(file: Any, out: str) -> Path:
 
 @contextmanager
 def written_file(path: Path) -> Iterator[IO[Any]]:
-    """A file to write to, with its folders, that is there under its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with own_files.written_whole(path) as written:
         yield written
 
 
 def _copy_files(part: Part, decided: Any, footer: dict[str, Any], output: Output) -> None:  # noqa: ARG001
-    """Write the files themselves."""
     gone = set(_gone(decided))
     for number, file in enumerate(part.files, 1):
         if number not in gone:
@@ -138,13 +133,12 @@ def _copy_files(part: Part, decided: Any, footer: dict[str, Any], output: Output
 
 
 def _gone(decided: Any) -> list[int]:
-    """The rows that are not kept, in order."""
     rows = numbers_of(decided["row"])[~flags_of(decided["keep"])]
     return sorted(rows.tolist())
 
 
 class _Tags:
-    """The decisions about the rows of a file, by their numbers; a row of which nothing is known is kept."""
+    """The decisions about the rows of a file, by their numbers; unknown rows are kept."""
 
     def __init__(self, decided: Any) -> None:
         self._decided = decided
@@ -153,7 +147,6 @@ class _Tags:
         self._rows = self._rows[self._order]
 
     def columns(self, first: int, count: int) -> list[Any]:
-        """The columns TAGS of `count` rows from `first` on."""
         places = np.full(count, -1, dtype=np.int64)
         start, end = np.searchsorted(self._rows, (first, first + count))
         places[self._rows[start:end] - first] = self._order[start:end]
@@ -163,13 +156,11 @@ class _Tags:
         return [taken["keep"].fill_null(True), taken["duplicate_of"], taken["cluster"]]
 
     def members(self, number: int) -> str:
-        """The members of a JSON object of one row."""
         values = [column[0].as_py() for column in self.columns(number, 1)]
         return json.dumps(dict(zip(TAGS, values, strict=True)))[1:-1]
 
 
 def _copy_rows(part: Part, decided: Any, footer: dict[str, Any], output: Output) -> None:  # noqa: ARG001
-    """Write a file of Parquet with all its columns."""
     [file] = part.files
     gone, tags = np.array(_gone(decided), dtype=np.int64), _Tags(decided)
 
@@ -194,7 +185,6 @@ def _copy_rows(part: Part, decided: Any, footer: dict[str, Any], output: Output)
 
 
 def codec_of(file: Any) -> str:
-    """The compression of a file of Parquet."""
     metadata = file.metadata
     named = metadata.row_group(0).column(0).compression if metadata.num_row_groups and metadata.num_columns else ""
     return str({"UNCOMPRESSED": "none", "": "snappy"}.get(named, named.lower()))
@@ -207,7 +197,6 @@ def _tagged(schema: Any) -> Any:
 
 
 def write_groups(target: Any, schema: Any, batches: Iterable[Any], codec: str) -> None:
-    """Write batches as a file of Parquet in groups of rows of some size."""
     waiting: list[Any] = []
     size = 0
     with parquet.ParquetWriter(target, schema, compression=codec) as out:
@@ -222,7 +211,6 @@ def write_groups(target: Any, schema: Any, batches: Iterable[Any], codec: str) -
 
 
 def _copy_lines(part: Part, decided: Any, footer: dict[str, Any], output: Output) -> None:
-    """Write JSON lines as they are, compressed or not."""
     [file] = part.files
     left = iter(() if output.tag else _gone(decided))
     following, number, begins = next(left, 0), 1, True
@@ -250,7 +238,6 @@ def _copy_lines(part: Part, decided: Any, footer: dict[str, Any], output: Output
 
 
 def _with_tags(line: bytes, tags: _Tags, number: int, name: str) -> bytes:
-    """A line with the members TAGS, or as it is where it is no object."""
     try:
         known = json.loads(line)
     except (ValueError, RecursionError):
@@ -266,9 +253,9 @@ def _with_tags(line: bytes, tags: _Tags, number: int, name: str) -> bytes:
 
 
 def _write_texts(part: Part, decided: Any, footer: dict[str, Any], output: Output) -> None:
-    """Write the texts of documents as Parquet, read as they were when they were sketched.
+    """Write the texts of documents as Parquet, read as for their sketches.
 
-    Raises StoreError where the part has other documents now.
+    Raises StoreError if the part has other documents now.
     """
     schema = arrow.schema(_TEXTS)
     schema = _tagged(schema) if output.tag else schema
@@ -310,7 +297,6 @@ def _texts_of(part: Part, decided: Any, footer: dict[str, Any], output: Output, 
 
 
 def _text(outcome: Any) -> Sequence[str | None]:
-    """Title, text and metadata of a document, and why it has none."""
     item, metadata = outcome.key, getattr(outcome.key, "metadata", None)
     written = json.dumps(metadata, default=str) if metadata else None
     if not isinstance(outcome, Extracted):
@@ -320,5 +306,4 @@ def _text(outcome: Any) -> Sequence[str | None]:
 
 
 def _plain(text: str) -> str:
-    """Parquet's text is UTF-8, which has no lone surrogates."""
     return text.encode("utf-8", "backslashreplace").decode()

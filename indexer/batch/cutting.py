@@ -1,4 +1,4 @@
-"""Passages that documents of files repeat, cut from them except where they first stand."""
+"""Passages repeated by documents of files, cut except at their first place."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ _AT_ONCE = 1 << 14
 class Cutting:
     """The passages to cut, and the fields of rows and lines.
 
-    A passage has `words` words or more. Documents are in the order of `time_field`, then of their ids. One that was cut
-    and has fewer than `least_left` words left is dropped, and what it would have kept is looked for in the next.
+    A passage has `words` words or more. Documents are in the order of `time_field`, then of their ids. A cut document
+    with fewer than `least_left` words left is dropped; then it keeps no passage for later ones.
     """
 
     words: int = 50
@@ -62,10 +62,10 @@ class Cutting:
 
 @dataclass(slots=True)
 class PassagesCut:
-    """Counts of what was cut, or would be.
+    """The counts of a cut, or of a dry run.
 
-    Of `documents` with `words` words `cut_documents` lose `cut_words` in `passages` passages, and of these documents
-    `dropped` are dropped as a whole, with `dropped_words` more.
+    Of `documents` with `words` words `cut_documents` lose `cut_words` in `passages` passages; `dropped` of them are
+    dropped as a whole, with `dropped_words` more.
     """
 
     files: int = 0
@@ -80,12 +80,12 @@ class PassagesCut:
 
 
 def cut_file(out: str) -> str:
-    """The list of what was cut from an output's documents: beside the output, so that this holds only documents."""
+    """The list of the passages cut from an output's documents: beside the output, which holds only documents."""
     return os.path.normpath(out) + ".passages.parquet"
 
 
 class WordsRead(NamedTuple):
-    """A row as it is read for its passages: the number of its part, its id and time, and its words' hashes."""
+    """A row read for its passages: the number of its part, its id and time, and its words' hashes."""
 
     part: int
     id: str
@@ -96,7 +96,7 @@ class WordsRead(NamedTuple):
 class PartCuts(NamedTuple):
     """The cuts of a part of `documents` rows, by their numbers from 0 on.
 
-    `spans` are the words `begin` to `end - 1`, each with the id of the document where they stand; rows in `dropped` are
+    `spans` are the words `begin` to `end - 1`, each with the id of the document where they stay; rows in `dropped` are
     left out.
     """
 
@@ -109,7 +109,7 @@ class PartCuts(NamedTuple):
 class CuttingSteps:
     """The functions that read and write: in this process, or in tasks of Spark (`indexer.batch.spark.cutting.steps`).
 
-    `read` gives the rows of all parts in order, and `write` rows of the list of what was cut.
+    `read` returns the rows of all parts in order, and `write` rows of the list of cuts.
     """
 
     read: Callable[[Sequence[Part], Cutting], Iterator[WordsRead]]
@@ -119,17 +119,17 @@ class CuttingSteps:
 def cut_passages(
     paths: Sequence[str], asked: Cutting, out: str | None = None, *, steps: CuttingSteps | None = None
 ) -> PassagesCut:
-    """Count what documents repeat of others, and with `out` write them to that folder without it.
+    """Count repeated passages of documents, and with `out` write the documents to that folder without them.
 
     The paths are files of Parquet and JSON lines, or folders of these, as `indexer.batch.filtering.keep` writes them:
-    near-duplicates go first, so that passages stand in what is kept. Every word that is cut lies in so many words in a
-    row that stand in a document before it, in what is left of that one. A row without a text stays as it is. What was
-    cut is listed in `cut_file(out)`: the characters of the text, and the id of the document where it stands. `steps`
-    says what reads and writes, this process by default.
+    remove near-duplicates first, so that passages stay in kept documents. Every word cut lies in a run of so many words
+    that an earlier document still has. A row without a text stays as it is. `cut_file(out)` lists the cuts: the
+    characters of the text, and the id of the document where they stay. `steps` reads and writes, this process by
+    default.
 
     Memory: that of `indexer.core.passages.repeats.RepeatFinder` and Cutter, ids and times of all documents, and 100
-    bytes for each piece that is cut. Raises UsageError for other files and an output inside of what is read, StoreError
-    where something can't be read or written.
+    bytes for each piece cut. Raises UsageError for other files and an output inside of the input, StoreError if
+    something can't be read or written.
     """
     begin, steps = time.monotonic(), steps or CuttingSteps(read_words, write_cut)
     sources = Sources(list(paths), Selection(columns=asked.columns))
@@ -160,8 +160,6 @@ def _parts(sources: Sources, paths: Sequence[str], out: str | None) -> list[Part
 
 
 class _CutPlan:
-    """The pieces to cut of each document, by its number in the order in which documents are read."""
-
     def __init__(self, rows: Iterable[WordsRead], parts: int, asked: Cutting) -> None:
         self.asked, self.summary = asked, PassagesCut()
         self.spans: dict[int, list[RepeatedSpan]] = {}
@@ -185,11 +183,9 @@ class _CutPlan:
 
     @cached_property
     def ids(self) -> Any:
-        """The ids of all documents."""
         return arrow.chunked_array(self._ids, arrow.large_string())
 
     def cuts(self) -> Iterator[PartCuts]:
-        """The cuts of each part."""
         done = 0
         for size in self._sizes:
             inside = range(size)
@@ -202,7 +198,6 @@ class _CutPlan:
             done += size
 
     def _passed(self, rows: Iterable[WordsRead], finder: RepeatFinder) -> Iterator[tuple[str, str | None]]:
-        """The id and time of each, whose words the finder has got."""
         for row in rows:
             finder.add(row.words)
             self._sizes[row.part] += 1
@@ -231,7 +226,7 @@ class _CutPlan:
 
 
 def read_words(parts: Sequence[Part], asked: Cutting) -> Iterator[WordsRead]:
-    """The rows of parts in order, with the hashes of their words; none of what has no text."""
+    """The rows of parts in order, with the hashes of their words; none for rows without text."""
     for number, part in enumerate(parts):
         for row in _rows(part, asked):
             none = np.empty(0, dtype=np.uint64)
@@ -241,7 +236,7 @@ def read_words(parts: Sequence[Part], asked: Cutting) -> Iterator[WordsRead]:
 
 @dataclass(frozen=True, slots=True)
 class _FileRow:
-    """A row of a file: its id, text and time, and the row itself as it is written again."""
+    """A row of a file: its id, text and time, and the row itself for writing."""
 
     id: str
     text: str | None
@@ -255,7 +250,6 @@ def _rows(part: Part, asked: Cutting) -> Iterator[_FileRow]:
 
 
 def _of_table(part: Part, asked: Cutting) -> Iterator[_FileRow]:
-    """The rows of a file of Parquet, the last one of each batch with the batch as `raw`."""
     named = printable_path(part.path)
     try:
         with part.opened() as stream, parquet_file(stream, named) as file:
@@ -289,7 +283,6 @@ def _text_column(names: list[str], asked: Cutting, named: str) -> str:
 
 
 def _of_lines(part: Part, asked: Cutting) -> Iterator[_FileRow]:
-    """The lines of a file of JSON lines, each with itself as `raw`; what is no document has no text."""
     named, limit, number = printable_path(part.path), Selection().line_limit, 0
     try:
         with part.opened() as stream:
@@ -336,7 +329,7 @@ def _write(cut: Iterator[Any], out: str) -> None:
 
 
 def write_cut(chosen: Iterable[tuple[Part, PartCuts]], asked: Cutting, out: str) -> Iterator[Any]:
-    """Write parts without what is to be cut to the folder `out`, and give the list of it in batches of Arrow."""
+    """Write parts without the cuts to the folder `out`; yields the list of cuts in batches of Arrow."""
     for part, cuts in chosen:
         written = _CutPart(part, cuts, asked, out)
         way = _write_lines if isinstance(part.reader, JsonLines) else _write_table
@@ -345,8 +338,6 @@ def write_cut(chosen: Iterable[tuple[Part, PartCuts]], asked: Cutting, out: str)
 
 
 class _CutPart:
-    """The rows of a part as they are to be written; what is cut of them is noted on the way."""
-
     def __init__(self, part: Part, cuts: PartCuts, asked: Cutting, out: str) -> None:
         self.part, self.asked, self._cuts = part, asked, cuts
         [file] = part.files
@@ -354,7 +345,7 @@ class _CutPart:
         self._noted: list[tuple[Any, ...]] = []
 
     def rows(self) -> Iterator[tuple[_FileRow, str | None, bool]]:
-        """(row, its text or None for one that stays as it is, whether it is kept), in the order of the file."""
+        """(row, its text or None for an unchanged one, whether it is kept), in the order of the file."""
         number = -1
         for number, row in enumerate(_rows(self.part, self.asked)):
             spans, text = self._cuts.spans.get(number), None
@@ -367,7 +358,6 @@ class _CutPart:
             raise StoreError(f"{self.part.path}: has changed while it was read; run the command again")
 
     def listed(self) -> Any:
-        """The passages that were cut, a batch of CUT."""
         columns = zip(*self._noted, strict=True) if self._noted else [()] * len(CUT)
         return arrow.RecordBatch.from_arrays(
             [arrow.array(values, each.type) for values, each in zip(columns, CUT, strict=True)], schema=CUT
@@ -375,7 +365,7 @@ class _CutPart:
 
 
 def without(text: str, spans: Sequence[Sequence[Any]]) -> tuple[str, list[tuple[int, int]]]:
-    """A text without some of its words, and the characters (begin, end) of each span, with the signs that adjoin them.
+    """A text without some of its words, and the characters (begin, end) of each span, with adjoining signs.
 
     White space at either end of a cut becomes a line break if there was one, else a space.
     """

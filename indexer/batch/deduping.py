@@ -1,4 +1,4 @@
-"""Sketches, clusters and the documents to keep in one go, of files to files."""
+"""Sketches, clusters and the documents to keep in one go, from files to files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from indexer.text.counts import counted
 
 @dataclass(frozen=True, slots=True)
 class Deduplicated:
-    """The outcome of deduplication: what each step says, where its files are, and how many seconds it took."""
+    """The outcome of deduplication: the result, files and seconds of each step."""
 
     batch: str
     sketched: Summary
@@ -36,7 +36,7 @@ class Deduplicated:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The functions that do each step: in this process, or in tasks of Spark (`indexer.batch.spark.deduping.steps`)."""
+    """The functions for each step: in this process, or in tasks of Spark (`indexer.batch.spark.deduping.steps`)."""
 
     sketch: Callable[..., Summary] = sketch
     cluster: Callable[..., dict[str, Any]] = cluster
@@ -44,7 +44,7 @@ class Steps:
 
 
 def batch_folder(out: str) -> str:
-    """The folder of an output's sketches and clusters: beside the output, so that this holds nothing but documents."""
+    """The folder of an output's sketches and clusters: beside the output, which holds only documents."""
     return os.path.normpath(out) + ".batch"
 
 
@@ -65,15 +65,15 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     unverified: bool = False,
     steps: Steps | None = None,
 ) -> Deduplicated:
-    """Write of the documents of files and folders those to keep to the folder `out`, as `indexer.batch.filtering.keep`.
+    """Write the documents to keep, of files and folders, to the folder `out`, as `indexer.batch.filtering.keep`.
 
-    Sketches and clusters go to `batch_folder(out)`; run again, it goes on with what is there. `match` and `canonical`
-    are as for `neardup batch cluster`, `time_field` says when a document was there first, `tag`, `texts`, `min_origins`
-    and `singletons` are as in `indexer.batch.copying.Output`. `sources` says more of what the paths
-    are to be read as, `making` how, and `wanted` has further fields of `indexer.batch.clusters.clustering.Wanted`.
-    `steps` says what does it, this process by default.
+    Sketches and clusters go to `batch_folder(out)`; another run continues with them. `match` and `canonical` are as for
+    `neardup batch cluster`, `time_field` names the time a document was first there; `tag`, `texts`, `min_origins` and
+    `singletons` are as in `indexer.batch.copying.Output`. `sources` has further options for reading the paths, `making`
+    for sketches, and `wanted` fields of `indexer.batch.clusters.clustering.Wanted`. `steps` does the work, this process
+    by default.
 
-    What can't be written is refused before anything is read. Raises UsageError, StoreError and IncompatibleStoreError.
+    Impossible output is refused before anything is read. Raises UsageError, StoreError and IncompatibleStoreError.
     """
     folder, steps = batch_folder(out), steps or Steps()
     if making is None:

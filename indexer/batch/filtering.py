@@ -1,4 +1,4 @@
-"""The documents to keep of a collection whose clusters are known, each file in its own format."""
+"""The documents to keep of a clustered collection, each file in its own format."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ _REPEATS, _REPLACED, _FEW_ORIGINS, _NO_CLUSTER = "repeats", "replaced", "few-ori
 
 @dataclass(slots=True)
 class Filtered:
-    """Counts of the documents of so many `files`, by what became of them.
+    """Counts of the documents of so many `files`, by their fate.
 
-    `removed` repeat one that is kept. In place of the `replaced` a later one of the same id counts, with the same text
-    or another. Of the others `few_origins` are of clusters of too few origins, `singletons` of none; without
-    `Output.min_origins` and `Output.singletons` there are none of these. `left_out` files were passed over by name.
+    `removed` repeat a kept one. A later document of the same id, with the same text or another, counts instead of each
+    `replaced` one. Of the others `few_origins` are in clusters of too few origins, `singletons` in none; both are zero
+    without `Output.min_origins` and `Output.singletons`. `left_out` files were skipped by name.
     """
 
     files: int = 0
@@ -66,17 +66,16 @@ class Filtered:
 
     @property
     def documents(self) -> int:
-        """The number of documents in all."""
         return self.kept + self.removed + self.replaced + self.few_origins + self.singletons
 
 
 def removed_file(out: str) -> str:
-    """The list of an output's removed documents: beside the output, so that this holds nothing but documents."""
+    """The list of an output's removed documents: beside the output, which holds only documents."""
     return os.path.normpath(out) + ".removed.parquet"
 
 
 def write_parts(chosen: Iterable[tuple[Part, Path]], output: Output, standing: Any) -> None:
-    """Write of parts, each with its file of clusters, what is to be kept; the documents with the ids `standing` stay.
+    """Write the documents to keep of parts, each with its file of clusters; the ids `standing` stay.
 
     Raises StoreError.
     """
@@ -105,20 +104,20 @@ def keep(
     parts: Sequence[Part] | None = None,
     write: Callable[[Sequence[tuple[Part, Path]], Output, Any], None] = write_parts,
 ) -> Filtered:
-    """Write of the files that are named what is to be kept to `output`, and list what is not in `removed_file`.
+    """Write the documents to keep of the named files to `output`, and list the others in `removed_file`.
 
-    The clusters say what is kept: each removed one is near one that is kept, and unless sketches alone were to decide,
-    says the same; of several documents with one id the last one counts; what gave no text is kept. What stands for a
-    removed document is kept with it, or is of a batch in `against`, folders of sketches whose documents are said to be
-    kept elsewhere. What is only to be tagged needs no such thing, and all of it is written. `parts` are what the paths
-    stand for, if that is known. `write` does what `write_parts` does.
+    The clusters decide: each removed document is near a kept one, and unless sketches alone were to decide, says the
+    same. Of several documents with one id the last one counts; documents without text are kept. The kept neighbour of a
+    removed document is kept with it, or belongs to a batch in `against`, folders of sketches of documents kept
+    elsewhere. With tags this is not required, and everything is written. `parts` are the parts of the paths, if known.
+    `write` does the work of `write_parts`.
 
-    Clusters of fewer than `output.min_origins` origins are left out as a whole, and what is in no cluster where
-    `output.singletons` is false, also what gave no text; but what stands for a document of another cluster stays.
+    Clusters of fewer than `output.min_origins` origins are left out as a whole, and documents in no cluster if
+    `output.singletons` is false, also those without text. A kept neighbour of another cluster's document stays.
 
-    Raises UsageError for an output inside of what is read, for files in object stores, that have changed since they
-    were sketched, or that never were, where what stands for a removed document would not be kept, and where a simhash
-    alone decided unless that is said to be meant. StoreError where something can't be written.
+    Raises UsageError for an output inside of the input; for files in object stores, changed since their sketches, or
+    never sketched; if the kept neighbour of a removed document would be lost; and if a simhash alone decided without
+    explicit consent. Raises StoreError if something can't be written.
     """
     done = Filtered()
     if parts is None:
@@ -157,15 +156,14 @@ def keep(
 
 
 def _sources(part: Part, rows: Any) -> Any:
-    """The file of each of some rows of a part; of mails, which may hold several documents each, their folder."""
     if part.together and part.reader is None:
         return arrow.array([printable_path(part.files[row - 1].path) for row in rows.to_pylist()], arrow.string())
     return repeated(printable_path(part.path), len(rows))
 
 
 def _decided(path: Path, output: Output, standing: Any) -> Any:
-    """The columns DECIDED of a file of clusters, and of each document that is not kept the `reason`, and how it stands
-    to what it repeats.
+    """The columns DECIDED of a file of clusters, and for each removed document the `reason` and its relation to the
+    kept one.
     """
     table = parquet.read_table(path, columns=[*DECIDED, *_HOW, "size", "origins"]).combine_chunks()
     columns = {name: table[name].combine_chunks() for name in table.schema.names}
@@ -182,9 +180,9 @@ def _decided(path: Path, output: Output, standing: Any) -> Any:
 
 
 def _unwanted(size: Any, origins: Any, output: Output) -> Any:
-    """The reasons to leave documents out for where their cluster is from, null for those that stay.
+    """The reasons to leave documents out by their cluster's origins, null for those to keep.
 
-    Also null where `size` is: in place of such a document a later one counts.
+    Also null if `size` is: a later document counts instead.
     """
     alone, few = compute.equal(size, 1), compute.less(origins, output.min_origins)
     single = _reason(None if output.singletons else _NO_CLUSTER)
@@ -196,9 +194,9 @@ def _reason(name: str | None) -> Any:
 
 
 def _standing(clusters: str, output: Output) -> Any:
-    """The ids of documents that stay for what they stand for: where a wide component was cut, that of other clusters.
+    """The ids of documents kept for those they stand for: in other clusters, where a wide component was cut.
 
-    Of none where nothing is left out for its origins.
+    Empty if nothing is left out by origin.
     """
     found = [arrow.array([], arrow.string())]
     for path in _files_of(clusters) if output.min_origins > 1 or not output.singletons else ():
@@ -210,7 +208,7 @@ def _standing(clusters: str, output: Output) -> Any:
 
 
 def parts_to_write(sources: Sources, apart: Sequence[str], output: Output) -> list[Part]:
-    """The parts of what is named. Raises UsageError where they can't be written so, or lie where they would be."""
+    """The parts of the named files. Raises UsageError if they can't be written, or lie in the output."""
     _require_apart(output.out, apart)
     rejected: list[Rejected] = []
     parts = parts_of(sources, rejected.append)
@@ -242,7 +240,9 @@ def _require_room(output: Output, parts: Sequence[Part]) -> None:
 
 
 def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str]) -> None:
-    """UsageError, with the file, where what stands for a removed document is neither in these files nor elsewhere."""
+    """Raise UsageError, with the file, if the kept neighbour of a removed document is neither in these files nor
+    elsewhere.
+    """
     kept, counting = _WantedIds(), _WantedIds()
     for path in chosen:
         table = parquet.read_table(path, columns=["id", "cluster", "keep", "duplicate_of"])
@@ -271,35 +271,28 @@ def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str])
 
 
 class _WantedIds:
-    """Ids that are asked for, and those of them that were found."""
-
     def __init__(self) -> None:
         self._asked: list[Any] = []
         self._there: Any = None
 
     def ask(self, names: Any) -> None:
-        """Ask for ids."""
         self._asked.append(compute.unique(names))
 
     def find(self, names: Any) -> None:
-        """Note that these are there."""
         if self._there is None:
             self._wanted = compute.unique(arrow.chunked_array(self._asked, arrow.string()))
             self._there = np.zeros(len(self._wanted), dtype=np.bool_)
         self._there[compute.index_in(names, value_set=self._wanted).drop_null()] = True
 
     def missing(self) -> list[str]:
-        """Those that were not found."""
         return list(self._wanted.filter(column_of(~self._there)).to_pylist()) if self._there is not None else []
 
 
 def _files_of(folder: str) -> list[Path]:
-    """All files of clusters of a folder, of its own documents and of older ones."""
     return sorted(path for kind in (CLUSTERS, BEFORE) for path in Path(folder, kind).glob("*.parquet"))
 
 
 def _is_of(path: Path, batches: Sequence[str]) -> bool:
-    """True if clusters are of the sketches that one of these batches has now."""
     for batch in batches:
         sketched = Path(batch, SKETCHES, path.name)
         if sketched.exists():
@@ -310,7 +303,6 @@ def _is_of(path: Path, batches: Sequence[str]) -> bool:
 
 
 def _clusters_of(folder: str, *, unverified: bool) -> dict[str, Path]:
-    """The files of clusters, by the input that they are of. Raises StoreError and UsageError."""
     clustering_of(folder)
     found = {}
     for path in sorted(Path(folder, CLUSTERS).glob("*.parquet")):
@@ -325,7 +317,6 @@ def _clusters_of(folder: str, *, unverified: bool) -> dict[str, Path]:
 
 
 def _found(part: Part, known: dict[str, Path], folder: str) -> Path:
-    """The clusters of a part."""
     named = printable_path(part.path)
     path = known.get(part.place)
     if path is None:

@@ -1,4 +1,4 @@
-"""The form of sketches in files: the settings that they are made with, their columns, and their footers."""
+"""The form of sketches in files: their settings, columns, and footers."""
 
 from __future__ import annotations
 
@@ -47,11 +47,10 @@ _TEXTS = (
 
 @dataclass(frozen=True)
 class Form:
-    """The settings of sketches: `schemes` are the ids of those beside simhash-doc, with all their parameters.
+    """The settings of sketches: `schemes` are the ids of the secondary ones, with all their parameters.
 
-    Documents of fewer than `min_tokens` words are short. `time_field` is the metadata that says when a document was
-    there first, empty for none, `texts` the kind of texts that they are, `ocr` as in `Options`. Two forms that differ
-    make sketches that can't be compared.
+    Documents of fewer than `min_tokens` words are short. `time_field` names the metadata with a document's first time,
+    empty for none; `texts` is the kind of texts, `ocr` as in `Options`. Sketches of different forms can't be compared.
     """
 
     schemes: tuple[str, ...]
@@ -67,27 +66,23 @@ class Form:
 
     @cached_property
     def made(self) -> tuple[Scheme, ...]:
-        """The schemes themselves, without simhash-doc."""
         return tuple(registry.scheme(name) for name in self.schemes)
 
     @cached_property
     def options(self) -> Options:
-        """The options by which documents are read."""
         return Options(content=self.content, extractor=self.engine, format=self.kind or None, ocr=self.ocr)  # type: ignore[arg-type]
 
     @cached_property
     def info(self) -> StoreInfo:
-        """The information that a store of such sketches keeps about itself."""
         return store_info(self.options.content, self.made, self.texts)
 
     def scheme(self, family: str) -> Scheme | None:
-        """The scheme of a family; None where there are no sketches of it."""
         if family == SIMHASH_DOC:
             return registry.scheme(SIMHASH_DOC)
         return next((each for each in self.made if each.family == family), None)
 
     def require_same(self, other: Form, where: str, there: str) -> None:
-        """IncompatibleStoreError, which names what differs, where sketches of another form can't go with these."""
+        """Raise IncompatibleStoreError, naming the differences, if sketches of another form can't join these."""
         ours, theirs = asdict(self), asdict(other)
         for name in ours:
             if ours[name] != theirs[name]:
@@ -113,12 +108,10 @@ def _shown(value: object) -> str:
 
 
 def column_name(family: str) -> str:
-    """The name of a scheme's column, which needs no quotes in SQL."""
     return family.replace("-", "_")
 
 
 def sketch_schema(form: Form) -> Any:
-    """The columns of a file of sketches."""
     columns: list[tuple[str, Any]] = [
         ("id", arrow.string()),
         ("row", arrow.int64()),
@@ -149,11 +142,11 @@ def sketch_schema(form: Form) -> Any:
 
 
 def cluster_schema(*, against: bool = False) -> Any:
-    """The columns of a file of clusters, `against` an older batch what a document repeats of it too.
+    """The columns of a file of clusters, with `against` also the repeats of an older batch.
 
-    A document is `near_to` the one that sketches alone would keep in its place, and not kept if its text says so too,
-    which is its `relation` to `duplicate_of`; else it stays, and `stays_for` is why. `version` is its place among the
-    versions in its cluster, from 1 on, null where it has none or their order is unknown; such a one is its own latest.
+    A document is `near_to` the one sketches alone would keep. It is not kept if its text agrees, as its `relation` to
+    `duplicate_of`; else it stays, and `stays_for` is the reason. `version` is its place among the versions in its
+    cluster, from 1 on, null if unknown; then it is its own latest.
     """
     more = [("repeats", arrow.string()), ("repeats_similarity", arrow.float64())] if against else []
     return arrow.schema(
@@ -183,13 +176,13 @@ def cluster_schema(*, against: bool = False) -> Any:
 
 
 def written_footer(kind: str, form: Form, more: Mapping[str, Any]) -> dict[bytes, bytes]:
-    """The footer of a file: the version of these columns, `kind` of file, what sketches are made with, and more."""
+    """The footer of a file: the version of these columns, `kind` of file, the sketches' form, and more."""
     said = {"format": FORMAT, "kind": kind, "form": asdict(form), **more}
     return {BATCH_FOOTER: json.dumps(said).encode()}
 
 
 def read_footer(path: str, kind: str) -> dict[str, Any]:
-    """The content of a file's footer. Raises StoreError where it is no file of that kind, or of another version."""
+    """The content of a file's footer. Raises StoreError for another kind of file, or another version."""
     try:
         said = json.loads((parquet.read_schema(path).metadata or {})[BATCH_FOOTER])
     except (OSError, arrow.ArrowException, KeyError, ValueError) as error:
@@ -203,7 +196,6 @@ def read_footer(path: str, kind: str) -> dict[str, Any]:
 
 
 def form_of(footer: Mapping[str, Any]) -> Form:
-    """The form of the sketches of a file, from its footer."""
     made = Form(**{**footer["form"], "schemes": tuple(footer["form"]["schemes"])})
     if (made.unicode, made.extractor) != (UNICODE_VERSION, EXTRACTOR_VERSION):
         current = replace(made, unicode=UNICODE_VERSION, extractor=EXTRACTOR_VERSION)
@@ -212,7 +204,6 @@ def form_of(footer: Mapping[str, Any]) -> Form:
 
 
 def writer(file: Any, schema: Any, footer: Mapping[bytes, bytes]) -> Any:
-    """A writer of Parquet into an open file."""
     names: Sequence[str] = schema.names
     compression = {name: "zstd" if name in _TEXTS else "none" for name in names}
     return parquet.ParquetWriter(

@@ -1,4 +1,4 @@
-"""Loading of a batch into a store: its records, their clusters, and the rule by which these were made."""
+"""Loading of a batch into a store: its records, their clusters, and the rule behind them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _SHOWN = 5
 
 @dataclass(slots=True)
 class Loaded(RunCounts):
-    """Counts of what became of the documents of a batch, `total` of them; each is in one of the next five counts.
+    """Counts of the documents of a batch, `total` of them, by their fate; each is in one of the next five counts.
 
     `created` are new in the store, `replaced` were given another record, `unchanged` had the same one, `missing` are
-    not there (`first_missing` names some), `failed` counts by reason: what gave no text, as the batch says, and what
-    the store refused. Of the first three `empty` have no text and `short` too few tokens. `changes` are those of
-    clusters; `others` are documents of the store that are not of the batch.
+    not there (`first_missing` names some), `failed` counts by reason, without text in the batch or refused by the
+    store. Of the first three `empty` have no text and `short` too few tokens. `changes` are those of clusters; `others`
+    are documents of the store outside the batch.
     """
 
     created: int = 0
@@ -50,12 +50,10 @@ class Loaded(RunCounts):
 
     @property
     def stored(self) -> int:
-        """The number of documents that are in the store now."""
         return self.created + self.replaced + self.unchanged
 
     @property
     def done(self) -> int:
-        """The number of documents dealt with."""
         return self.stored + self.missing + self.failures
 
 
@@ -67,11 +65,11 @@ def load(
     dry_run: bool = False,
     summary: Loaded | None = None,
 ) -> Loaded:
-    """Put the documents of a batch into a store, their clusters, and the rule of these; again does what is left.
+    """Put the documents of a batch into a store, with their clusters and rule; another run does the rest.
 
-    `places` says where documents lie, if not by their id alone. Clusters keep the ids that they have in the store.
-    `summary` is kept up to date meanwhile. Memory: 60 bytes and its id for each document of a cluster. Raises
-    StoreError, and IncompatibleStoreError where the store's clusters are by another rule.
+    `places` tells the places of documents, if not by their id alone. Clusters keep their ids in the store. `summary` is
+    kept up to date. Memory: 60 bytes and its id for each document of a cluster. Raises StoreError, and
+    IncompatibleStoreError if the store's clusters have another rule.
     """
     counts = summary if summary is not None else Loaded()
     run = _LoadRun(batch, into, places or Places(), counts)
@@ -104,7 +102,6 @@ class _LoadRun:
         return self._into.store
 
     def require_same_rule(self) -> None:
-        """Raise IncompatibleStoreError where the store's clusters are made otherwise than those of the batch."""
         wanted = self._batch.note
         for note in self._notes.values() if wanted and self._into.store else ():
             kinds = [(each.rule, each.bound, each.canonical) for each in (note, wanted) if each]
@@ -116,12 +113,10 @@ class _LoadRun:
                 )
 
     def begin(self) -> None:
-        """Note that clusters are being made."""
         if self._batch.note:
             in_progress(self._store, self._batch.note)
 
     def end(self) -> None:
-        """Note by which rule, and whether all documents of the store have been looked at."""
         store, noted = self._store, self._batch.note
         self.summary.others = max(0, store.count() - self.summary.stored - self._older)
         if noted is None:
@@ -143,7 +138,6 @@ class _LoadRun:
     # Records
 
     def put_records(self, *, dry_run: bool = False) -> None:
-        """Put what the store lacks, and count."""
         at, store = now(), self._into.store
         known = {} if store is None else {failure.ref: (failure.reason, failure.detail) for failure in store.failures()}
         for rows in self._batch.rows(self._places):
@@ -158,7 +152,6 @@ class _LoadRun:
                 store.put_failures(failures)
 
     def _landed(self, rows: Sequence[BatchRow]) -> list[Landed]:
-        """The outcome of each of these documents; those that failed before have the reason that the batch gives."""
         wanted, landed = [], []
         for row in rows:
             index = row.record.ref.index
@@ -191,7 +184,6 @@ class _LoadRun:
     # Clusters
 
     def put_clusters(self) -> None:
-        """Write the clusters of the batch, those of older documents too, and forget those without members."""
         if self._batch.note is None:
             return
         assigner = Assigner(self._store, CanonicalRule())
@@ -208,7 +200,6 @@ class _LoadRun:
         self.summary.changes = assigner.changes
 
     def _lying(self, refs: Sequence[Ref], *, searched: bool = False) -> list[Ref]:
-        """The same documents, those that name no index searched for where they may lie in several."""
         if not (searched or self._places.scattered):
             return list(refs)
         loose = list(dict.fromkeys(ref.id for ref in refs if not ref.index))
@@ -222,7 +213,6 @@ class _LoadRun:
         return whole
 
     def _alone(self, assigner: Assigner, refs: Sequence[Ref]) -> None:
-        """Take documents out of clusters that they are in no more; one of which nothing is said is in none."""
         for some in chunks(refs if self._had_clusters else (), READ_AT_ONCE):
             known = zip(some, self._store.annotations(some), strict=True)
             changed = [ref for ref, said in known if said and cluster_of(said) and not is_alone(ref, said)]
@@ -230,9 +220,9 @@ class _LoadRun:
 
 
 class _Members:
-    """The documents of clusters, each with its similarity to the canonical one, and 2 for that itself.
+    """The documents of clusters, each with its similarity to the canonical one, and 2 for the canonical one itself.
 
-    So also those that are alone in theirs and repeat a document of another.
+    Also documents alone in theirs that repeat a document of another.
     """
 
     def __init__(self) -> None:
@@ -247,7 +237,6 @@ class _Members:
         self._words = array("b")
 
     def add(self, refs: Sequence[Ref], rows: Any) -> list[Ref]:
-        """Take in those that are in a cluster; the others."""
         repeated, shares = rows["near_to"].to_pylist(), rows["near_similarity"].to_pylist()
         together = np.array(rows["size"].to_pylist(), dtype=np.int64) > 1
         # What is alone and equal is too short to be compared, and stands by itself in a store.
@@ -268,7 +257,6 @@ class _Members:
         return [refs[place] for place in np.flatnonzero(~together).tolist()]
 
     def assign(self, assigner: Assigner, lying: Callable[[Sequence[Ref]], Sequence[Ref]]) -> npt.NDArray[np.bytes_]:
-        """Write the clusters; their ids, in order. `lying` says where documents are of which only the id is known."""
         ranks = np.array(self._ranks)
         names = np.frombuffer(bytes(self._names), dtype=_ID)
         order = np.argsort(names, kind="stable")
@@ -295,7 +283,6 @@ class _Members:
         return np.sort(np.array(kept, dtype=_ID))
 
     def _repeated(self, lying: Callable[[Sequence[Ref]], Sequence[Ref]]) -> tuple[Positions, npt.NDArray[np.float64]]:
-        """The place of what stands for each document, and their similarity; those that are alone get a place last."""
         count = len(self._refs)
         ids = [ref.id for ref in self._kept.take(range(len(self._kept)))]
         wanted, place = set(ids), dict[str, int]()
@@ -312,24 +299,21 @@ class _Members:
 
 
 def _word(near_to: str | None, duplicate_of: str | None, relation: str | None) -> int:
-    """The place in WORDS of the relation to the document that sketches alone would keep; below 0 for another's."""
     same = near_to is not None and duplicate_of in (None, near_to)
     return WORDS.index(relation) if same and relation in WORDS else -1
 
 
 @dataclass(frozen=True, slots=True)
 class _Given(CanonicalRule):
-    """The canonical documents that a batch has chosen, by the rank of each member; the nearest where one is gone."""
+    """The canonical documents chosen by a batch, by the rank of each member; the nearest if one is gone."""
 
     ranks: Mapping[str, float] = field(default_factory=dict)
 
     def key(self, record: Record, owners: Mapping[str, Any] = {}) -> tuple[Any, ...]:  # noqa: ARG002 the ranks say it
-        """See CanonicalRule."""
         return -self.ranks.get(record.ref.id, 0.0), *ref_order(record.ref)
 
 
 def _forget(store: Store, assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> None:
-    """Forget clusters that are not among those kept and have no members."""
     gone: list[str] = []
     for page in chunks(store.clusters(), READ_AT_ONCE):
         names = np.array([cluster.id.encode("utf-8", "replace") for cluster in page])

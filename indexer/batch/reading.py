@@ -1,4 +1,4 @@
-"""The sketches of folders, read back, and which rules they can be compared by."""
+"""The sketches of folders, read back, and the rules to compare them by."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ OLDER = {OLDER_CLUSTER: "cluster", OLDER_KEEP: "keep"}
 
 @dataclass(frozen=True)
 class Sketched:
-    """The sketches of a folder: `files`, all of one form; document i of all stands in them at `offsets`.
+    """The sketches of a folder: `files`, all of one form; document i of all is at `offsets` in them.
 
-    The files come in the order in which walking the folders of the input leads to that, whatever their names. With
-    those of an older folder before them, which has `older` files and clusters of its own.
+    The files come in the order of walking the folders of the input, whatever their names. An older folder's come before
+    them, with `older` files and clusters of its own.
     """
 
     files: tuple[Path, ...]
@@ -50,9 +50,9 @@ class Sketched:
 
     @classmethod
     def of(cls, folder: str, against: str | None = None) -> Sketched:
-        """Those of a folder, with `against` those of an older one before them.
+        """The sketches of a folder, with `against` after those of an older one.
 
-        Raises StoreError, and IncompatibleStoreError where the files are of several forms.
+        Raises StoreError, and IncompatibleStoreError for files of several forms.
         """
         before = _as_arrived(sketch_files(against)) if against else []
         if against:
@@ -69,20 +69,18 @@ class Sketched:
 
     @property
     def first_new(self) -> int:
-        """The place of the first document that is not of the older folder."""
         return int(self.offsets[self.older])
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
         """(place of its first document, batch) of all files, in order.
 
-        The columns in OLDER have the cluster that a document of the older folder was in, and whether it was kept; null
-        for a new one.
+        The columns in OLDER have the cluster of a document of the older folder, and whether it was kept; null for a new
+        one.
         """
         for number in range(len(self.files)):
             yield from self.batches_in(number, columns)
 
     def batches_in(self, number: int, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
-        """The same of one of the files."""
         path, start = self.files[number], int(self.offsets[number])
         if OLDER_CLUSTER not in columns:
             yield from batches_of(path, start, columns)
@@ -98,7 +96,6 @@ class Sketched:
             yield place, arrow.RecordBatch.from_arrays([*batch.columns, *parts], names=names)
 
     def bytes_of(self, columns: Sequence[str]) -> int:
-        """The size of these columns in bytes, not compressed."""
         total = 0
         for path in self.files:
             known = parquet.read_metadata(path)
@@ -110,7 +107,7 @@ class Sketched:
         return total
 
     def lacking(self, canonical: CanonicalRule) -> int:
-        """The number of documents without the field that a canonical rule goes by; UsageError where all are."""
+        """The number of documents without the field of a canonical rule. Raises UsageError if all are."""
         if not canonical.field:
             return 0
         texts = (text for _, batch in self.batches(["metadata"]) for text in batch["metadata"].to_pylist())
@@ -122,12 +119,11 @@ class Sketched:
 
     @property
     def without(self) -> npt.NDArray[np.bool_]:
-        """The mask of the documents that are replaced by a later one with the same id."""
         return self._same[0]
 
     @property
     def differing(self) -> Differing:
-        """Those of them that have another text than the one that replaces them, both of the folder itself."""
+        """The replaced documents with another text than their replacement, both of the folder itself."""
         return self._same[1]
 
     @cached_property
@@ -155,7 +151,6 @@ class Sketched:
         return self.input_of(int(np.searchsorted(self.offsets, place, side="right")) - 1)
 
     def input_of(self, number: int) -> str:
-        """The input of a file of sketches."""
         return str(read_footer(os.fspath(self.files[number]), SKETCHES)["input"])
 
 
@@ -167,12 +162,10 @@ class Differing:
     first: tuple[str, str, str] = ("", "", "")
 
     def add(self, name: str, place: str, later: str) -> None:
-        """Count one, by its id and the inputs of both."""
         self.first = min(self.first, (name, place, later)) if self.count else (name, place, later)
         self.count += 1
 
     def require_none(self) -> None:
-        """UsageError where there are any."""
         name, place, later = self.first
         if self.count:
             where = f"in {place}" if place == later else f"in {place} and {later}"
@@ -187,18 +180,17 @@ TEXT_COLUMNS = ("text_digest", "failed")
 
 
 def texts_of(batch: Any) -> list[bytes | None]:
-    """The digests that are equal where documents have the same text; None for a document that could not be read."""
+    """Digests equal for documents with the same text; None for an unreadable document."""
     columns = (batch[name].to_pylist() for name in TEXT_COLUMNS)
     return [None if failed is not None else digest or b"" for digest, failed in zip(*columns, strict=True)]
 
 
 def _as_arrived(files: Sequence[Path]) -> list[Path]:
-    """Files of sketches in the order in which their inputs are walked."""
     return sorted(files, key=lambda path: input_order(read_footer(os.fspath(path), SKETCHES)))
 
 
 def clustering_of(folder: str) -> dict[str, Any]:
-    """The summary of a folder's clusters, noted when they were finished. Raises StoreError where they are not."""
+    """The summary of a folder's clusters, noted at their end. Raises StoreError if they are unfinished."""
     try:
         said: dict[str, Any] = json.loads(Path(folder, SUMMARY).read_bytes())
     except (OSError, ValueError) as error:
@@ -216,7 +208,7 @@ def form_in(folder: str) -> Form:
 
 
 def older_clusters(path: Path, columns: Sequence[str]) -> Any:
-    """The clusters of the documents of a file of sketches, in its order. Raises StoreError where they are of others."""
+    """The clusters of the documents of a file of sketches, in its order. Raises StoreError if they are of others."""
     clusters = path.parent.parent / CLUSTERS / path.name
     try:
         found = parquet.read_table(clusters, columns=list(columns))
@@ -228,7 +220,7 @@ def older_clusters(path: Path, columns: Sequence[str]) -> Any:
 
 
 def batches_of(path: Path, place: int, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
-    """(place of its first document, batch) of a file whose first document stands at `place`. Raises StoreError."""
+    """(place of its first document, batch) of a file whose first document is at `place`. Raises StoreError."""
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(_ROWS, columns=list(columns)):
@@ -239,16 +231,15 @@ def batches_of(path: Path, place: int, columns: Sequence[str]) -> Iterator[tuple
 
 
 def id_hashes(ids: Any) -> npt.NDArray[np.uint64]:
-    """A hash of each id of a column."""
     texts = joined_of(ids)
     return hash_tokens(Tokens(bytes(texts.data), texts.starts, texts.ends))
 
 
 def rule_of(form: Form, text: str | None) -> MatchRule:
-    """The rule that is asked for, by the schemes that sketches are of; where none is, the one a store of them has.
+    """The requested rule, by the schemes of the sketches; by default the one of a store with them.
 
-    Raises UsageError for a scheme that there are no sketches of, for a rule that verifies by reading, and for one that
-    finds parts: clusters of a batch are there to be filtered by.
+    Raises UsageError for a scheme without sketches, for a rule that verifies by reading, and for a rule of parts:
+    clusters of a batch are there to filter by.
     """
 
     def scheme(name: str) -> Scheme:

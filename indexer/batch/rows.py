@@ -1,4 +1,4 @@
-"""The documents of a batch as the records and failures that a store keeps of them, with their clusters."""
+"""The documents of a batch as records and failures of a store, with their clusters."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _TOGETHER = 4000
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The fields of a document's metadata that name the index that it lies in, and its routing; empty for none.
+    """The fields of a document's metadata with its index and its routing; empty for none.
 
-    An index is one of `indices`. Where documents are `scattered` over several, those that name none are searched for.
+    An index is one of `indices`. Documents `scattered` over several are searched for if they name none.
     """
 
     index: str = ""
@@ -41,11 +41,9 @@ class Places:
 
     @property
     def named(self) -> bool:
-        """True if metadata name the index or the routing of documents."""
         return bool(self.index or self.routing)
 
     def of(self, name: str, metadata: Mapping[str, Any]) -> Ref:
-        """The identity of a document."""
         index, routing = (metadata.get(column) if column else None for column in (self.index, self.routing))
         where = "" if index is None else str(index)
         if where in self.indices and not self.scattered:
@@ -56,7 +54,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class BatchRow:
-    """A document of a batch: its record, without a time, and the reason where it `failed`."""
+    """A document of a batch: its record, without a time, and the reason if it `failed`."""
 
     record: Record
     failed: str | None = None
@@ -64,10 +62,10 @@ class BatchRow:
 
 @dataclass(frozen=True)
 class Batch:
-    """The sketches of a folder, and the clusters of them where there are any, in the same folder or another one.
+    """The sketches of a folder, and their clusters if there are any, in the same folder or another one.
 
-    `note` says how these were made, `rule` the same for people. `before` are files with the clusters of older
-    documents, as they are now.
+    `note` says how the clusters were made, `rule` the same for people. `before` are files with the current clusters of
+    older documents.
     """
 
     sketched: Sketched
@@ -78,10 +76,10 @@ class Batch:
 
     @classmethod
     def of(cls, folder: str, clusters: str | None = None, *, stale: Stale = "refuse") -> Batch:
-        """Those of a folder. Raises StoreError where there are no sketches, or clusters that are unfinished or others.
+        """The batch of a folder. Raises StoreError without sketches, or for unfinished or other clusters.
 
-        UsageError for inputs that are gone or changed unless `stale` is "keep"; IncompatibleStoreError where the
-        sketches are of several forms, or of another version of neardup.
+        Raises UsageError for missing or changed inputs unless `stale` is "keep"; IncompatibleStoreError for sketches of
+        several forms, or of another version of neardup.
         """
         inputs_for(folder, stale=stale)
         sketched, where = Sketched.of(folder), Path(clusters or folder)
@@ -103,26 +101,25 @@ class Batch:
 
     @property
     def form(self) -> Form:
-        """The form of the sketches."""
         return self.sketched.form
 
     def __len__(self) -> int:
         return int(len(self.sketched) - np.count_nonzero(self.sketched.without))
 
     def rows(self, places: Places) -> Iterator[list[BatchRow]]:
-        """All documents, some thousands at a time; those that a later one with the same id replaces are left out."""
+        """All documents, some thousands at a time, without those replaced by a later one with the same id."""
         for path, batch, _ in self._read(sketch_schema(self.form).names, with_clusters=False):
             said = read_footer(os.fspath(path), SKETCHES)
             yield _rows_of(batch, self.form, places, "" if said["together"] else said["input"])
 
     def members(self, places: Places) -> Iterator[tuple[list[Ref], Any]]:
-        """(identities, columns MEMBERSHIP) of the documents, as rows(); nothing where there are no clusters."""
+        """(identities, columns MEMBERSHIP) of the documents, as rows(); nothing without clusters."""
         columns = ["id", "metadata"] if places.named else ["id"]
         for _, batch, clusters in self._read(columns, with_clusters=True):
             yield _refs_of(batch, places), clusters
 
     def older(self) -> Iterator[tuple[list[str], Any]]:
-        """(ids, columns MEMBERSHIP) of the older documents that the batch was clustered against."""
+        """(ids, columns MEMBERSHIP) of the older documents the batch was clustered against."""
         for path in self.before:
             for _, batch in batches_of(path, 0, MEMBERSHIP):
                 kept = batch.filter(batch["cluster"].is_valid())
@@ -141,7 +138,7 @@ class Batch:
 
 
 class _Beside:
-    """The rows of a file of clusters, taken in the portions in which those of its sketches come."""
+    """The rows of a file of clusters, taken in the portions of its sketches' rows."""
 
     def __init__(self, path: Path) -> None:
         self._batches = batches_of(path, 0, MEMBERSHIP)
@@ -174,7 +171,6 @@ def _json(text: str | None) -> dict[str, Any]:
 
 
 def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[BatchRow]:
-    """The rows of a batch of sketches, whose documents stand in the file `container` where that is not empty."""
     columns = {name: batch[name].to_pylist() for name in batch.schema.names}
     values = [0 if bits is None else to_unsigned(bits) for bits in columns[column_name(SIMHASH_DOC)]]
     keys = simhash_keys(np.array(values, dtype=np.uint64)).tolist()

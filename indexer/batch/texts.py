@@ -1,4 +1,4 @@
-"""The texts of some documents of a batch, read again from what its sketches were made of."""
+"""The texts of some documents of a batch, read again from their inputs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OTHER = "what it was made of no longer holds the text that was sketched"
 
 @dataclass(frozen=True)
 class _Wanted:
-    """The documents of a file of sketches to read: their places there and digests, and what they were made of."""
+    """The documents of a file of sketches to read: their places and digests, and their inputs."""
 
     path: Path
     places: Positions
@@ -52,16 +52,13 @@ class _Wanted:
         return selection_of(self.footer)
 
     def column(self, name: str) -> Any:
-        """A column of sketches, of all documents of the file."""
         return parquet.read_table(self.path, columns=[name])[name].combine_chunks()
 
     @cached_property
     def files(self) -> list[str]:
-        """The file that each document was read from, of files that go together."""
         return list(self.column("container").to_pylist())
 
     def part(self) -> Part:
-        """The part that they are of; of single files those that are wanted."""
         sources: list[str] = []
         if self.footer["together"]:
             sources = list(dict.fromkeys(self.files[place] for place in self.places.tolist()))
@@ -69,7 +66,7 @@ class _Wanted:
 
 
 class BatchTexts:
-    """Reads the texts of a batch's documents, by so many processes, started when the first one needs them.
+    """Reads the texts of a batch's documents, by so many processes, started on demand.
 
     A context manager, which ends them. Memory: some batches of 1,000 rows, or documents for each process.
     """
@@ -88,10 +85,10 @@ class BatchTexts:
     def read(
         self, path: Path, places: Positions, digests: Mapping[int, bytes]
     ) -> Iterator[tuple[int, str | ExtractionError]]:
-        """(place, text) of documents at some places (in order) of a file of sketches, or why there is none.
+        """(place, text) of documents at some places (in order) of a file of sketches, or the reason of failure.
 
-        A text is given where its digest is the one that was noted. What the sketches were made of is read once, as it
-        was then, and what is not asked for is passed over. They come in any order.
+        Only texts with the noted digest are given. The input is read once, in its former way, skipping other documents.
+        The results come in any order.
         """
         wanted = _Wanted(path, places, digests, read_footer(os.fspath(path), SKETCHES))
         left, why = set(places.tolist()), _OTHER
@@ -128,7 +125,6 @@ class BatchTexts:
         yield from self._extracted(waiting, wanted.form)
 
     def _extracted(self, items: Sequence[Any], form: Form) -> Iterator[tuple[int, str | ExtractionError]]:
-        """The texts of documents that have their place as the key, by processes."""
         if not items:
             return
         if form not in self._started:
@@ -142,7 +138,6 @@ class BatchTexts:
 
 
 def _given(wanted: _Wanted, part: Part) -> Iterator[tuple[int, Any]]:
-    """(place, document before it is extracted) of those that are wanted."""
     sources, limit = Sources([], wanted.selection), Limits().input_bytes
     places = set(wanted.places.tolist())
     place_of = {place: place for place in places}
@@ -160,7 +155,6 @@ def _given(wanted: _Wanted, part: Part) -> Iterator[tuple[int, Any]]:
 
 
 def _by_columns(wanted: _Wanted, file: Any) -> Iterator[tuple[int, str | ExtractionError]]:
-    """The texts in rows of a file of Parquet, of which only the groups are read that hold any."""
     from indexer.extract import extract
 
     name, options = wanted.selection.columns.text or "text", replace(wanted.form.options, format="text")

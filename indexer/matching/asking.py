@@ -1,4 +1,4 @@
-"""Many questions: documents that are read as they are asked about, and what is near each, some in one request."""
+"""Many questions: documents read as they are asked about, and the documents near each, some in one request."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ _OWN_FAULT = (UsageError, NotFoundError, ExtractionError)
 
 
 class Answered(NamedTuple):
-    """A question and what is near it."""
+    """A question and the documents near it."""
 
     question: Question
     answer: Answer
 
 
 class Unanswered(NamedTuple):
-    """The name that a user gave a document that could not be asked about, and the reason."""
+    """The user's name for an unusable question, and the reason."""
 
     name: str
     error: NeardupError
 
 
 def together(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
-    """The items in lists of up to TOGETHER, which end early where they hold 8 MiB by `size`, in bytes."""
+    """The items in lists of up to TOGETHER, or of 8 MiB by `size`, in bytes."""
     return chunks_by_size(items, TOGETHER, size, _BYTES_TOGETHER)
 
 
@@ -74,12 +74,12 @@ def lookup_each(  # noqa: PLR0913 - they are options of the command
     current: bool = False,
     added: Added | None = None,
 ) -> Iterator[Answered | Unanswered]:
-    """The answer of `indexer.matching.lookups.lookup` to each question, in order, or the reason why there is none.
+    """The answer of `indexer.matching.lookups.lookup` to each question, in order, or the reason of failure.
 
-    The document that a question's `ref` names is left out of its answer. The questions of a group are asked in one
-    request where the store can, each with `inside`; `added` reads texts again, and adds to answers what they say. With
-    `current` those documents are left out whose owner has changed the text after it was fingerprinted.
-    Memory: that of a group's texts and lookups. Raises UsageError where the rule can't be served, and StoreError.
+    The document of a question's `ref` is left out of its answer. The questions of a group share one request if the
+    store can, each with `inside`; `added` reads texts again to add to answers. With `current` documents changed by
+    their owner since the fingerprint are left out. Memory: a group's texts and lookups. Raises UsageError if the rule
+    can't be served, and StoreError.
     """
     require_limit(limit)
     rule.require_served(store)
@@ -129,7 +129,6 @@ def _with(added: Added, answered: Answered) -> Answered | Unanswered:
 
 
 def _current(store: Store, answers: Sequence[Answered | Unanswered]) -> Iterator[Answered | Unanswered]:
-    """The same answers without the documents whose texts their owner has changed."""
     answered = [each for each in answers if isinstance(each, Answered) and each.answer.matches]
     near = (match.record for each in answered for match in each.answer.matches)
     asked = (each.question.record for each in answered if each.question.record)
@@ -147,7 +146,7 @@ def _current(store: Store, answers: Sequence[Answered | Unanswered]) -> Iterator
 
 
 def added_by(store: Store, rule: MatchRule, *, passages: bool, relation: Relating) -> Added | None:
-    """The reader of texts for what is asked for: what they have in common, or how they stand to each other."""
+    """The reader of texts for passages in common or for relations."""
     if passages:
         return Excerpts(store, of_letters=rule.of_letters)
     return QuestionRelations(store, at_hand=relation == "at hand") if relation else None
@@ -169,8 +168,8 @@ def stored_questions(
 ) -> Iterator[Question | Unanswered]:
     """Stored documents as questions, by their ids, in order.
 
-    `only` is given each name and the identities that it can mean, and gives the one that is meant; it raises
-    NotFoundError or UsageError where that is none or can't be said.
+    `only` gets each name and its possible identities, and returns the intended one, or raises NotFoundError or
+    UsageError.
     """
     for some in chunks(names, TOGETHER):
         chosen: dict[str, Ref | NeardupError] = {}
@@ -198,9 +197,9 @@ QuestionSource = Item[Input] | Failed[Input | Rejected]
 
 
 class ReadingSettings(NamedTuple):
-    """The settings for reading documents that are asked about: the number of processes, the options and the limits.
+    """The settings for reading documents to ask about: the number of processes, the options and the limits.
 
-    Where processes are `kept` that read by the same options and limits, these do it.
+    `kept` processes with the same options and limits do the reading.
     """
 
     jobs: int
@@ -209,7 +208,6 @@ class ReadingSettings(NamedTuple):
     kept: KeptWorkers | None = None
 
     def workers(self) -> AbstractContextManager[ExtractionWorkers[None] | KeptWorkers]:
-        """The processes; a context manager, which ends those that were started for it."""
         if self.kept is not None and (self.kept.options, self.kept.limits) == (self.options, self.limits):
             return nullcontext(self.kept)
         return texts(self.jobs, self.options, self.limits)
@@ -220,8 +218,8 @@ def questions_of(
 ) -> Iterator[Question | Unanswered]:
     """Documents as questions, in order, each with the identity under which it is stored itself.
 
-    That one has its source and an id that it may have, seen from `folder`, that of an embedded store's file. Worker
-    processes read what is no plain text. Memory: bytes and texts of a group.
+    This one has its source and a possible id, relative to `folder`, the folder of an embedded store's file. Worker
+    processes read everything but plain text. Memory: bytes and texts of a group.
     """
     with how.workers() as workers:
         for group in together(items, lambda each: len(each.data) if isinstance(each, Item) else 0):
@@ -241,7 +239,6 @@ def questions_of(
 
 
 def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
-    """The source of a document and the ids that it may be stored under."""
     if isinstance(given, Rejected):
         return "", ()
     return given.source, possible_ids(given.path, folder) if given.path else [given.id] if given.id else ()
@@ -250,7 +247,6 @@ def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
 def _documents(
     group: Sequence[QuestionSource], workers: ExtractionWorkers[None] | KeptWorkers, how: ReadingSettings
 ) -> list[Document | Unanswered]:
-    """The result of each document of a group, in order."""
     read = iter(read_documents([each for each in group if isinstance(each, Item)], workers, how))
     found = ((each, each if isinstance(each, Failed) else next(read)) for each in group)
     return [_unanswered(each.key, one.reason, one.detail) if isinstance(one, Failed) else one for each, one in found]
@@ -259,9 +255,9 @@ def _documents(
 def read_documents(
     items: Sequence[Item[Any]], workers: ExtractionWorkers[None] | KeptWorkers, how: ReadingSettings
 ) -> list[Document | Failed[int]]:
-    """The document that each item holds, in order, or why it gave none.
+    """The document in each item, in order, or the reason of failure.
 
-    Plain text, as a row or a field has it, needs no worker.
+    Plain text, as in a row or a field, needs no worker.
     """
     read: dict[int, Document | Failed[int]] = {}
     wanted: list[Item[int]] = []
@@ -285,7 +281,6 @@ def _unanswered(given: Input | Rejected, reason: str, detail: str) -> Unanswered
 
 
 def _name(given: Input | Rejected) -> str:
-    """The name that its user knows a document by: its path, else its id."""
     if isinstance(given, Input) and given.path:
         return printable_path(given.path)
     return given.id or (given.name if isinstance(given, Input) else "") or given.source or "the text"

@@ -1,4 +1,4 @@
-"""Two documents beside each other, by every measure that there is evidence for."""
+"""Two documents beside each other, by every available measure."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from indexer.text.passages import Alignable, common_passages
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two documents: `near` by `rule`, of which `similarity` (0 to 1) is the measure's.
+    """Two documents: `near` by `rule`; `similarity` (0 to 1) is by its measure.
 
-    `bits` is how many of the 64 bits of simhash-doc differ, `shares` how much of all 5-word shingles is in both (None
-    where that is unknown); `estimated` says that it comes from sketches and not from the texts. `identical` is
-    whether the texts are equal but for case and white space, None where that is unknown.
+    `bits` is the number of differing bits of simhash-doc's 64, `shares` the share of all 5-word shingles common to both
+    (None if unknown); `estimated` if from sketches. `identical` says whether the texts are equal except for case and
+    white space, None if unknown.
     """
 
     rule: MatchRule
@@ -37,10 +37,10 @@ class Compared:
 
 
 def compare(rule: MatchRule, one: Question, other: Question, store: Store | None = None) -> Compared:
-    """Compare two documents by a rule, which has a store's own schemes where either is stored.
+    """Compare two documents by a rule, with a store's own schemes if either is stored.
 
-    Where the rule verifies by reading, stored documents of `store` are read again. Raises UsageError where one lacks
-    what the rule compares, and ExtractionError where one has no words or can't be read again.
+    If the rule verifies by reading, stored documents of `store` are read again. Raises UsageError if one lacks data for
+    the rule, and ExtractionError if one has no words or can't be read again.
     """
     if are_equal_without_words(one, other):
         return Compared(rule, True, 1.0, None, None, False, True)
@@ -64,7 +64,6 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
 
 
 def _read(reading: TextVerification, question: Question, texts: StoredTexts | None) -> Question:
-    """A question with its text."""
     if question.text is not None:
         return question
     if question.record is None or texts is None:
@@ -76,7 +75,6 @@ def _read(reading: TextVerification, question: Question, texts: StoredTexts | No
 
 
 def _by(finder: Finder, one: Question, other: Question) -> float:
-    """The similarity of two documents, of which the first is the query; below 0 where one has no features."""
     scheme = finder.scheme
     left, right = one.sketch(scheme), other.sketch(scheme)
     if left is None or right is None or not left.payload or not right.payload:
@@ -103,7 +101,6 @@ def _alignable(question: Question, *, of_letters: bool) -> Alignable:
 
 
 def _shares(one: Question, other: Question, store: Store | None) -> tuple[float | None, bool]:
-    """The share of common shingles, and whether it is an estimate."""
     if one.text is not None and other.text is not None:
         return _by_texts(TextVerification("text", 0.0), one, other), False
     scheme = preferred(store) if store else None

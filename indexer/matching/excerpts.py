@@ -1,4 +1,4 @@
-"""The passages that a question has in common with what is near it."""
+"""The passages common to a question and the documents near it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from indexer.text.passages import Alignable, CommonPassages, FeatureKind, common
 
 @dataclass(frozen=True)
 class SharedPassages:
-    """The parts that two texts share: as `CommonPassages` has it, and the longest passages as people read them.
+    """The parts common to two texts: as in `CommonPassages`, and the longest passages for people.
 
     `texts` are the two themselves, `lexicon` has the words of the store.
     """
@@ -33,22 +33,21 @@ class SharedPassages:
 
     @cached_property
     def relation(self) -> Relation | str:
-        """The relation of the first text to the other one, which is near it, or why there is none."""
         return relation_of(*self.texts, self.lexicon)
 
 
 class Excerpts:
-    """Reads the texts of a question and of its matches again, and tells the passages that they have in common."""
+    """Reads the texts of a question and of its matches again to find their common passages."""
 
     def __init__(self, store: Store | None, *, of_letters: bool = False) -> None:
         self._texts, self._of_letters = StoredTexts(store) if store else None, of_letters
         self._lexicon = StoredLexicon(store) if store else None
 
     def added_to(self, answer: Answer, question: Question) -> Answer:
-        """The same answer with the passages of each match, and the shares as an alignment of the texts has them.
+        """The answer with the passages of each match, and the shares from an alignment of the texts.
 
-        A match that can't be read again stays as it is, and is named in `unread`. Raises UsageError for a question
-        without a text, and ExtractionError that names it where it can't be read again.
+        An unreadable match stays as it is, named in `unread`. Raises UsageError for a question without a text, and
+        ExtractionError with its name if it can't be read again.
         """
         asked = self._readable(question) if answer.matches else None
         if asked is None or self._texts is None or not len(asked.aligned.items):
@@ -71,7 +70,6 @@ class Excerpts:
         return replace(answer, matches=[found.get(ref, match) for ref, match in matches.items()], unread=unread)
 
     def between(self, one: Question, other: Question) -> SharedPassages | None:
-        """The parts that two documents have in common; None where one has no text that can be read again."""
         try:
             return _shared(self._readable(one), self._readable(other), self._lexicon)
         except (UsageError, ExtractionError):
@@ -82,7 +80,6 @@ class Excerpts:
         return "letters" if self._of_letters else "words"
 
     def _readable(self, question: Question) -> Readable:
-        """A question's text."""
         if question.text is not None:
             return Readable(Alignable(question.readable, self._features), question.pages)
         if question.record is None or self._texts is None:

@@ -1,4 +1,4 @@
-"""The schemes whose sketches a store keeps: those of a new one, and those that a user adds."""
+"""The schemes of a store: those of a new one, and those a user adds."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def schemes_of_new(
     exactly: str | None = None, added: Sequence[str] = (), *, made: bool = True, kind: str = DOCUMENTS
 ) -> list[Scheme]:
-    """The schemes beside simhash-doc that a new store is made with: the usual ones of its kind, or those of a list.
+    """The secondary schemes of a new store: the usual ones of its kind, or those of a list.
 
-    `exactly` is a list of specifications with commas between, simhash-doc among them. Those `added` come to them; one
-    with parameters takes the place of the usual one of its family. Where a store may be there, and none be `made`, it
-    may have the statistics that some of those need, which are then left out. Raises UsageError.
+    `exactly` is a list of specifications with commas between, simhash-doc among them. `added` ones join them; one with
+    parameters replaces the usual one of its family. If a store may exist, and must not be `made`, schemes without their
+    statistics are left out, since it may have them. Raises UsageError.
     """
     usual = {scheme.family: scheme for scheme in map(registry.scheme, kind_named(kind).schemes)}
     chosen = usual if exactly is None else _named(exactly)
@@ -48,7 +48,6 @@ def _no_corpus(name: str) -> Corpus:
 
 
 def _named(exactly: str) -> dict[str, Scheme]:
-    """The schemes of a list, by family."""
     names: list[str] = []
     for part in exactly.split(","):
         # A comma also stands between the parameters of one scheme.
@@ -63,10 +62,10 @@ def _named(exactly: str) -> dict[str, Scheme]:
 
 
 def schemes_of(store: Store, added: Sequence[str] = (), exactly: str | None = None) -> list[Scheme]:
-    """The schemes beside simhash-doc of an open store: its own, and those `added` by their specifications.
+    """The secondary schemes of an open store: its own, and those `added` by their specifications.
 
-    Raises UsageError where `exactly` names others than a store has that was made before, and IncompatibleStoreError
-    where one is there with other parameters.
+    Raises UsageError if `exactly` differs from the schemes of an existing store, and IncompatibleStoreError for one
+    with other parameters.
     """
     if exactly is not None and not store.created:
         require_exactly(schemes_of_new(exactly), [scheme.name for scheme in store.info.schemes], added)

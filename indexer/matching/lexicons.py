@@ -11,9 +11,9 @@ LEXICON = "lexicon"
 
 
 def read_lexicon(store: Store, *, makes_anew: bool = False) -> Lexicon | None:
-    """The lexicon that a store keeps, None where there is none.
+    """The lexicon kept by a store, None without one.
 
-    Raises StoreError where it is damaged, unless the caller `makes_anew` what is not there.
+    Raises StoreError if it is damaged, unless the caller `makes_anew` a missing one.
     """
     data = store.get_resource(LEXICON)
     if data is None:
@@ -30,7 +30,6 @@ def read_lexicon(store: Store, *, makes_anew: bool = False) -> Lexicon | None:
 
 
 def keep_lexicon(store: Store, lexicon: Lexicon) -> None:
-    """Keep a lexicon with a store, in place of the one before."""
     store.put_resource(LEXICON, lexicon.to_bytes())
 
 
@@ -42,7 +41,6 @@ class StoredLexicon(Lexicon):
         self._store: Store | None = store
 
     def frequency(self, word: int) -> int:
-        """The number of documents that a word stands in, by its hash."""
         if self._store is not None:
             kept, self._store = read_lexicon(self._store), None
             if kept is not None:

@@ -1,4 +1,4 @@
-"""The collections that a store is compared with: lists of fingerprints in files, and other stores."""
+"""Collections to compare a store with: lists of fingerprints in files, and other stores."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LONGEST_LINE = 1 << 20
 def read_list(path: Path, rule: MatchRule) -> Nodes:
     """Documents from a file of JSON lines with "hash", and "id" or "name", as `neardup hash --json` prints them.
 
-    Lines with a null hash are passed over. Raises UsageError that names the file and the line, and for a rule that
-    compares more than simhash-doc.
+    Lines with a null hash are skipped. Raises UsageError with the file and the line, and for a rule with other schemes
+    than simhash-doc.
     """
     if set(rule.schemes) != {SIMHASH_DOC}:
         more = f"{rule.in_words} compares more; ask with --match {SIMHASH_DOC}@3bits"
@@ -57,14 +57,13 @@ def _listed(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, int | None]]
 
 
 def is_store(name: str) -> bool:
-    """True if a name is that of a store: a URL, or a file with the first bytes of one."""
     return "://" in name or own_files.is_database(name)
 
 
 def read_store(other: Store, store: Store, rule: MatchRule, *, name: str, include_short: bool = False) -> Nodes:
-    """The documents of another store, to be compared with those of `store`; `name` is what the other one is called.
+    """The documents of another store, to compare with those of `store`; `name` is the other one's.
 
-    Raises IncompatibleStoreError where the fingerprints of the two were made in different ways.
+    Raises IncompatibleStoreError if their fingerprints were made in different ways.
     """
     store.info.require_comparable(other.info, name)
     return read_nodes(other, rule, include_short=include_short)

@@ -1,4 +1,4 @@
-"""Lookups: the stored documents that a match rule calls near a question, the most similar first."""
+"""Lookups: the stored documents near a question by a match rule, the most similar first."""
 
 from __future__ import annotations
 
@@ -32,15 +32,14 @@ WHOLE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class NearDocument:
-    """A stored document that is near: `similarity` (0 to 1) is by the rule's measure.
+    """A near stored document: `similarity` (0 to 1) is by the rule's measure.
 
-    `bits` is how many bits of simhash-doc differ, None where that is not known; `rule` says how to show it. `near` is
-    false of what was only asked for by `at_least`, `identical` true where both texts are known to be equal but for case
-    and white space. `shares`, of a rule of parts, is how much of the question is in the document, and how much of the
-    document in the question; `longest`, where the texts were aligned, the words of the longest passage. Where they were
-    asked for (`indexer.matching.excerpts`), `passages` is the number of passages, and `excerpts` the longest of them.
-    `relation` is that of the question's text to the document's, which is near (`indexer.matching.relating`), or says
-    why there is none.
+    `bits` is the number of differing bits of simhash-doc, None if unknown; `rule` formats it. `near` is false if only
+    `at_least` asked for it, `identical` true if both texts are known to be equal except for case and white space.
+    `shares`, of a rule of parts, are the share of the question in the document, and the other way round; `longest`,
+    after an alignment, the words of the longest passage. On request (`neardup.matching.excerpts`), `passages` is the
+    number of passages, and `excerpts` the longest of them. `relation` is that of the question's text to the document's
+    (`neardup.matching.relating`), or the reason for none.
     """
 
     record: Record
@@ -59,7 +58,7 @@ class NearDocument:
     def label(self) -> str:
         """The word for it: "identical"; "close" and "loose" by a simhash, "near" by another measure, else empty.
 
-        By a rule of parts "contains" for what holds the question, "contained in" for what it holds, "shares" for less.
+        By a rule of parts "contains" for a holder of the question, "contained in" for a part of it, "shares" for less.
         """
         if self.identical:
             return "identical"
@@ -71,7 +70,7 @@ class NearDocument:
 
     @property
     def differing(self) -> int | None:
-        """The bits that differ: of the rule's measure where that counts bits, else of simhash-doc."""
+        """The differing bits: of the rule's measure if it counts bits, else of simhash-doc."""
         return self.rule.bits(self.similarity) if self.rule.unit == "bits" else self.bits
 
 
@@ -82,7 +81,7 @@ def label_of(similarity: float) -> str:
 
 
 def part_label(of_question: float, of_document: float) -> str:
-    """The word for two documents by how much of the one is in the other: "near" where nearly all of both is."""
+    """The word for two documents by their shares of each other: "near" for nearly all of both."""
     whole = of_question >= WHOLE, of_document >= WHOLE
     return {(True, True): "near", (True, False): "contains", (False, True): "contained in"}.get(whole, "shares")
 
@@ -92,10 +91,9 @@ class Answer:
     """The result of a lookup: `matches`, the most similar first, then by ref; `total` in all, even if fewer are listed.
 
     `keys` were asked for, `candidates` documents had enough of them, and at least `lacking` documents of the store
-    can't be compared, because they have no sketch of what the rule compares. `set_aside` of the keys are so common that
-    they were not asked for, or only of the first documents that hold them (see `Probe`). `outdated` documents are near
-    by their sketches and left out, since their texts were changed after they were fingerprinted. `unread` names
-    documents that could not be read for verification, with the reason.
+    can't be compared for lack of a sketch. `set_aside` counts keys too common to ask for, or only for the first
+    documents with them (see `Probe`). `outdated` documents are near by their sketches and left out, because their texts
+    changed after the fingerprint. `unread` names documents unreadable for verification, with the reason.
     """
 
     rule: MatchRule
@@ -111,7 +109,7 @@ class Answer:
 
 @lru_cache(maxsize=64)
 def plans(rule: MatchRule) -> tuple[tuple[Finder, Plan], ...]:
-    """The finders of a rule, each with its plan; UsageError where one can't serve its threshold."""
+    """The finders of a rule, each with its plan. Raises UsageError if one can't serve its threshold."""
     return tuple((finder, finder.scheme.plan(finder.similarity)) for finder in rule.finders)
 
 
@@ -126,15 +124,14 @@ def lookup(
     at_least: float | None = None,
     inside: bool = False,
 ) -> Answer:
-    """The stored documents that the rule calls near the question.
+    """The stored documents the rule calls near the question.
 
     `limit` is the number of matches listed, None for all; memory grows with it, not with the candidates. Short
-    documents stay out unless asked for, but for those with the text of a short question; `exclude` leaves one document
-    out. `at_least` asks for what has that similarity
-    by the rule's measure: below the rule's own, every sketch of the store is compared (see `scan`), so that 0 gives the
-    nearest documents, however distant. `inside` lets the engine leave out what lies too far, for a rule of simhash-doc
-    alone; the answer is the same. Raises UsageError where a plan can't serve a threshold, and where the question lacks
-    what the rule compares.
+    documents stay out unless asked for, except those with the text of a short question; `exclude` leaves one document
+    out. `at_least` asks for this similarity by the rule's measure: below the rule's own, every sketch of the store is
+    compared (see `scan`), so 0 gives the nearest documents, however distant. `inside` lets the engine leave out distant
+    documents, for a rule of simhash-doc alone; the answer is the same. Raises UsageError if a plan can't serve a
+    threshold, or the question lacks data for the rule.
     """
     require_limit(limit)
     asking = Asking(store, rule, question, exclude, at_least)
@@ -151,8 +148,8 @@ def scan(
 ) -> None:
     """Compare every sketch of the store with each of some questions, in one reading of the store.
 
-    What they find is equal to a comparison with every stored document by the rule's measure, with nothing looked up.
-    Memory: a block of sketches, and the matches listed.
+    The result equals a comparison with every stored document by the rule's measure, without keys. Memory: a block of
+    sketches, and the matches listed.
     """
     lacking = rule.lacking(store.lacking(list(rule.schemes)))
     excluded = {asking.exclude for asking in askings if asking.exclude}
@@ -166,9 +163,9 @@ def scan(
 
 
 def nearest_part(store: Store, question: Question, *, exclude: Ref | None = None) -> NearDocument | None:
-    """The stored document that has most of the question in it, or is most in it, by a scheme of parts that it keeps.
+    """The stored document with most of the question in it, or most in it, by a scheme of parts of the store.
 
-    None without such a scheme, or where nothing reaches half of its default similarity, as a text that quotes another.
+    None without a scheme of parts, or if nothing reaches half of its default similarity, as a text that quotes another.
     """
     for known in store.info.schemes:
         scheme = scheme_of(store, known.name)
@@ -182,21 +179,21 @@ def nearest_part(store: Store, question: Question, *, exclude: Ref | None = None
 
 
 def scans(rule: MatchRule, at_least: float) -> bool:
-    """True if what is that similar can only be found by comparing every document: keys find what the rule calls near.
+    """True if so similar documents can only be found by comparing every document: keys find near ones.
 
-    Texts are never read for that: a rule that is verified by these goes by its keys.
+    Texts are never read for it: a rule verified by them goes by its keys.
     """
     return isinstance(rule.measure, Finder) and at_least < rule.measure.similarity
 
 
 def require_limit(limit: int | None) -> None:
-    """UsageError for a number of matches that is none."""
+    """Raise UsageError for an impossible number of matches."""
     if limit is not None and limit < 0:
         raise UsageError(f"limit {limit}: the number of matches can't be negative")
 
 
 class Entry(NamedTuple):
-    """A document of an answer, with its record where the store gave that too."""
+    """A document of an answer, with its record if the store sent it."""
 
     similarity: float
     ref: Ref
@@ -215,9 +212,9 @@ def _nearest(entry: Entry) -> tuple[float, tuple[str, str, str]]:
 
 
 class Asking:
-    """One question by a rule: `probes` are what a store is asked for, none where the question matches nothing.
+    """One question by a rule: `probes` go to a store, none if the question matches nothing.
 
-    Where it `scans`, it has no probes, and is to be compared with every document of the store.
+    If it `scans`, it has no probes, and is compared with every document of the store.
     """
 
     def __init__(
@@ -255,15 +252,15 @@ class Asking:
                 self.probes.append(Probe(finder.name, keys, plan.agreeing, finder.scheme.common))
 
     def found(self, *, include_short: bool = False, check: Check | None = None) -> Iterable[Found]:
-        """The documents that the store finds, with all that is compared."""
+        """The documents found by the store, with everything to compare."""
         if not self.probes:
             return ()
         return self.store.probe(self.probes, list(self.rule.schemes), check=check, include_short=include_short)
 
     def answer(self, batches: Iterable[Found], limit: int | None, *, include_short: bool = False) -> Answer:
-        """The near documents among those that the store found, the nearest `limit` of them listed (None: all).
+        """The near documents among those found by the store, the nearest `limit` of them listed (None: all).
 
-        Where short ones are not included, the store is asked for those with the text of the question.
+        Without short ones, the store is still asked for those with the text of the question.
         """
         for batch in batches:
             own = [place for place, ref in enumerate(batch.refs) if ref == self.exclude] if self.exclude else []
@@ -297,7 +294,6 @@ class Asking:
         )  # fmt: skip
 
     def _equal(self, limit: int | None) -> list[NearDocument]:
-        """The first of the short documents with the text of the question: equal texts are equal at any length."""
         same = self.question.digests
 
         def equal() -> Iterator[Record]:
@@ -348,11 +344,10 @@ class Asking:
             self._best = heapq.nsmallest(limit, self._best, key=_nearest)
 
     def near(self, batch: Found) -> Similarities:
-        """The similarities by the measure of what is near, below 0 for the rest."""
+        """The similarities of near documents by the measure, below 0 for the rest."""
         return self._judged(batch)[0]
 
     def _judged(self, batch: Found) -> tuple[Similarities, npt.NDArray[np.bool_], Similarities | None]:
-        """The similarities of what is asked for, below 0 for the rest, what the rule itself calls near, and shares."""
         measure, least = self.rule.measure, self.at_least
         read = [name for name in self.sketches if name in batch.payloads]
         by_scheme = {name: self._similarities(name, batch.payloads[name]) for name in read}
@@ -377,13 +372,11 @@ class Asking:
         return judged, judged >= 0 if least is None else near & (judged >= measure.similarity - SLACK), shares
 
     def _finds(self, record: Record) -> bool:
-        """True if a finder of the rule finds a document with these sketches."""
         rows = {name: Ragged.of_bytes([record.sketches[name].payload]) for name in record.sketches}
         there = {name: self._similarities(name, rows[name]) for name in self.sketches if name in rows}
         return bool(np.any(self._reached(there, None)))
 
     def _reached(self, by_scheme: dict[str, Similarities], at_least: float | None) -> npt.NDArray[np.bool_]:
-        """True for each document that at least one finder finds."""
         reached = [
             by_scheme[finder.name] >= (finder.similarity if at_least is None else at_least) - SLACK
             for finder in self.rule.finders
@@ -392,7 +385,6 @@ class Asking:
         return reached[0] if len(reached) == 1 else np.logical_or.reduce(reached)
 
     def _similarities(self, name: str, rows: Ragged) -> Similarities:
-        """The similarities of a batch's documents to the question, below 0 for those without a sketch."""
         scheme, payload = self.rule.schemes[name], self.sketches[name].payload
         if name in self.rule.of_query:
             return np.where(rows.sizes > 0, self._shares(name, rows)[:, 0], -1.0)
@@ -405,7 +397,6 @@ class Asking:
         return similarities
 
     def _shares(self, name: str, rows: Ragged) -> Similarities:
-        """The share of the question in each document of a batch, and the other way round, by a scheme."""
         there = np.flatnonzero(rows.sizes)
         table = Ragged.joined([Ragged.of_bytes([self.sketches[name].payload]), rows.take(there)])
         shares = np.zeros((len(rows), 2))
@@ -414,14 +405,14 @@ class Asking:
         return shares
 
     def bits(self, record: Record) -> int | None:
-        """The number of bits of simhash-doc in which a record differs."""
+        """The number of differing bits of simhash-doc in a record."""
         if self.simhash is None or (found := record.fingerprint) is None:
             return None
         return self.simhash.distance(found)
 
 
 def check_of(rule: MatchRule, question: Question) -> Check:
-    """The check by which the engine itself verifies what it finds."""
+    """The check by which the engine itself verifies its finds."""
     finder = rule.finders[0]
     if len(rule.finders) > 1 or rule.verifier or finder.name != "simhash-doc":
         raise UsageError("the engine itself can verify simhash-doc alone, as in --match simhash-doc@3bits")

@@ -1,4 +1,4 @@
-"""The documents of a store by what they are compared by: those with equal sketches are one node."""
+"""The documents of a store by their sketches: those with equal sketches are one node."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _STEPS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 class Nodes:
     """Documents and their nodes: document i, `refs[i]`, is one of the `weights[n]` documents of node n = `node_of[i]`.
 
-    `sketches[family]` has a row for each node, with an empty payload where the node has none; `digests` (uint64, shape
-    (nodes, 2)) order nodes by what they hold, whatever the order in which documents came. At least `lacking` documents
-    have no sketch of what the rule compares, and are not among them.
+    `sketches[family]` has a row for each node, with an empty payload without a sketch; `digests` (uint64, shape (nodes,
+    2)) order nodes by content, whatever the order of documents. At least `lacking` documents without a necessary sketch
+    are not among them.
     """
 
     rule: MatchRule
@@ -45,15 +45,12 @@ class Nodes:
 
     @property
     def payloads(self) -> dict[str, Ragged]:
-        """The payloads of each scheme, a row for each node."""
         return {name: column.payloads for name, column in self.sketches.items()}
 
     def present(self, family: str) -> Positions:
-        """The nodes that have a sketch of a scheme."""
         return np.flatnonzero(self.sketches[family].payloads.sizes)
 
     def separated(self, documents: Positions) -> Nodes:
-        """The same with each of these documents, each given once, in a node that holds no other document."""
         node_of, weights, moved = self.node_of.copy(), self.weights.copy(), list[int]()
         for document in documents.tolist():
             node = int(node_of[document])
@@ -74,7 +71,7 @@ class Nodes:
 
 @dataclass(slots=True)
 class _Columns:
-    """The columns of one scheme that are gathered while a store is read."""
+    """The columns of one scheme, gathered while a store is read."""
 
     payloads: list[Ragged] = field(default_factory=list)
     keys: list[Ragged] = field(default_factory=list)
@@ -84,15 +81,14 @@ class _Columns:
 
 
 def keyed(rule: MatchRule) -> list[str]:
-    """The schemes whose keys find all pairs by this rule."""
     return [finder.name for finder in rule.finders if finder.scheme.joins_keys]
 
 
 def read_nodes(store: Store, rule: MatchRule, *, include_short: bool = False, whole: bool = False) -> Nodes:
-    """The nodes of all documents of a store that the rule can compare; `whole` makes each document a node of its own.
+    """The nodes of all documents of a store the rule can compare; `whole` makes each document a node of its own.
 
     Memory: some 30 bytes a document beside its id, and its sketches; once more while equal ones are found. Raises
-    IncompatibleStoreError where the store's sketches have other parameters, UsageError for a share of the query.
+    IncompatibleStoreError if the store's sketches have other parameters, UsageError for a share of the query.
     """
     rule.require_served(store)
     rule.require_symmetric()
@@ -102,7 +98,6 @@ def read_nodes(store: Store, rule: MatchRule, *, include_short: bool = False, wh
 
 
 def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False, lacking: int = 0) -> Nodes:
-    """The nodes of the documents of a scan."""
     refs = RefTable()
     columns = {name: _Columns() for name in rule.schemes}
     wanted = keyed(rule)
@@ -122,7 +117,7 @@ def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False, 
 def nodes_of_sketches(
     rule: MatchRule, refs: RefTable, sketches: dict[str, Sketches], *, whole: bool = False, lacking: int = 0
 ) -> Nodes:
-    """The nodes of documents that the rule can compare, by a row of sketches for each; `sketches` is emptied."""
+    """The nodes of documents the rule can compare, by a row of sketches for each; `sketches` is emptied."""
     if whole:
         count = len(refs)
         return Nodes(
@@ -136,7 +131,7 @@ def nodes_of_sketches(
 
 
 def comparable(rule: MatchRule, batch: Found) -> npt.NDArray[np.bool_]:
-    """True for each document that the rule can compare: with a finder's sketch, and the verifier's if it has one."""
+    """True for each document the rule can compare: with a finder's sketch, and the verifier's if it has one."""
     finders = [batch.payloads[finder.name].sizes > 0 for finder in rule.finders]
     able = np.asarray(np.any(finders, axis=0), dtype=np.bool_)
     if isinstance(rule.verifier, Finder):
@@ -145,7 +140,6 @@ def comparable(rule: MatchRule, batch: Found) -> npt.NDArray[np.bool_]:
 
 
 def found_of(records: Sequence[Record], rule: MatchRule, *, keys: bool = True) -> Found:
-    """Records as a batch of a scan, with the keys that find pairs unless these are not asked for."""
     sketches = {name: [record.sketches.get(name) for record in records] for name in rule.schemes}
     payloads = {
         name: Ragged.of_bytes([sketch.payload if sketch else b"" for sketch in sketches[name]]) for name in sketches
@@ -156,7 +150,6 @@ def found_of(records: Sequence[Record], rule: MatchRule, *, keys: bool = True) -
 
 
 def _distinct(sketches: dict[str, Sketches], digests: Hashes) -> tuple[Positions, Positions]:
-    """The first row of each distinct set of sketches, and for each row which of these it is."""
     count = digests.shape[0]
     order = np.lexsort((digests[:, 1], digests[:, 0]))
     ordered = digests[order]
@@ -182,7 +175,7 @@ def _distinct(sketches: dict[str, Sketches], digests: Hashes) -> tuple[Positions
 
 
 def distinct_payloads(sketches: Sketches) -> tuple[Positions, Positions]:
-    """The first row of each distinct payload, and for each row which of these it is."""
+    """The first row of each distinct payload, and the distinct one of each row."""
     alone = {"": Sketches(sketches.payloads, Ragged.joined([], np.int64))}
     return _distinct(alone, _digests(alone, len(sketches)))
 
@@ -198,7 +191,6 @@ def _equal_rows(rows: Ragged, left: Positions, right: Positions) -> npt.NDArray[
 
 
 def _digests(sketches: dict[str, Sketches], count: int) -> Hashes:
-    """Two 64-bit hashes of each row's payloads and keys; the same on every machine."""
     digests = np.zeros((count, 2), dtype=np.uint64)
     for name in sorted(sketches):
         column = sketches[name]
@@ -211,7 +203,7 @@ def _digests(sketches: dict[str, Sketches], count: int) -> Hashes:
 
 
 def _row_hashes(rows: Ragged, part: slice) -> Hashes:
-    """A sum of each value times a number that belongs to its place and to the hash; shape (n, 2)."""
+    """A sum of each value times a number for its place and the hash; shape (n, 2)."""
     offsets = rows.offsets[part.start : part.stop + 1]
     values = rows.values[offsets[0] : offsets[-1]]
     offsets = offsets - offsets[0]

@@ -1,4 +1,4 @@
-"""All pairs of stored documents that a match rule calls near, as a stream."""
+"""All pairs of stored documents near by a match rule, as a stream."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def pairs_of(
     threads: int | None = None,
     reader: Reader | None = None,
 ) -> Iterator[NearPair]:
-    """Every pair of documents that the rule calls near, once, in no given order.
+    """Every pair of documents near by the rule, once, in no given order.
 
-    With `against` pairs of a document of the store (left) and one of another collection (right). With `collapse` each
-    set of documents with equal sketches is stood for by its first one, and the others are paired with that one only.
-    `reader` is what verifies by reading, if the caller wants to know what it could not read. Memory: what `read_nodes`
-    takes, and a few blocks of pairs. Raises UsageError where a plan can't serve a threshold, and ExtractionError at the
-    end where none of the texts that it needs could be read.
+    With `against` pairs of a document of the store (left) and one of another collection (right). With `collapse` the
+    first of each set of documents with equal sketches represents it, and the others are paired with it only. `reader`
+    verifies by reading, if the caller wants to see its failures. Memory: that of `read_nodes`, and a few blocks of
+    pairs. Raises UsageError if a plan can't serve a threshold, and ExtractionError at the end if none of the necessary
+    texts could be read.
     """
     reading = reader or reader_of(store, rule)
     if reading and against is not None:
@@ -82,7 +82,7 @@ def measured_by(nodes: Nodes, reader: Reader) -> Measured:
 def document_pairs(
     nodes: Nodes, comparison: Comparer, *, collapse: bool = False, threads: int | None = None
 ) -> Iterator[NearPair]:
-    """The pairs of documents that pairs of nodes stand for, and those of equal documents."""
+    """The pairs of documents behind pairs of nodes, and those of equal documents."""
     documents, offsets = nodes.holders()
     for node in np.flatnonzero(nodes.weights > 1).tolist():
         inside = documents[offsets[node] : offsets[node + 1]]
@@ -102,7 +102,7 @@ def document_pairs(
 
 
 def node_pairs(nodes: Nodes, comparison: Comparer, threads: int | None = None) -> Iterator[ScoredPairs]:
-    """Blocks of pairs of nodes, left < right, that the rule calls near, each pair once, with their similarities."""
+    """Blocks of pairs of nodes, left < right, near by the rule, each pair once, with their similarities."""
     once = _Once(nodes.rule, comparison, len(nodes))
     for finder in once.finders:
         where = nodes.present(finder.name)
@@ -115,7 +115,7 @@ def node_pairs(nodes: Nodes, comparison: Comparer, threads: int | None = None) -
 
 
 class _Once:
-    """Verifies what the finders of a rule find, and lets each pair pass once."""
+    """Verifies the finds of a rule's finders, and lets each pair pass once."""
 
     def __init__(self, rule: MatchRule, comparison: Comparer, count: int) -> None:
         # What an exact finder has given is known from the similarity; what another one has, must be remembered.
@@ -124,7 +124,6 @@ class _Once:
         self._given: dict[str, list[Positions]] = {}
 
     def near(self, finder: Finder, left: Positions, right: Positions) -> Iterator[ScoredPairs]:
-        """The pairs of a block that are near and were not given before."""
         values = self._comparison.near(finder, left, right, exact=finder.scheme.exact_join)
         kept = values >= 0
         for earlier in self.finders[: self.finders.index(finder)]:
@@ -148,7 +147,6 @@ class _Once:
 
 
 def _between(nodes: Nodes, against: Nodes, threads: int | None) -> Iterator[NearPair]:
-    """Pairs of a document of one collection and one of another."""
     first = len(nodes)
     payloads = {name: Ragged.joined([rows, against.payloads[name]]) for name, rows in nodes.payloads.items()}
     once = _Once(nodes.rule, Comparer(nodes.rule, payloads), first + len(against))

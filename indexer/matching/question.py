@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A document to find near-duplicates of; `name` is what the user called it.
+    """A document to find near-duplicates of; `name` is the user's.
 
-    `record` is set where it is stored, `text` where its text is at hand, `fingerprint` where there is neither. `ref` is
-    the identity that is left out of answers; `pages` are the characters at which the pages of a PDF begin in the text.
-    `source` and `metadata`, of what is not stored, are as in a record; `read` is its `read_digest`, empty for a text.
-    `content` is a digest of the bytes of a file.
+    `record` is set for a stored one, `text` for one with its text, `fingerprint` for neither. `ref` is the identity
+    left out of answers; `pages` are the first characters of a PDF's pages in the text. `source` and `metadata`, of an
+    unstored one, are as in a record; `read` is its `read_digest`, empty for a text. `content` is a digest of a file's
+    bytes.
     """
 
     name: str
@@ -46,9 +46,9 @@ class Question:
     _made: dict[str, Sketch | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def sketch(self, scheme: Scheme) -> Sketch | None:
-        """The sketch by a scheme, made once; None where the document has no features of it.
+        """The sketch by a scheme, made once; None if the document has no features of it.
 
-        Raises UsageError where it can't be known: a stored document that lacks it, or a fingerprint of another scheme.
+        Raises UsageError if it can't be known: a stored document without it, or a fingerprint of another scheme.
         """
         if scheme.id not in self._made:
             self._made[scheme.id] = self._sketch(scheme)
@@ -79,12 +79,11 @@ class Question:
 
     @property
     def readable(self) -> str:
-        """The text where it is at hand, else empty; what is no UTF-8 in it is replaced."""
+        """The text if available, else empty; anything but UTF-8 in it is replaced."""
         return self.text.decode("utf-8", "replace") if isinstance(self.text, bytes) else self.text or ""
 
     @property
     def signs(self) -> Signs:
-        """The signs by which it can be placed in time."""
         from indexer.relations.versions.signs import signs_of
 
         own = Record(Ref(self.name), source=self.source, title=self.title, metadata=self.metadata)
@@ -92,14 +91,13 @@ class Question:
 
     @property
     def digests(self) -> tuple[str, str]:
-        """The digests of the text and of all that was read, in hexadecimal digits; empty where they are not known."""
+        """The digests of the text and of everything read, in hexadecimal digits; empty if unknown."""
         if self.text is not None:
             return text_digest(self.text).hex(), self.read
         return (self.record.text_digest, self.record.read_digest) if self.record is not None else ("", "")
 
     @property
     def simhash(self) -> Fingerprint | None:
-        """The simhash-doc fingerprint, None where there is none."""
         if self.record is not None:
             return self.record.fingerprint
         if self.fingerprint is not None or self.text is None:
@@ -114,7 +112,7 @@ class Question:
 
 
 def stored_as(store: Store, file: str, folder: str) -> Ref | None:
-    """The identity under which a file itself is stored, so that it is no answer to itself; None where it is not.
+    """The identity under which a file itself is stored, so that it is no answer to itself; None if it is not.
 
     `file` is its path as the user gave it, `folder` that of an embedded store's file.
     """
@@ -123,7 +121,7 @@ def stored_as(store: Store, file: str, folder: str) -> Ref | None:
 
 
 def stored_as_each(store: Store, asked: Sequence[tuple[str, Sequence[str]]]) -> list[Ref | None]:
-    """The same of each of some documents, given by its source and the ids that it may have, in one request."""
+    """The same identity for each of some documents, given by its source and possible ids, in one request."""
     records = iter(store.get([Ref(identity) for _, ids in asked for identity in ids], sketches=False))
     found = []
     for source, ids in asked:
@@ -133,7 +131,6 @@ def stored_as_each(store: Store, asked: Sequence[tuple[str, Sequence[str]]]) -> 
 
 
 def are_identical(one: tuple[str, str], other: tuple[str, str]) -> bool | None:
-    """True if two documents are known to be identical by their `digests`; None where a text is unknown."""
     if not (one[0] and other[0]):
         return None
     # Nothing but its text was read of a text that somebody gives.
@@ -141,7 +138,7 @@ def are_identical(one: tuple[str, str], other: tuple[str, str]) -> bool | None:
 
 
 def are_equal_without_words(one: Question, other: Question) -> bool:
-    """True for two documents without words that are the same file, or that say the same in numbers and signs."""
+    """True for two documents without words from the same file, or with the same numbers and signs."""
     if one.simhash is not None or other.simhash is not None:
         return False
     if one.content and one.content == other.content:

@@ -1,4 +1,4 @@
-"""The relations of near documents to each other, by their texts, which are read when they are needed."""
+"""The relations of near documents, by their texts, read when needed."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ Read = Callable[[Sequence[AnyDocument]], Iterable[tuple[AnyDocument, str | Extra
 
 
 class RelatedTexts(Generic[AnyDocument]):
-    """The texts of documents that are near others, and their relations.
+    """The texts of documents near others, and their relations.
 
-    `read` gives texts, `key` tells documents apart, `name` names them, and `digest` is equal for identical texts, empty
-    where it is unknown. The relations go by the words of `lexicon`; with `learns` those of these texts are added to it,
-    which then have to be those of whole clusters. `brief` is that of `indexer.relations.comparing.relate`. Memory: some
-    16 million characters of texts, and those of one `prepare`.
+    `read` returns texts, `key` identifies documents, `name` names them, and `digest` is equal for identical texts,
+    empty if unknown. The relations go by the words of `lexicon`; with `learns` the words of these texts are added to
+    it, which must be those of whole clusters. `brief` is that of `indexer.relations.comparing.relate`. Memory: some 16
+    million characters of texts, and those of one `prepare`.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class RelatedTexts(Generic[AnyDocument]):
     def prepare(
         self, groups: Iterable[Sequence[AnyDocument]], counted_before: Iterable[Sequence[AnyDocument]] = ()
     ) -> None:
-        """Read the texts of documents that are to be compared, group by group, in place of those of long ago.
+        """Read the texts of documents to compare, group by group, evicting the oldest.
 
-        From groups that were `counted_before`, at least in part, no words are learned.
+        Groups `counted_before`, at least in part, teach no words.
         """
         learned = list(groups)
         listed = [*learned, *counted_before]
@@ -104,24 +104,22 @@ class RelatedTexts(Generic[AnyDocument]):
         self._known[self.key(document)] = said
 
     def forget(self) -> None:
-        """Let go of all texts."""
         self._known.clear()
         self._characters = 0
 
     def wording(self, document: AnyDocument) -> Wording | None:
-        """The text of a document; None where it was not prepared or could not be read."""
         said = self._known.get(self.key(document))
         return said if isinstance(said, Wording) else None
 
     def identical(self, one: AnyDocument, other: AnyDocument) -> bool:
-        """True if two documents are known to have the same text but for case and white space."""
+        """True if two documents are known to have the same text except for case and white space."""
         same = bool(digest := self.digest(one)) and digest == self.digest(other)
         return same and not (self._beside and self._beside(one, other))
 
     def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
-        """The relation of a document to another one, both prepared; why there is none where a text can't be read.
+        """The relation of a document to another one, both prepared; the reason if a text can't be read.
 
-        What is identical by its digest needs not to be prepared.
+        Documents identical by digest need no preparation.
         """
         if self.identical(document, other):
             return Relation("identical")
@@ -133,7 +131,6 @@ class RelatedTexts(Generic[AnyDocument]):
         return self.told(document, other, left, right)
 
     def told(self, document: AnyDocument, other: AnyDocument, left: Wording, right: Wording) -> Relation:
-        """The relation of two documents by their texts, and by what stands beside these."""
         relation = self.related(left, right)
         if self._beside and relation.word in COPIES and (facts := self._beside(document, other)):
             return Relation("form", facts)
@@ -142,11 +139,10 @@ class RelatedTexts(Generic[AnyDocument]):
         return Relation("reflowed") if not_all else relation
 
     def related(self, left: Wording, right: Wording) -> Relation:
-        """The relation of two texts, by the words of the lexicon."""
         return relate(left, right, self.lexicon, brief=self._brief)
 
     def remark(self, instead: str) -> str:
-        """A sentence where texts were needed and none could be read, which names what to do `instead`; else empty."""
+        """A sentence if texts were needed and none could be read, with the advice `instead`; else empty."""
         if not self.unread or self._counts[True] > 1:
             return ""
         return (
@@ -162,11 +158,11 @@ def stored_texts(
     learns: bool = False,
     brief: bool = False,
 ) -> RelatedTexts[Record]:
-    """The relations of a store's documents, by their `texts` as they are read again, and by the store's words.
+    """The relations of a store's documents, by their `texts` read again, and by the store's words.
 
-    Documents with equal texts are forms if what stands beside these differs: page margins, values of fields, and so on.
+    Documents with equal texts are forms if their margins, values of fields and so on differ.
 
-    `lexicon` is taken in place of those; `learns` and `brief` as there.
+    `lexicon` replaces the store's; `learns` and `brief` as there.
     """
     return RelatedTexts(
         (texts or StoredTexts(store)).read,
@@ -181,13 +177,12 @@ def stored_texts(
 
 
 def differing(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[DifferingFact, ...]:
-    """The facts that two documents give other values, by their names."""
     sides = {name: (one.get(name, ""), other.get(name, "")) for name in {**one, **other}}
     return tuple(DifferingFact(name, *both) for name, both in sides.items() if both[0] != both[1])
 
 
 class _FactsBeside:
-    """The facts that differ beside the texts of two documents, read again only where their digests differ."""
+    """The differing facts beside the texts of two documents, read again only if their digests differ."""
 
     def __init__(self, store: Store) -> None:
         self._texts = StoredTexts(store)
@@ -214,9 +209,9 @@ class _FactsBeside:
 
 
 class RelatedPair(NamedTuple):
-    """Two near documents: the relation of the left to the right, or why there is none, and its place in time.
+    """Two near documents: the relation of the left to the right, or the reason for none, and its place in time.
 
-    Both are None where they were not looked for.
+    Both are None if they were not looked for.
     """
 
     pair: NearPair
@@ -245,9 +240,9 @@ def related_pairs(store: Store, pairs: Iterable[NearPair]) -> Iterator[RelatedPa
 
 
 class QuestionRelations:
-    """The relations of the texts of questions to those of near documents, which are read again.
+    """The relations of the texts of questions to those of near documents, read again.
 
-    With `at_hand` only what is in fields of an index, or in a file of at most AT_HAND bytes.
+    With `at_hand` only fields of an index, or files of at most AT_HAND bytes.
     """
 
     def __init__(self, store: Store, *, at_hand: bool = False) -> None:
@@ -255,7 +250,6 @@ class QuestionRelations:
         self._lexicon = StoredLexicon(store)
 
     def added_to(self, answer: Answer, question: Question) -> Answer:
-        """The same answer with the relation of the question to each near document, or the reason why there is none."""
         wanted = {each.record.ref: each for each in answer.matches if each.near and not each.identical}
         if not wanted or (question.text is None and question.record is None):
             return answer
@@ -294,7 +288,6 @@ def relation_of(
     *,
     brief: bool = False,
 ) -> Relation | str:
-    """The relation of a text to another one that is near it, or why there is none; the rest as in `relate`."""
     left = _made_ready(text)
     if isinstance(left, str):
         return left
@@ -303,7 +296,6 @@ def relation_of(
 
 
 def _made_ready(text: str | ExtractionError) -> Wording | str:
-    """A text made ready for alignments, or why it can't be aligned."""
     if isinstance(text, ExtractionError):
         return text.detail or text.reason
     wording = Wording(text)

@@ -1,4 +1,4 @@
-"""The remark that a store is too large for a command that holds something of each document, made before it begins."""
+"""The remark that a store is too large for a command with something in memory for each document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAN_BYTES, DOCUMENT_BYTES = 300, 1000
 
 
 def remark_on(documents: int, rule: MatchRule, available: int | None) -> str:
-    """The remark on so many documents where `available` bytes of memory don't hold them; empty where they do."""
+    """The remark that `available` bytes of memory don't hold so many documents; empty if they do."""
     needed = documents * (LEAN_BYTES if list(rule.schemes) == [SIMHASH_DOC] else DOCUMENT_BYTES)
     if available is None or needed <= available:
         return ""
@@ -27,7 +27,7 @@ def remark_on(documents: int, rule: MatchRule, available: int | None) -> str:
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """The bytes that this machine, or the control group below `root`, still has to give; None where that is unknown."""
+    """The free bytes of this machine, or of the control group below `root`; None if unknown."""
     left = []
     with contextlib.suppress(OSError, ValueError, StopIteration):
         lines = (root / "proc/meminfo").read_text().splitlines()

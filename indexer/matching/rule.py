@@ -1,9 +1,9 @@
-"""Match rules, which define what counts as a near-duplicate.
+"""Match rules, the definitions of a near-duplicate.
 
 A rule has one or more finders, each a scheme with a threshold, and at most one verifier. It is written
 `simhash-doc@3bits`, `minhash@0.6`, `simhash-doc@7bits+minhash@0.6` (found by the one, verified by the other), or
-`simhash-doc@3bits/minhash@0.6+minhash@0.6` (found by either, verified), whose name is `default`. A rule of parts may
-ask for a share of the query, `passages@0.5query`, or for words in a row, `passages@40words`.
+`simhash-doc@3bits/minhash@0.6+minhash@0.6` (found by either, verified), also named `default`. A rule of parts may ask
+for a share of the query, `passages@0.5query`, or for words in a row, `passages@40words`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class Finder:
-    """A scheme, and the similarity (0 to 1) at which it calls documents near.
+    """A scheme, and the similarity (0 to 1) from which it calls documents near.
 
-    Of a scheme of parts that is a share of the shorter document or, with `of_query`, of the one that is asked about;
-    with `words` it finds every document that has so many words in a row in common, for a verifier to decide.
+    For a scheme of parts this is a share of the shorter document or, with `of_query`, of the one asked about. With
+    `words` it finds every document with so many words in a row in common, for a verifier to decide.
     """
 
     scheme: Scheme
@@ -71,7 +71,7 @@ class Finder:
 
     @property
     def unit(self) -> Unit:
-        """The unit that the threshold counts."""
+        """The unit of the threshold."""
         return self.scheme.unit
 
     def written(self, *, whole: bool = False) -> str:
@@ -81,7 +81,7 @@ class Finder:
 
     @property
     def described(self) -> str:
-        """The documents that it finds, in words, after "documents"."""
+        """The documents it finds, in words, after "documents"."""
         if self.words:
             return f"that share a key, as all do that have {self.words} words in a row in common"
         if self.of_query:
@@ -97,9 +97,8 @@ class TextVerification:
     """Verification by the texts: `similarity` (0 to 1) is the threshold.
 
     "text" is the exact Jaccard coefficient of their 5-word shingles, "containment" the share of the shorter one's
-    shingles that the other one has, "aligned" the share of the shorter one's words (with `of_query`, of the question's)
-    that stand in the other one in passages, of which letters and a few words may differ; with `words` one of these
-    must have so many.
+    shingles in the other one. "aligned" is the share of the shorter one's words (with `of_query`, of the question's) in
+    passages of the other one, with some letters and a few words different; with `words` one of these must have so many.
     """
 
     kind: ReadingKind
@@ -141,7 +140,7 @@ class MatchRule:
     """A match rule: found by any of `finders`, and verified by `verifier` if there is one.
 
     Two documents are near if the similarity of at least one finder, and that of the verifier, reach their thresholds.
-    Raises UsageError for several finders without a verifier, which would leave no single measure of similarity.
+    Raises UsageError for several finders without a verifier, since there would be no single measure.
     """
 
     finders: tuple[Finder, ...]
@@ -165,12 +164,12 @@ class MatchRule:
 
     @property
     def measure(self) -> Finder | TextVerification:
-        """The part that defines the similarity of two documents: the verifier, or the finder if there is none."""
+        """The part defining the similarity of two documents: the verifier, or the only finder."""
         return self.verifier or self.finders[0]
 
     @property
     def unit(self) -> Unit:
-        """The unit that its similarities are shown in: bits that differ, or a share that is common."""
+        """The unit to show similarities in: bits that differ, or a common share."""
         return self.measure.unit
 
     @cached_property
@@ -192,9 +191,9 @@ class MatchRule:
                 )
 
     def lacking(self, counts: Mapping[str, int]) -> int:
-        """The least number of documents that can't be compared, where `counts` lack a sketch of each scheme.
+        """The least number of documents that can't be compared, given the `counts` without a sketch of each scheme.
 
-        They lack the verifier's, or every finder's; where both are not simhash-doc, there may be more.
+        They lack the verifier's, or every finder's; if neither is simhash-doc, there may be more.
         """
         by_verifier = counts.get(self.verifier.name, 0) if self.verifier else 0
         return max(by_verifier, min(counts.get(finder.name, 0) for finder in self.finders))
@@ -214,29 +213,29 @@ class MatchRule:
 
     @property
     def in_words(self) -> str:
-        """The same in a sentence."""
+        """The rule in a sentence."""
         return "the default rule" if self.name == DEFAULT else self.name
 
     @property
     def least_words(self) -> int:
-        """The number of words from which on it means something that two texts are near by the rule."""
+        """The least number of words for a meaningful match by the rule."""
         own = (kind.min_tokens for kind in KINDS.values() if self.measure.name in map(registry.family_of, kind.schemes))
         return next(own, DEFAULT_MIN_TOKENS)
 
     @property
     def sure_words(self) -> int:
-        """The number of words in a row by which its finders surely find what has them; 0 where they promise none."""
+        """The number of words in a row the finders never miss; 0 if they promise none."""
         promised = [each.scheme.guarantee or 0 for each in self.finders]
         return 0 if self.of_letters else min(promised)
 
     @property
     def by_hash_alone(self) -> bool:
-        """True if a simhash alone decides, which also calls documents near that share nothing but their language."""
+        """True if a simhash alone decides; it also calls documents near with only their language in common."""
         return self.unit == "bits" and any(finder.unit == "bits" for finder in self.finders)
 
     @property
     def of_parts(self) -> bool:
-        """True if by this rule two documents are near of which one is only a part of the other."""
+        """True if documents are near by this rule when one is only a part of the other."""
         measure = self.measure
         return measure.scheme.of_parts if isinstance(measure, Finder) else measure.kind != "text"
 
@@ -247,18 +246,18 @@ class MatchRule:
 
     @cached_property
     def of_query(self) -> frozenset[str]:
-        """The names of its parts that measure the share of the query."""
+        """The names of its parts measuring the share of the query."""
         return frozenset(part.name for part in (*self.finders, self.measure) if part.of_query)
 
     def require_symmetric(self) -> None:
-        """UsageError for a rule with a share of the query, where no document is asked about."""
+        """Raise UsageError for a rule with a share of the query, if there is no query."""
         if self.of_query:
             raise UsageError(
                 f"{self}: there is no query here; leave {_QUERY} out for the share of the shorter document"
             )
 
     def require_copies(self) -> None:
-        """UsageError for a rule of parts, where documents are removed for what is near them."""
+        """Raise UsageError for a rule of parts, if near documents are to be removed."""
         if self.of_parts:
             raise UsageError(
                 f"{self}: also finds parts, as a chapter in a book, which are no copies, so that nothing is removed by "
@@ -267,13 +266,13 @@ class MatchRule:
 
     @cached_property
     def width(self) -> int:
-        """The bits of the simhash that its similarities are shares of; 0 where they are no such."""
+        """The bits of the simhash behind its similarities; 0 if they are no shares of bits."""
         if self.unit == "share" or not isinstance(self.measure, Finder):
             return 0
         return int(self.measure.scheme.parameters.get("bits", 64))
 
     def bits(self, similarity: float) -> int:
-        """The number of bits that differ at a similarity, which may be rounded, by a rule that measures in bits."""
+        """The number of differing bits at a similarity, possibly rounded, by a rule measured in bits."""
         return round(self.width * (1 - similarity))
 
     def shown(self, similarity: float) -> str:
@@ -284,7 +283,7 @@ class MatchRule:
         return counted(bits, "bit differs", "bits differ")
 
     def said(self, similarity: float, name: str) -> str:
-        """A similarity to a document that is called so: "3 bits differ from NAME", "shares 87% with NAME"."""
+        """A similarity to a named document: "3 bits differ from NAME", "shares 87% with NAME"."""
         return f"{self.shown(similarity)} {'with' if self.unit == 'share' else 'from'} {name}"
 
 
@@ -292,8 +291,8 @@ class MatchRule:
 def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str], Scheme] | None = None) -> MatchRule:
     """Parse a rule; a scheme without parameters means the store's own if there is one, and "default" the default rule.
 
-    `scheme` replaces the function that makes a scheme from its specification. Raises UsageError that says what is
-    wrong, and IncompatibleStoreError if the store has a scheme with other parameters.
+    `scheme` replaces the function that makes a scheme from its specification. Raises UsageError with the problem, and
+    IncompatibleStoreError if the store has a scheme with other parameters.
     """
     if not isinstance(text, str):
         raise UsageError(f"a match rule is a text such as minhash@0.6, not {shown(text)}")
@@ -314,7 +313,7 @@ def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str],
 
 
 def default_rule(store: Store | None = None) -> MatchRule:
-    """The rule of a store that was given no other: that of its kind where it has the sketches, else by simhash alone.
+    """The rule of a store without an explicit one: that of its kind if it has the sketches, else by simhash alone.
 
     Without a store, the rule of a new one.
     """
@@ -335,7 +334,7 @@ def verified_text(share: float = DEFAULT_SHARE) -> str:
 
 
 def rule_name(written: str) -> str:
-    """The name of a rule that is given in its written form."""
+    """The name of a rule given in its written form."""
     return DEFAULT if written == verified_text() else written
 
 
@@ -368,13 +367,12 @@ def _verifier(text: str, made: Callable[[str], Scheme]) -> Finder | TextVerifica
 
 
 def _words(threshold: str) -> int:
-    """The number of words in a row that a threshold asks for; 0 for another."""
     number = threshold.removesuffix(_WORDS).strip()
     return int(number) if threshold.endswith(_WORDS) and number.isdecimal() else 0
 
 
 def named_scheme(name: str, store: Store | None = None) -> Scheme:
-    """The scheme that a rule names: the store's own, or without a store a new one."""
+    """The scheme a rule names: the store's own, or without a store a new one."""
     if store is None:
         return registry.scheme(name)
     family, parameters = registry.split(name)

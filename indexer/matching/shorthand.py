@@ -32,9 +32,9 @@ _USUAL_BITS = 3
 
 @dataclass(frozen=True, slots=True)
 class RuleRequest:
-    """The rule that a user asks for: the written form, or parts of one in its place.
+    """The rule a user asks for: the written form, or parts of one instead.
 
-    `distance` in bits of simhash-doc; `scheme` and `similarity` (0 to 1) of a finder; `verify` by which measure, from
+    `distance` in bits of simhash-doc; `scheme` and `similarity` (0 to 1) of a finder; `verify` by a measure, from
     `min_jaccard` or `min_containment` (0 to 1) on.
     """
 
@@ -48,15 +48,14 @@ class RuleRequest:
 
     @property
     def given(self) -> bool:
-        """True if anything is asked for."""
         return any(getattr(self, field.name) is not None for field in fields(self))
 
 
 def rule_of(wanted: RuleRequest, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
-    """The rule that is asked for, the store's default where nothing is.
+    """The requested rule, the store's default without a request.
 
-    With `hashes` the question or collection has hashes of simhash-doc alone, so that the default is by these. Raises
-    UsageError for parts that contradict each other, and where the store lacks a scheme.
+    With `hashes` the question or collection has hashes of simhash-doc alone, and so does the default. Raises UsageError
+    for contradicting parts, and if the store lacks a scheme.
     """
     if wanted.match is not None:
         if wanted != RuleRequest(match=wanted.match):
@@ -78,12 +77,11 @@ def rule_of(wanted: RuleRequest, store: Store | None = None, *, hashes: bool = F
 
 
 def rule_asked(wanted: RuleRequest, store: Store | None = None) -> MatchRule | None:
-    """The rule that is asked for, None where nothing is. Raises what rule_of() does."""
+    """The requested rule, or None. Raises the errors of rule_of()."""
     return rule_of(wanted, store) if wanted.given else None
 
 
 def _found(wanted: RuleRequest, store: Store | None) -> MatchRule:
-    """The finders that are asked for."""
     bits = None if wanted.verify == "hamming" else wanted.distance
     if wanted.scheme is not None:
         if "@" in wanted.scheme:
@@ -100,7 +98,6 @@ def _found(wanted: RuleRequest, store: Store | None) -> MatchRule:
 
 
 def _serving(similarity: float, store: Store | None) -> MatchRule:
-    """The rule for a similarity alone: by the sketch where there is one, else by the scheme that misses least."""
     kind = KINDS[store.info.kind if store else DOCUMENTS]
     preferred = registry.family_of(kind.schemes[0])
     if store is None or any(scheme.name == preferred for scheme in store.info.schemes):
@@ -141,7 +138,7 @@ def _verifier(wanted: RuleRequest, store: Store | None) -> Finder | TextVerifica
 
 
 def explained(rule: MatchRule) -> list[str]:
-    """The lines that explain what a rule looks up, and what that guarantees or is expected to miss."""
+    """Lines explaining a rule's lookup, with its guarantee or the expected misses."""
     lines = [f"rule: {rule.written(whole=True)}"]
     for finder in rule.finders:
         lines.append(f"found by {finder}: documents {finder.described}")
@@ -156,7 +153,6 @@ def explained(rule: MatchRule) -> list[str]:
 
 
 def _found_by(finder: Finder) -> list[str]:
-    """The lines that explain what a finder asks for and finds."""
     try:
         plan = finder.scheme.plan(finder.similarity)
     except UsageError as error:

@@ -1,7 +1,7 @@
-"""Blocking: what may be near meets in a block, so that components are found in parts, whatever runs the blocks.
+"""Blocking: documents that may be near meet in a block, so components are found in parts, whatever runs the blocks.
 
-Documents are numbers that tell them apart. Whatever the blocks, their order and how often one is run, the components
-are the same, and whatever the rule calls near is in one of them.
+Unique numbers stand for documents. Whatever the blocks, their order and repetitions, the components are the same, and
+each near pair is in one of them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _PIECE_BITS = 58
 def finder_blocks(
     finder: Finder, sketches: Sketches, positions: Positions, blocks: int
 ) -> Iterator[tuple[int, Positions, Positions]]:
-    """The values that a finder finds some documents by, in blocks: (number of the block, int64 values, their holders).
+    """The values by which a finder finds some documents, in blocks: (number of the block, int64 values, their holders).
 
-    The values are keys; of simhash-doc they are the simhashes themselves, which are in several blocks.
+    The values are keys; for simhash-doc they are the simhashes themselves, each in several blocks.
     """
     if finder.name != SIMHASH_DOC:
         yield from finder_key_blocks(finder, sketches, positions, blocks)
@@ -44,13 +44,12 @@ def finder_blocks(
 def finder_key_blocks(
     finder: Finder, sketches: Sketches, positions: Positions, blocks: int
 ) -> Iterator[tuple[int, Positions, Positions]]:
-    """The same with what documents have in common where the finder finds them: keys, or pieces of simhashes."""
+    """The blocks with the keys common to documents a finder finds, or pieces of simhashes."""
     there = np.flatnonzero(sketches.payloads.sizes)
     yield from key_blocks(_keys(finder, sketches.take(there)), positions[there], blocks)
 
 
 def _pieces(values: npt.NDArray[np.uint64], distance: int) -> Ragged:
-    """The `distance` + 1 pieces of each simhash: of two within that distance one piece at least is the same."""
     bounds = np.linspace(0, 64, distance + 2).astype(int).tolist()
     rows = np.empty((values.size, distance + 1), dtype=np.int64)
     for number, (low, high) in enumerate(pairwise(bounds)):
@@ -60,7 +59,6 @@ def _pieces(values: npt.NDArray[np.uint64], distance: int) -> Ragged:
 
 
 def _keys(finder: Finder, sketches: Sketches) -> Ragged:
-    """The keys that documents have in common where the finder finds them; of simhash-doc pieces of the simhash."""
     if finder.name == SIMHASH_DOC:
         return _pieces(values_of(sketches.payloads), bits_allowed(64, finder.similarity))
     return finder.scheme.common_keys(sketches, finder.similarity)
@@ -69,7 +67,7 @@ def _keys(finder: Finder, sketches: Sketches) -> Ragged:
 def connected(
     finder: Finder, values: Positions, owners: Positions, threads: int | None = 1
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Pairs that join all that a finder finds near among what one block holds."""
+    """Pairs joining all near documents a finder finds within one block."""
     if finder.name != SIMHASH_DOC:
         yield scanned(values, owners)
         return
@@ -81,7 +79,7 @@ def connected(
 
 
 def contracted(left: Positions, right: Positions) -> tuple[Positions, Positions]:
-    """The documents of pairs, sorted, and the component of each: the smallest document that pairs lead to."""
+    """The documents of pairs, sorted, and the component of each: its smallest document."""
     owners, places = np.unique(np.concatenate((left, right)), return_inverse=True)
     components = Components(owners.size)
     components.join(places[: left.size], places[left.size :])
@@ -89,7 +87,7 @@ def contracted(left: Positions, right: Positions) -> tuple[Positions, Positions]
 
 
 class Forest:
-    """Pairs that come in blocks, kept as a forest: no more than one for each document, and some that just came."""
+    """Pairs taken in blocks and kept as a forest: at most one for each document, and some recent ones."""
 
     def __init__(self, at_once: int = 1 << 22) -> None:
         self._at_once, self._waiting = at_once, 0
@@ -97,7 +95,6 @@ class Forest:
         self._right: list[Positions] = []
 
     def add(self, left: Positions, right: Positions) -> None:
-        """Take in a block of pairs."""
         self._left.append(left)
         self._right.append(right)
         self._waiting += left.size
@@ -109,12 +106,10 @@ class Forest:
             self._waiting, self._at_once = 0, max(self._at_once, int(np.count_nonzero(other)))
 
     def labels(self) -> tuple[Positions, Positions]:
-        """The result of `contracted` for all pairs."""
         nothing = np.empty(0, dtype=np.int64)
         return contracted(np.concatenate([nothing, *self._left]), np.concatenate([nothing, *self._right]))
 
     def pairs(self) -> tuple[Positions, Positions]:
-        """As few pairs as make the same components."""
         owners, labels = self.labels()
         other = owners != labels
         return owners[other], labels[other]

@@ -1,4 +1,4 @@
-"""Clusters of sketches in files, by one process, in memory that is bounded by what it is told."""
+"""Clusters of sketches in files, by one process, in bounded memory."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ MEMORY = 2 << 30
 class ClusteringOptions:
     """The options of clustering: `bound` as for `indexer.clustering.clusters.cluster`, `memory` in bytes for sketches.
 
-    `parts` is how many partitions there are, as many as the memory takes where None. `against` is an older folder with
-    sketches and clusters, whose documents are compared too, and whose clusters keep their ids. Components of what may
-    be near that have more than `most_grouped` documents, as many as a partition holds where None, are verified bucket
-    by bucket before they are grouped. `stale` says what becomes of sketches whose input is gone or changed.
-    With `latest` the last of several documents with one id counts, also where they have different texts. `permitted`
-    says what may go beside plain copies, by the texts, which are read again; where None sketches alone decide.
+    `parts` is the number of partitions, by default as the memory requires. `against` is an older folder with sketches
+    and clusters; its documents are compared too, and its clusters keep their ids. Components with more than
+    `most_grouped` documents, by default a partition's capacity, are verified bucket by bucket before grouping. `stale`
+    decides on sketches with a missing or changed input. With `latest` the last of several documents with one id counts,
+    even with other texts. `permitted` lists the relations besides plain copies that may go, by the texts, which are
+    read again; None lets sketches alone decide.
     """
 
     rule: MatchRule
@@ -56,15 +56,14 @@ class ClusteringOptions:
 
 
 def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
-    """Write the clusters of a folder's sketches to `out`/clusters, a file for each of sketches; what was found.
+    """Write the clusters of a folder's sketches to `out`/clusters, a file for each of sketches; returns the figures.
 
-    With an older folder its documents, whose clusters keep their ids, come before; they go to `out`/clusters-before.
+    The documents of an older folder come first, and their clusters keep their ids; they go to `out`/clusters-before.
 
-    They are those that `indexer.clustering.clusters.cluster` makes of the same documents in a new store, whatever the
-    files and the number of partitions. Of documents that are preferred alike the first stands for a cluster, in the
-    order of the paths of the files, and of rows. Memory: 120 bytes a document and its id, the sketches of a
-    partition, and where one component is larger than that, the sketches of it. Raises StoreError, and UsageError,
-    also for different texts with one id.
+    The result equals `indexer.clustering.clusters.cluster` on the same documents in a new store, whatever the files and
+    partitions. The first of equally preferred documents stands for a cluster, in the order of the paths of the files,
+    and of rows. Memory: 120 bytes a document and its id, and the sketches of a partition or of a larger component.
+    Raises StoreError, and UsageError, also for different texts with one id.
     """
     sketched, inputs, counts = sketched_apart(folder, out, wanted)
     found, figures = FoundClusters.alone(len(sketched)), ClusteringFigures()
@@ -103,10 +102,10 @@ def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
 
 
 def sketched_apart(folder: str, out: str, wanted: ClusteringOptions) -> tuple[Sketched, Inputs, Counts]:
-    """The sketches of a folder and of the older one, their inputs that are not as they were, and the first counts.
+    """The sketches of a folder and of the older one, their changed inputs, and the first counts.
 
-    Raises UsageError for an output into the older one, for inputs that are gone or changed, and where no document has
-    the field of the canonical rule, and StoreError.
+    Raises UsageError for an output into the older one, for missing or changed inputs, and if no document has the field
+    of the canonical rule; StoreError.
     """
     if wanted.against and os.path.realpath(out) == os.path.realpath(wanted.against):
         raise UsageError(f"--out {out}: is the older batch; name another folder")
@@ -117,7 +116,7 @@ def sketched_apart(folder: str, out: str, wanted: ClusteringOptions) -> tuple[Sk
 
 @contextmanager
 def finished_in(out: str) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
-    """The function that notes that a folder's clusters are finished, and what was found; until then they are not."""
+    """Mark a folder's clusters as unfinished, and return the function to mark them finished with the figures."""
 
     def finish(said: dict[str, Any]) -> dict[str, Any]:
         with own_files.written_whole(Path(out, SUMMARY)) as file:
@@ -142,7 +141,6 @@ def _write(
     counts: Counts,
     decided: Decided | None,
 ) -> None:
-    """A file of clusters for each file of sketches, with its rows in its order."""
     rows = ClusterRows(found, sketched.without, against=bool(wanted.against), by_sketch=decided is None)
     for number, (path, start) in enumerate(zip(sketched.files, sketched.offsets.tolist(), strict=False)):
         rows.verdicts = decided.of(number) if decided else None
@@ -153,7 +151,6 @@ def _write(
 
 
 def remove_stale(sketched: Sketched, out: str) -> None:
-    """Remove the files of clusters of an earlier run that are of no file of sketches."""
     written = {target_of(sketched, number, out) for number in range(len(sketched.files))}
     for stale in (*Path(out, CLUSTERS).glob("*.parquet"), *Path(out, BEFORE).glob("*.parquet")):
         if stale not in written:
@@ -161,12 +158,10 @@ def remove_stale(sketched: Sketched, out: str) -> None:
 
 
 def target_of(sketched: Sketched, number: int, out: str) -> Path:
-    """The path of the clusters of a file of sketches."""
     return Path(out, BEFORE if number < sketched.older else CLUSTERS, sketched.files[number].name)
 
 
 def rules_of(wanted: ClusteringOptions) -> dict[str, Any]:
-    """The entries in the footers of files of clusters that say how they were made."""
     return {
         "rule": wanted.rule.written(whole=True),
         "bound": wanted.bound,
@@ -185,7 +180,6 @@ def said_of(
     inputs: Inputs,
     reading_seconds: float | None,
 ) -> dict[str, Any]:
-    """The summary of what was found, for people and programs."""
     said = {
         **rules_of(wanted),
         "rule": str(wanted.rule),

@@ -28,9 +28,9 @@ _WORDS_AT_ONCE, _ROWS_AT_ONCE = 1 << 22, 1 << 18
 
 
 class Decided:
-    """The verdicts on documents that repeat another one, by file; `seconds` were taken by reading texts.
+    """The verdicts on documents that repeat another one, by file; `seconds` is the time for reading texts.
 
-    Memory: of each document that is near others its sketches, its id and 100 bytes, and the verdicts of some files.
+    Memory: the sketches, the id and 100 bytes of each document near others, and the verdicts of some files.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Decided:
             dealt.add(number, verdicts.filter(column_of(part == number)))
 
     def of(self, number: int) -> Any:
-        """The verdicts on documents of a file, in order, None for none; files are to be asked for in order."""
+        """The verdicts on documents of a file, in order, None for none; ask for the files in order."""
         wanted = int(self._part(np.array([number]))[0])
         while self._known[0] < wanted:
             self._known = next(self._parts, (_PARTS, None))
@@ -79,7 +79,6 @@ class Decided:
 
 
 def _read(sketched: Sketched, found: FoundClusters, rule: MatchRule, jobs: int) -> Iterator[Any]:
-    """The rows of NEAR of all files, in order."""
     owners = np.arange(len(sketched))
     judged, read = compared_texts(owners, found.stand_in, found.identical)
     with BatchTexts(jobs) as reader:
@@ -92,7 +91,6 @@ def _read(sketched: Sketched, found: FoundClusters, rule: MatchRule, jobs: int) 
 
 
 def _described(found: FoundClusters, inside: Positions, first: int, *, stays: bool) -> Any:
-    """The columns DESCRIBED and the places of documents of a file, the first of which stands at `first`."""
     arrays = {
         "place": inside - first,
         "owner": inside,
@@ -108,7 +106,6 @@ def _described(found: FoundClusters, inside: Positions, first: int, *, stays: bo
 
 
 def _lexicon(words: Iterable[Hashes], spill: Path) -> Lexicon:
-    """The words that stand in several components, counted in files."""
     blocks, components = SpillFiles(spill, "words"), 0
     for count, some in in_blocks(words, _WORDS_AT_ONCE):
         components += count

@@ -1,6 +1,6 @@
-"""Names and origins of clusters that were found, and the order of preference of their documents.
+"""Names and origins of clusters, and the order of preference of their documents.
 
-Functions of the columns of sketches, in which the members of a cluster come one after the other.
+Functions of the columns of sketches, with the members of a cluster one after the other.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ HEAD_COLUMNS = ("source", "title", "metadata")
 def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) -> Positions:
     """The place (int64) of each document in the order of a canonical rule: preferred ones come first.
 
-    Of those that it prefers alike the one with the lower number in `arrivals` comes first, where None by id. Raises
-    UsageError for times that can't be compared.
+    Of equally preferred ones the lower number in `arrivals` comes first, without it the lower id. Raises UsageError for
+    incomparable times.
     """
     times, sources = arrow.array(time_keys(rows["time"].to_pylist()), arrow.string()), rows["source"]
     keys = {
@@ -62,12 +62,10 @@ def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) ->
 
 
 def are_mails(sources: Any) -> Any:
-    """A boolean for each path or URL, true for that of a mail, as `indexer.model.mails.is_mail` says."""
     return compute.match_substring_regex(_after_slash(sources), MAILS, ignore_case=True)
 
 
 def mail_heads(rows: Any) -> Any:
-    """The head of each mail among documents in JSON, null for other documents."""
     heads: list[str | None] = [None] * len(rows)
     sources = rows["source"].combine_chunks() if isinstance(rows["source"], arrow.ChunkedArray) else rows["source"]
     for place in np.flatnonzero(flags_of(are_mails(sources))).tolist():
@@ -81,7 +79,6 @@ def _after_slash(sources: Any) -> Any:
 
 
 def _preference(rows: Any, canonical: CanonicalRule) -> Positions:
-    """A number (int64) of each document, smaller where the rule prefers it, whatever all rules go by."""
     if canonical.kind == "earliest":
         return np.zeros(len(rows), dtype=np.int64)
     texts = rows["metadata"].to_pylist() if canonical.reads_metadata else [None] * len(rows)
@@ -100,7 +97,7 @@ def _preference(rows: Any, canonical: CanonicalRule) -> Positions:
 def versions_in(rows: Any, clusters: Positions) -> dict[int, PlacedVersion]:
     """The places of documents among the versions in their clusters, by their rows: see `Succession.placed`.
 
-    `clusters` numbers that of each document.
+    `clusters` numbers each document's cluster.
     """
     succession, time = Succession(), now()
     columns = (clusters.tolist(), *(rows[name].to_pylist() for name in ("source", "title", "metadata")))
@@ -116,9 +113,9 @@ def versions_in(rows: Any, clusters: Positions) -> dict[int, PlacedVersion]:
 def ranks_by_version(
     placed: Mapping[int, PlacedVersion], clusters: Positions, ranks: Positions, *, newest: bool
 ) -> tuple[Positions, int]:
-    """Places (int64) as those of `ranks_in`, by which the newest or oldest version comes in place of the first of all.
+    """Places (int64) as in `ranks_in`, with the newest or oldest version in place of the first of all.
 
-    Also the number of clusters whose first document is none of a version. `clusters` numbers that of each document.
+    Also the number of clusters whose first document is no version. `clusters` numbers each document's cluster.
     """
     keys = by_version(range(ranks.size), [(rank,) for rank in ranks.tolist()], placed, newest=newest)
     order = sorted(range(ranks.size), key=keys.__getitem__)
@@ -132,9 +129,9 @@ def ranks_by_version(
 
 
 def ids_of(rows: Any, starts: Positions, older: Any) -> list[str]:
-    """The ids of clusters whose members begin at `starts`, the canonical documents.
+    """The ids of clusters with members from `starts` on, named after the canonical documents.
 
-    `older` has the clusters that members were in before, null for new ones; None where all are new.
+    `older` has the members' earlier clusters, null for new ones; None if all are new.
     """
     found: list[str] = cluster_ids(joined_of(rows["id"].take(column_of(starts)))).astype(str).tolist()
     if older is None:
@@ -152,7 +149,7 @@ def ids_of(rows: Any, starts: Positions, older: Any) -> list[str]:
 
 
 def origins_of(sources: Any, of: Positions) -> list[int]:
-    """From how many origins the documents of each cluster are, MOST_ORIGINS for that many or more.
+    """The number of origins of each cluster's documents, at most MOST_ORIGINS.
 
     `of` has the cluster of each, a number in order.
     """

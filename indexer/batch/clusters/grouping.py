@@ -1,4 +1,4 @@
-"""From sketches to clusters: keys, what meets by them, groups that are verified, and which document stands for each.
+"""From sketches to clusters: keys, meetings, verified groups, and the document for each.
 
 Functions of arrays and batches, without state. Documents are numbers here: their places among all of a batch.
 """
@@ -48,7 +48,7 @@ _TOGETHER = 1 << 16
 
 
 def columns_of(rule: MatchRule, *, against: bool = False) -> list[str]:
-    """The columns of sketches that clusters by a rule are made from."""
+    """The columns of sketches that the rule's clusters are made from."""
     names = ["id", "source", "title", "tokens", "short", "time", "metadata", "text_digest", "read_digest"]
     names += [OLDER_CLUSTER, OLDER_KEEP] * against
     wanted = keyed(rule)
@@ -59,22 +59,16 @@ def columns_of(rule: MatchRule, *, against: bool = False) -> list[str]:
 
 
 def found_by(rule: MatchRule) -> list[str]:
-    """The columns of sketches that show which documents a rule compares, and what its finders find them by.
-
-    Also those that show which others have equal texts.
-    """
     names = ["short", "tokens", "text_digest", *(column_name(family) for family in rule.schemes)]
     return names + [f"{column_name(family)}_keys" for family in keyed(rule)]
 
 
 def payloads_of(batch: Any, family: str) -> Ragged:
-    """The sketches by a scheme, a row for each document."""
     column = batch[column_name(family)]
     return _simhashes(column) if family == SIMHASH_DOC else bytes_of(column)
 
 
 def sketches_of(batch: Any, rule: MatchRule) -> dict[str, Sketches]:
-    """The sketches by each scheme of a rule, a row for each document."""
     found = {}
     wanted = keyed(rule)
     for family in rule.schemes:
@@ -84,14 +78,14 @@ def sketches_of(batch: Any, rule: MatchRule) -> dict[str, Sketches]:
 
 
 def compared(batch: Any, rule: MatchRule) -> npt.NDArray[np.bool_]:
-    """The mask of the documents of a batch that the rule compares: those that are not short and have what it needs."""
+    """The mask of the documents the rule compares: not short, and with all the rule needs."""
     payloads = {family: made.payloads for family, made in sketches_of(batch, rule).items()}
     short = flags_of(batch["short"])
     return np.asarray(comparable(rule, Found((), payloads)) & ~short, dtype=np.bool_)
 
 
 def only_equal(batch: Any) -> npt.NDArray[np.bool_]:
-    """The mask of the documents that are too short to be compared, and repeat nothing but equal texts."""
+    """The mask of documents too short to be compared; they repeat only equal texts."""
     there = present_in(batch["text_digest"]) & flags_of(batch["short"])
     return np.asarray(there & (numbers_of(batch["tokens"]) > 0), dtype=np.bool_)
 
@@ -105,25 +99,24 @@ def _simhashes(column: Any) -> Ragged:
 
 @dataclass(frozen=True, slots=True)
 class GroupedClusters:
-    """The clusters of those of some documents that are near others: document `positions[i]` is in number `of[i]`.
+    """The clusters of documents near others: document `positions[i]` is in number `of[i]`.
 
-    A cluster has one document where a wide component was cut. `similarity` is to the canonical document (0 to 1),
-    `canonical` whether it is that one. Of each cluster: `ids`, `names` of the canonical documents, `sizes`, `origins`
-    (how many, MOST_ORIGINS for that many or more), and `before`, the one of its older documents that comes first by the
-    canonical rule (None for none); `to_before` is the similarity to that one, NaN for none.
+    A cut component may leave a cluster of one document. `similarity` is to the canonical document (0 to 1), `canonical`
+    marks this one. For each cluster: `ids`, `names` of the canonical documents, `sizes`, `origins` (at most
+    MOST_ORIGINS), and `before`, its first older document by the canonical rule (None for none); `to_before` is the
+    similarity to it, else NaN.
 
-    `repeats[i]` is the place in `kept`, ids of documents that are kept, of the one that a document is near and is
-    removed for, with the similarity `to_kept`; -1 and NaN where it is kept itself. See
-    `indexer.clustering.choosing.choose`; the order is that of the canonical rule, what an older batch kept before it.
-    `stand_in[i]` is the position of that one, -1 for none, and `identical[i]` says whether their texts are known to be
-    equal. `version[i]` is the ordinal of a document among its versions, from 1, the oldest, on, and 0 where there are
-    none or their order is unknown, and `latest[i]` says whether it is the latest of them; each without is its own.
-    What is near directly or by others has one number as its `component`, and `ranks` its order there, what an
-    older batch kept first.
+    `repeats[i]` is the place in `kept`, ids of kept documents, of the near document it is removed for, with the
+    similarity `to_kept`; -1 and NaN for a kept one. See `indexer.clustering.choosing.choose`; the order is the
+    canonical rule's, with kept older documents first. `stand_in[i]` is the position of the same document, -1 for none;
+    `identical[i]` says that their texts are known to be equal. `version[i]` is the ordinal of a document among its
+    versions, from 1, the oldest, on, and 0 if unknown; `latest[i]` marks the latest. A document without versions is its
+    own. Documents near directly or through others share a `component`, and `ranks` is their order in it, kept older
+    ones first.
 
-    `split` components were cut, of `unordered` clusters the canonical rule asks for an order of versions that is
-    unknown, `comparisons` pairs compared. The largest `buckets` and `components` are
-    as those of `indexer.clustering.grouping.Groups`, each with the id of an example.
+    `split` components were cut, in `unordered` clusters the canonical rule needs an unknown order of versions,
+    `comparisons` pairs were compared. The largest `buckets` and `components` are as in
+    `indexer.clustering.grouping.Groups`, each with the id of an example.
     """
 
     positions: Positions
@@ -163,13 +156,13 @@ def clusters_of(
     arrivals: Positions | None = None,
     equal: bool = False,
 ) -> GroupedClusters:
-    """The clusters of documents that the rule compares, rows of a table of sketches, numbered by their `positions`.
+    """The clusters of documents the rule compares, rows of a table of sketches, numbered by their `positions`.
 
-    With `equal` they are documents that are too short to be compared, of which those with equal texts repeat one of
-    them, and all are alone, as in a store.
+    With `equal` they are documents too short to be compared: equal texts repeat one of them, and all are alone, as in a
+    store.
 
-    They are those of `indexer.clustering.clusters.cluster` as long as what may be near is all among them. Where the
-    canonical rule prefers none of two, the one with the lower number in `arrivals` comes first, where None by id.
+    They equal `indexer.clustering.clusters.cluster` if all documents that may be near are among them. Of equally
+    preferred documents the lower number in `arrivals` comes first, without it the lower id.
     """
     nodes = equal_nodes(table, rule) if equal else nodes_in(table, rule)
     comparison = Comparer(rule, nodes.payloads)
@@ -249,7 +242,7 @@ def _each_alone(found: GroupedClusters, names: Any) -> GroupedClusters:
 def _first_older(
     nodes: Nodes, comparison: Comparer, rows: Any, members: Positions, numbers: Positions
 ) -> tuple[list[str | None], npt.NDArray[np.float64]]:
-    """The first of the older documents of each cluster, None for none, and how near each member is to it, else NaN."""
+    """The first older document of each cluster, None for none, and each member's similarity to it, else NaN."""
     count = int(numbers.max(initial=-1)) + 1
     older = rows[OLDER_CLUSTER] if OLDER_CLUSTER in rows.schema.names else None
     known = np.flatnonzero(present_in(older)) if older is not None else members[:0]
@@ -265,19 +258,16 @@ def _first_older(
 
 
 def _described_by(table: Any) -> list[str]:
-    """The columns of sketches that clusters are described by."""
     wanted = ("id", "source", "title", "tokens", "time", "metadata", OLDER_CLUSTER, OLDER_KEEP)
     return [name for name in wanted if name in table.schema.names]
 
 
 def _batch(table: Any) -> Any:
-    """A table as one batch."""
     [*batches] = table.combine_chunks().to_batches()
     return batches[0] if batches else arrow.RecordBatch.from_pylist([], schema=table.schema)
 
 
 def _similarity(nodes: Nodes, comparison: Comparer, left: Positions, right: Positions) -> npt.NDArray[np.float64]:
-    """The similarities of documents, 0 to 1, as they are written: to four decimal places."""
     if not left.size:
         return np.empty(0)
     return np.asarray(np.round(np.maximum(similar_documents(nodes, comparison, left, right), 0.0), 4), dtype=np.float64)
@@ -294,7 +284,7 @@ def _chosen(
 ) -> tuple[Positions, npt.NDArray[np.float64], list[str], Positions]:
     """`repeats`, `to_kept`, `kept` and, as rows of the table, `stand_in` of GroupedClusters.
 
-    What an older batch removed is not `there`.
+    Documents removed by an older batch are not `there`.
     """
     choice = choose(nodes, comparison, grouped.whole, members[there], ranks[there], threads=threads)
     gone = np.flatnonzero(choice.of != members[there])
@@ -307,7 +297,6 @@ def _chosen(
 
 
 def _same_texts(table: Any, one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
-    """The mask of those pairs of rows that are identical, as Record.is_identical says."""
     same = np.ones(one.size, dtype=np.bool_)
     for name in ("text_digest", "read_digest"):
         left, right = (compute.cast(table[name].take(column_of(rows)), arrow.binary()) for rows in (one, other))
@@ -319,7 +308,6 @@ def _same_texts(table: Any, one: Positions, other: Positions) -> npt.NDArray[np.
 
 
 def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:
-    """Buckets and components for people and programs, with the first id of the example's documents in its place."""
     names = {
         node: min(ref.id for ref in nodes.refs.take(np.flatnonzero(nodes.node_of == node)))
         for node in {one.example for one in largest}
@@ -328,7 +316,6 @@ def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[di
 
 
 def nodes_in(table: Any, rule: MatchRule) -> Nodes:
-    """The nodes of documents, rows of a table of sketches."""
     refs = RefTable()
     parts: dict[str, list[Sketches]] = {family: [] for family in rule.schemes}
     for batch in table.to_batches():
@@ -346,7 +333,7 @@ def nodes_in(table: Any, rule: MatchRule) -> Nodes:
 
 
 def equal_nodes(table: Any, rule: MatchRule) -> Nodes:
-    """Documents by the digests of their texts, equal ones in one node, and no sketches by which others were near."""
+    """One node for all documents with the same text digest, without sketches by which others were near."""
     refs = RefTable()
     for batch in table.to_batches():
         ids = joined_of(batch["id"])
@@ -358,7 +345,7 @@ def equal_nodes(table: Any, rule: MatchRule) -> Nodes:
 
 
 def key_blocks(keys: Ragged, positions: Positions, blocks: int) -> Iterator[tuple[int, Positions, Positions]]:
-    """The keys of some documents, in blocks by what they are: (number of the block, keys, who holds each)."""
+    """The keys of some documents, in blocks by kind: (number of the block, keys, their holders)."""
     owners = np.repeat(positions, keys.sizes)
     block = spread(keys.values) % blocks
     order = np.argsort(block, kind="stable")
@@ -369,13 +356,13 @@ def key_blocks(keys: Ragged, positions: Positions, blocks: int) -> Iterator[tupl
 
 
 def spread(keys: Positions) -> Positions:
-    """A number of SPREAD_BITS for each key, by a multiplication, so that the keys of one table get all numbers."""
+    """A number of SPREAD_BITS for each key, by a multiplication that spreads the keys of one table over all numbers."""
     mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return (mixed >> np.uint64(64 - SPREAD_BITS)).astype(np.int64)
 
 
 def scanned(keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
-    """Pairs that join all holders of each key of a block: each with the first of them."""
+    """Pairs joining all holders of each key of a block: each with the first of them."""
     order = np.lexsort((owners, keys))
     keys, owners = keys[order], owners[order]
     fresh = np.ones(keys.size, dtype=np.bool_)
@@ -406,7 +393,7 @@ def whole_runs(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def partitions(labels: Positions, count: int) -> Positions:
-    """To which of `count` partitions each document goes: whole components together, dealt by size to and fro."""
+    """The partition, of `count`, for each document: whole components together, dealt by size to and fro."""
     _, component, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     turn = np.empty(sizes.size, dtype=np.int64)
     turn[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size) % (2 * count)

@@ -1,7 +1,7 @@
-"""The relations of documents to those that would be kept in their place, by their texts, and which of them go.
+"""The relations of documents to their kept neighbours, by their texts, and the decision to remove them.
 
-One machine reads texts into a file of its own, tasks of Spark get them from others; both judge them here, component by
-component, so that they say the same.
+One machine reads texts into a file of its own, tasks of Spark get them from others. Both judge them here, component by
+component, with the same result.
 """
 
 from __future__ import annotations
@@ -86,18 +86,16 @@ _VERDICTS_AT_ONCE = 1 << 14
 
 
 def near_schema(rule: MatchRule) -> Any:
-    """The columns NEAR with the sketches of a rule."""
     kinds = {name: arrow.int64() if name == SIMHASH_DOC else arrow.binary() for name in rule.schemes}
     return arrow.schema([*NEAR, *((column_name(name), kind) for name, kind in kinds.items())])
 
 
 def packed_text(text: str) -> bytes:
-    """The compact form in which a text waits or travels."""
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
 
 
 def in_blocks(words: Iterable[Hashes], at_once: int) -> Iterator[tuple[int, list[tuple[int, Hashes]]]]:
-    """The words of some components at a time: the number of these, and the words in each of 64 blocks that has any."""
+    """The words of some components at a time: their number, and the words in each of 64 blocks with any."""
     for some in chunks_by_size(words, at_once, len, at_once):
         together = np.concatenate(some)
         block = together >> np.uint64(58)
@@ -105,16 +103,15 @@ def in_blocks(words: Iterable[Hashes], at_once: int) -> Iterator[tuple[int, list
 
 
 def lexicon_of(counted: Iterable[tuple[Hashes, npt.NDArray[np.int64]]], components: int) -> Lexicon:
-    """The lexicon of so many components, of what `known_words` gives of each block."""
     blocks = [(np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)), *counted]
     words, counts = (np.concatenate(each) for each in zip(*blocks, strict=True))
     return Lexicon.of(words, counts, components)
 
 
 class NearDocuments:
-    """Rows of NEAR with the sketches of a rule, whose texts wait in a file of `folder`; a context manager.
+    """Rows of NEAR with the sketches of a rule; their texts wait in a file of `folder`. A context manager.
 
-    Memory: their sketches, ids and 100 bytes of each, and what `Relations` takes.
+    Memory: their sketches, ids and 100 bytes of each, and that of `Relations`.
     """
 
     def __init__(self, rule: MatchRule, folder: Path) -> None:
@@ -130,7 +127,6 @@ class NearDocuments:
         self._file.close()
 
     def add(self, batch: Any) -> None:
-        """Take in some of them."""
         texts = batch["text"].to_pylist()
         self._file.writelines(filter(None, texts))
         sizes = np.array([len(text or b"") for text in texts], dtype=np.int64)
@@ -139,7 +135,6 @@ class NearDocuments:
         self._rows.append(batch.select([name for name in batch.schema.names if name != "text"]))
 
     def ready(self) -> _NearRows:
-        """All that were taken in."""
         table = arrow.Table.from_batches(self._rows, schema=_without_text(self._rule))
         return _NearRows(self._rule, table.combine_chunks(), np.concatenate(self._ends), self._file)
 
@@ -149,8 +144,6 @@ def _without_text(rule: MatchRule) -> Any:
 
 
 class _NearRows:
-    """All rows that a NearDocuments holds, by their places."""
-
     def __init__(self, rule: MatchRule, table: Any, ends: Positions, file: IO[bytes]) -> None:
         self._table, self._ends, self._file = table, ends, file
         self._owners, self._together = self._numbers("owner"), self._numbers("component")
@@ -163,7 +156,6 @@ class _NearRows:
         return numbers_of(self._table[name].combine_chunks(), kind)
 
     def _stand_ins(self) -> Positions:
-        """The place of each document's stand-in, its own where it has none."""
         order = np.argsort(self._owners, kind="stable")
         of, wanted = np.arange(self._owners.size), self._numbers("stand_in")
         asking = np.flatnonzero(present_in(self._table["stand_in"].combine_chunks()))
@@ -178,7 +170,6 @@ class _NearRows:
         return zlib.decompress(self._file.read(end - start)).decode("utf-8", "surrogatepass")
 
     def words(self) -> Iterator[Hashes]:
-        """The words of each component whose texts are compared, each once."""
         there = np.flatnonzero(np.diff(self._ends) > 0)
         there = there[np.argsort(self._together[there], kind="stable")]
         bounds = np.flatnonzero(np.diff(self._together[there])) + 1
@@ -192,7 +183,6 @@ class _NearRows:
             yield sorted_distinct(np.concatenate(waiting))
 
     def verdicts(self, permitted: Permitted, lexicon: Lexicon) -> Iterator[Any]:
-        """The verdict on each that repeats another one and was not kept before, and on what goes in favour of one."""
         if not self._owners.size:
             return
         digests = [each.hex() if each else "" for each in self._table["digest"].to_pylist()]
@@ -230,7 +220,6 @@ class _NearRows:
         return float(self._comparison.judged(np.array([one]), np.array([other]))[0])
 
     def _rows(self, found: Sequence[tuple[int, Verdict[int]]]) -> Any:
-        """Some verdicts as a batch of VERDICTS."""
         places = np.array([place for place, _ in found], dtype=np.int64)
         verdicts = [verdict for _, verdict in found]
         goes = np.array([verdict.reason is None for verdict in verdicts], dtype=np.bool_)
@@ -257,12 +246,10 @@ class _NearRows:
 
 
 def _evidence(verdict: Verdict[int]) -> str | None:
-    """The differences in one line, or why it is not known."""
     if verdict.relation is None:
         return _plain(verdict.reason.says) if verdict.reason else None
     return _plain(verdict.relation.evidence) or None
 
 
 def _plain(text: str) -> str:
-    """Parquet's text is UTF-8, which has no lone surrogates."""
     return text.encode("utf-8", "backslashreplace").decode()

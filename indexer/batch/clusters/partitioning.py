@@ -1,4 +1,4 @@
-"""The documents of a batch in parts that one process holds, what may be near always in one."""
+"""The documents of a batch in parts for one process each, with documents that may be near in one part."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parts_for(size: int, memory: int) -> int:
 
 
 def whole(sketched: Sketched, columns: Sequence[str], rule: MatchRule) -> Iterator[tuple[Any, Positions]]:
-    """All documents that a rule compares, in one table, with their positions; none where there are no files."""
+    """All documents a rule compares, in one table, with their positions; none without files."""
     tables, places = [], []
     for place, batch in sketched.batches(columns):
         kept = compared(batch, rule) & ~sketched.without[place : place + batch.num_rows]
@@ -49,7 +49,7 @@ def whole(sketched: Sketched, columns: Sequence[str], rule: MatchRule) -> Iterat
 
 
 def equal_texts(sketched: Sketched, columns: Sequence[str]) -> Iterator[tuple[Any, Positions]]:
-    """The documents that are too short to be compared and have the text of another one, as `whole`; none where none."""
+    """The documents too short to be compared with the text of another one, as in `whole`; none if there are none."""
     places, digests = [np.empty(0, dtype=np.int64)], [b""]
     for place, batch in sketched.batches(["short", "tokens", "text_digest"]):
         inside = np.flatnonzero(only_equal(batch) & ~sketched.without[place : place + batch.num_rows])
@@ -66,11 +66,10 @@ def equal_texts(sketched: Sketched, columns: Sequence[str]) -> Iterator[tuple[An
 
 
 class Parts:
-    """The documents of a batch in `count` parts, by what is spilled to a folder meanwhile.
+    """The documents of a batch in `count` parts, spilled to a folder meanwhile.
 
-    Components of what may be near that have more documents than `most_grouped`, as many as a part has where None, are
-    verified bucket by bucket first, in parts that take so much `memory` too; what is near is never parted. What that
-    takes is added to `figures`.
+    Components with more than `most_grouped` documents, by default a part's capacity, are verified bucket by bucket
+    first, in parts of so much `memory` too; near documents are never parted. `figures` counts the work.
     """
 
     def __init__(
@@ -88,7 +87,6 @@ class Parts:
         self._figures, self._memory, self._most, self._threads = figures, memory, most_grouped, threads
 
     def tables(self, columns: Sequence[str]) -> Iterator[tuple[Any, Positions]]:
-        """A table of each part, with the positions of its documents among all."""
         labels, inside = self._may_be_near()
         most = self._most or -(-inside.size // self._count)
         sizes = np.bincount(labels[inside], minlength=labels.size)
@@ -105,7 +103,6 @@ class Parts:
             yield table, inside[of == number]
 
     def _may_be_near(self) -> tuple[Positions, Positions]:
-        """The component of each document by what may be near, verified or not; and which ones the rule compares."""
         components = Components(len(self._sketched))
         inside, blocks = self._blocks(self._sketched.without, finder_blocks)
         for finder, values, owners in blocks:
@@ -114,7 +111,6 @@ class Parts:
         return components.labels(), inside
 
     def _near(self, large: Positions) -> Positions:
-        """The component of each of these documents by what is near."""
         without = np.ones(len(self._sketched), dtype=np.bool_)
         without[large] = False
         components = Components(large.size)
@@ -125,7 +121,6 @@ class Parts:
         return np.asarray(large[components.labels()], dtype=np.int64)
 
     def _buckets(self, without: npt.NDArray[np.bool_]) -> Iterator[Any]:
-        """The sketches of documents once for each bucket that they share, in tables with all of a bucket in one."""
         sketched, columns = self._sketched, verified_by(self._rule)
         last = len(sketched.files)
         by_file, rows = SpillFiles(self._spill, "shared"), 0
@@ -151,7 +146,7 @@ class Parts:
     def _blocks(
         self, without: npt.NDArray[np.bool_], blocking: Callable[..., Any]
     ) -> tuple[Positions, Iterator[tuple[int, Positions, Positions]]]:
-        """The documents that the rule compares; and (finder, values, owners) of each block of all of these."""
+        """The documents the rule compares; and (finder, values, owners) of each block of all of these."""
         blocks, places = SpillFiles(self._spill, "blocks"), [np.empty(0, dtype=np.int64)]
         for place, batch in self._sketched.batches(found_by(self._rule)):
             inside = np.flatnonzero(compared(batch, self._rule) & ~without[place : place + batch.num_rows])
@@ -170,7 +165,6 @@ class Parts:
 
 
 def _deal(dealt: SpillFiles, rows: Any, of: Positions) -> None:
-    """Add each row to those of its number."""
     for number in np.unique(of).tolist():
         table = rows.filter(column_of(of == number))
         dealt.add(number, table if isinstance(rows, arrow.Table) else arrow.Table.from_batches([table]))

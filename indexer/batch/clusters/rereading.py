@@ -1,4 +1,4 @@
-"""Documents that are near others with their texts, which are read again in the order of the files."""
+"""Documents near others with their texts, read again in the order of the files."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ Text = str | ExtractionError | None
 def compared_texts(
     owners: Positions, stand_in: Positions, identical: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """The masks of the documents that are judged, and of those whose text is read for it.
+    """The masks of the documents to judge, and of those whose text is read for it.
 
-    These are those that repeat one with another text, and what they repeat; all of both are among them.
+    To judge are documents repeating one with another text, and the repeated ones. All of both have to be among the
+    input.
     """
     repeating = stand_in >= 0
     judged = repeating | np.isin(owners, stand_in[repeating])
@@ -41,7 +42,7 @@ def compared_texts(
 def near_in_file(
     path: Path, described: Any, read: npt.NDArray[np.bool_], rule: MatchRule, reader: BatchTexts
 ) -> Iterator[Any]:
-    """Rows of NEAR of a file of sketches, of documents in the columns DESCRIBED, whose `place` says where they stand.
+    """Rows of NEAR of a file of sketches, for documents in the columns DESCRIBED with their `place` in it.
 
     The rows come by place; the texts of those in `read` are read again.
     """
@@ -61,7 +62,6 @@ def near_in_file(
 
 
 def _rows(described: Any, known: Any, at: Sequence[int], texts: Sequence[Text], rule: MatchRule) -> Any:
-    """The rows of NEAR at some places of both tables."""
     taken = column_of(np.array(at, dtype=np.int64))
     sketches, said = known.take(taken).combine_chunks(), described.take(taken)
     columns = {name: said[name] for name in DESCRIBED}

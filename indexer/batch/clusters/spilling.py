@@ -1,4 +1,4 @@
-"""Tables that one process deals to files by number, and reads again number by number."""
+"""Tables dealt to files by number in one process, and read again number by number."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from indexer.schemes.base import Positions
 
 
 class SpillFiles:
-    """The rows added to each number, in files of a folder that have this name; one is open for each number."""
+    """The rows added to each number, in files of this name in a folder; one is open for each number."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
         self._writers: dict[int, Any] = {}
 
     def add(self, number: int, table: Any) -> None:
-        """Add rows to those of a number."""
         if number not in self._writers:
             self._writers[number] = parquet.ParquetWriter(
                 self._path(number), table.schema, compression="none", use_dictionary=False, write_statistics=False
@@ -26,7 +25,6 @@ class SpillFiles:
         self._writers[number].write_table(table)
 
     def read(self) -> Iterator[tuple[int, Any]]:
-        """(number, all of its rows) of each; each once."""
         for out in self._writers.values():
             out.close()
         for number in sorted(self._writers):
@@ -39,10 +37,8 @@ class SpillFiles:
 
 
 def table_of(**columns: Positions) -> Any:
-    """A table of numbers."""
     return arrow.Table.from_arrays([column_of(each) for each in columns.values()], names=list(columns))
 
 
 def numbers_in(table: Any, *names: str) -> list[Positions]:
-    """Columns of numbers of a table of one chunk."""
     return [numbers_of(table[name].combine_chunks()) for name in names]

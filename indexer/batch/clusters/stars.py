@@ -1,10 +1,10 @@
-"""Components of more pairs than one task holds, in rounds in which each document looks only at its own pairs.
+"""Components of more pairs than one task holds, in rounds: each document looks only at its own pairs.
 
-In a round a document's pairs with larger ones become pairs of these with the smallest document that it knows (a large
-star), and then each block of pairs becomes stars around the smallest document of each of its components, which does at
-once what the small stars of all of its documents would do one after the other. There are never more pairs than in the
-round before, and when nothing changes, each document is paired with the smallest one of its component alone. See
-Kiveris, Lattanzi, Mirrokni, Rastogi and Vassilvitskii, "Connected Components in MapReduce and Beyond", SoCC 2014.
+In a round a document's pairs with larger ones become pairs of these with its smallest known document (a large star).
+Then each block of pairs becomes stars around the smallest document of each of its components, which does at once the
+work of many small stars. There are never more pairs than in the round before. At the end each document is paired only
+with the smallest one of its component. See Kiveris, Lattanzi, Mirrokni, Rastogi and Vassilvitskii, "Connected
+Components in MapReduce and Beyond", SoCC 2014.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from indexer.schemes.base import Positions
 
 
 def dealt(one: Positions, other: Positions, blocks: int) -> Iterator[tuple[int, Positions, Positions]]:
-    """Pairs in blocks by their first document: (number of the block, one, other)."""
     yield from key_blocks(Ragged.of_matrix(one[:, np.newaxis]), other, blocks)
 
 
 def large_stars(one: Positions, other: Positions) -> tuple[Positions, Positions, bool]:
-    """(larger, smaller, whether they are others than before) of the large star of each document in `one`.
+    """(larger, smaller, whether changed) of the large star of each document in `one`.
 
-    `other` has all that these are paired with, smaller and larger, and each pair comes both ways to some block.
+    `other` has all their partners, smaller and larger, and each pair comes both ways to some block.
     """
     owners, places = np.unique(one, return_inverse=True)
     least = _least(owners, places, other)
@@ -37,7 +36,7 @@ def large_stars(one: Positions, other: Positions) -> tuple[Positions, Positions,
 
 
 def small_stars(larger: Positions, smaller: Positions) -> tuple[Positions, Positions, bool]:
-    """(larger, smaller, whether they are others than before) of pairs of a block, all of each larger document in it."""
+    """(larger, smaller, whether changed) of pairs of a block, with all pairs of each larger document in it."""
     owners, labels = contracted(larger, smaller)
     paired = owners != labels
     same = np.array_equal(labels[np.searchsorted(owners, larger)], smaller)
@@ -45,7 +44,7 @@ def small_stars(larger: Positions, smaller: Positions) -> tuple[Positions, Posit
 
 
 def labels_of(one: Positions, other: Positions) -> tuple[Positions, Positions]:
-    """The documents in `one`, and the smallest one of the component of each, of pairs that no round changes any more.
+    """The documents in `one`, and the smallest one of each one's component, from stable pairs.
 
     Each pair comes both ways to some block.
     """
@@ -54,7 +53,6 @@ def labels_of(one: Positions, other: Positions) -> tuple[Positions, Positions]:
 
 
 def _least(owners: Positions, places: Positions, other: Positions) -> Positions:
-    """The smallest of each document and those that it is paired with."""
     least = owners.copy()
     np.minimum.at(least, places, other)
     return least

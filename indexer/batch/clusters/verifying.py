@@ -1,10 +1,10 @@
-"""Verified pairs, bucket by bucket, where a component of what may be near is too large to be grouped at once.
+"""Verified pairs, bucket by bucket, for components too large to be grouped at once.
 
-Hardly any two documents of such a component are near: pages share keys by their boilerplate, and have simhashes within
-some bits by their language alone. A bucket is what has keys of one number in common. Whatever a finder finds shares a
-bucket, so that the pairs that are near in buckets make the components that `indexer.clustering.grouping.group` makes;
-and within a bucket a document is compared only with those that no pair connects to it yet. A document travels once for
-each bucket that it shares, which are as many as a scheme asks for keys: a thousand of random-projection.
+Hardly any two documents of such a component are near: pages share keys by their boilerplate, and similar simhashes by
+their language alone. A bucket holds the documents with keys of one number in common. Documents found by a finder share
+a bucket, so near pairs in buckets make the components of `indexer.clustering.grouping.group`. Within a bucket a
+document is compared only with those not yet connected to it. A document travels once for each shared bucket, as many as
+a scheme asks for keys: a thousand for random-projection.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from indexer.schemes.base import Positions
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Pairs that join what is near among some documents, after so many comparisons in these largest `buckets`."""
+    """Pairs joining the near documents among some, after so many comparisons in these largest `buckets`."""
 
     one: Positions
     other: Positions
@@ -35,14 +35,13 @@ class Verified:
 
 
 def verified_by(rule: MatchRule) -> list[str]:
-    """The columns of sketches that pairs are verified by."""
     return ["id", *found_by(rule)]
 
 
 def shared(finder: int, keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
-    """(documents, buckets) of the keys that two documents or more have, each once, by the number of their finder.
+    """(documents, buckets) of the keys of two documents or more, each once, by the number of their finder.
 
-    `owners[i]` has `keys[i]`, and all that have a key are among them.
+    `owners[i]` has `keys[i]`, and all holders of a key are among them.
     """
     order = np.lexsort((owners, keys))
     keys, owners = keys[order], owners[order]
@@ -59,14 +58,13 @@ def shared(finder: int, keys: Positions, owners: Positions) -> tuple[Positions, 
 
 
 def _fresh(one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
-    """The mask of the sorted pairs that are not the same as the one before."""
     fresh = np.ones(one.size, dtype=np.bool_)
     fresh[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
     return fresh
 
 
 def verified(table: Any, rule: MatchRule, threads: int | None = None) -> Verified:
-    """The pairs that are near in the buckets of a table: the columns `verified_by` names, `owner`, and its `label`.
+    """The near pairs in the buckets of a table: the columns `verified_by` names, `owner`, and its `label`.
 
     The label is the bucket; all of a bucket are in the table, and a document is there once for each of its buckets.
     """

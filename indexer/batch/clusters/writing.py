@@ -1,4 +1,4 @@
-"""Clusters that were found, as the rows of files, and what is said of all of them together."""
+"""Clusters as the rows of files, and the figures of all together."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ DECIDED = (*JUDGED, "near_to", "near_similarity")
 
 @dataclass(slots=True)
 class ClusteringFigures:
-    """The figures of what was found in some partitions: see `indexer.batch.clusters.grouping.Clusters`.
+    """The figures of the clusters of some partitions: see `indexer.batch.clusters.grouping.Clusters`.
 
-    How documents are dealt to partitions changes nothing but the comparisons that a bucket or a component took.
+    The distribution over partitions changes only the comparisons per bucket and component.
     """
 
     clusters: int = 0
@@ -56,7 +56,6 @@ class ClusteringFigures:
 
     @classmethod
     def of(cls, found: GroupedClusters) -> ClusteringFigures:
-        """Those of one partition."""
         sizes = [size for size in found.sizes if size > 1]
         return cls(
             len(sizes), sum(sizes), max(sizes, default=0), found.split, found.unordered, found.comparisons,
@@ -64,7 +63,6 @@ class ClusteringFigures:
         )  # fmt: skip
 
     def add(self, other: ClusteringFigures) -> None:
-        """Take in those of other partitions."""
         self.clusters += other.clusters
         self.clustered += other.clustered
         self.largest = max(self.largest, other.largest)
@@ -76,11 +74,9 @@ class ClusteringFigures:
         self.components = sorted(components, key=lambda one: (-one["documents"], one["digest"]))[:_SHOWN]
 
     def said(self) -> dict[str, Any]:
-        """The same for other processes."""
         return asdict(self)
 
     def shown(self) -> dict[str, Any]:
-        """The same for people and programs, without what tells them apart."""
         said = self.said()
         for name in ("buckets", "components"):
             said[name] = [
@@ -90,7 +86,6 @@ class ClusteringFigures:
 
 
 def _whole(buckets: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """Each bucket once: one that was verified before its documents were grouped comes again in parts."""
     by_key: dict[tuple[str, int], dict[str, Any]] = {}
     for one in sorted(buckets, key=lambda one: -one["nodes"]):
         known = by_key.setdefault((one["scheme"], one["key"]), {**one, "comparisons": 0})
@@ -102,11 +97,10 @@ def _whole(buckets: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:
 class Counts:
     """Counts of documents: `replaced` by a later one of their id, `compared`, `new`, and `repeating` older ones.
 
-    `differing` of the replaced ones have another text than the later one; `without_field` of all lack the field of the
-    canonical rule. Of the others, without those of an older
-    batch, so many are `kept`, and `removed` are near one of these. `relations` counts the removed by their relation to
-    that one, `lost` the words of them that stand in no kept document, and `stays` those that are near a kept one and
-    stay, by reason.
+    `differing` of the replaced ones have another text than the later one; `without_field` lack the field of the
+    canonical rule. Of the others, without those of an older batch, so many are `kept`, and `removed` are near a kept
+    one. `relations` counts the removed by their relation to it, `lost` their words found in no kept document, and
+    `stays` those near a kept one and kept themselves, by reason.
     """
 
     replaced: int = 0
@@ -122,7 +116,6 @@ class Counts:
     stays: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: Counts) -> None:
-        """Take in those of other files."""
         for name, value in asdict(other).items():
             known = getattr(self, name)
             setattr(self, name, dict(Counter(known) + Counter(value)) if isinstance(value, dict) else known + value)
@@ -130,10 +123,10 @@ class Counts:
 
 @dataclass(slots=True)
 class FoundClusters:
-    """The clusters of documents in a row: document i is in number `of[i]` of them, -1 for one that is alone.
+    """The clusters of documents in a row: document i is in number `of[i]` of them, -1 if alone.
 
-    Sketches alone would keep number `repeats[i]` of `kept` in its place, which stands at `stand_in[i]`, -1 for one that
-    they would keep itself; `identical`, `version`, `latest`, `component` and `ranks` are as those of `GroupedClusters`.
+    Sketches alone would remove it for number `repeats[i]` of `kept`, at `stand_in[i]`, or keep it (-1). `identical`,
+    `version`, `latest`, `component` and `ranks` are as in `GroupedClusters`.
     """
 
     of: Positions
@@ -157,7 +150,6 @@ class FoundClusters:
 
     @classmethod
     def alone(cls, count: int) -> FoundClusters:
-        """The state before any clusters are known: each document is alone."""
         none, nowhere = np.full(count, -1, dtype=np.int64), np.full(count, np.nan)
         return cls(
             none, np.ones(count), np.ones(count, dtype=np.bool_), nowhere, none.copy(), nowhere.copy(), none.copy(),
@@ -166,7 +158,6 @@ class FoundClusters:
         )  # fmt: skip
 
     def add(self, clusters: GroupedClusters) -> None:
-        """Take in the clusters of a partition, whose positions are places in the row."""
         places = clusters.positions
         self.of[places] = clusters.of + len(self.ids)
         self.similarity[places] = clusters.similarity
@@ -185,7 +176,6 @@ class FoundClusters:
         self.kept += clusters.kept
 
     def part(self, start: int, stop: int) -> FoundClusters:
-        """Those of some documents of the row."""
         inside = slice(start, stop)
         return FoundClusters(
             self.of[inside], self.similarity[inside], self.canonical[inside], self.to_before[inside],
@@ -196,12 +186,11 @@ class FoundClusters:
 
 
 class ClusterRows:
-    """The rows of files of clusters, of documents by their places among those of which clusters were found.
+    """The rows of files of clusters, for documents by their places among those clustered.
 
-    `gone` are documents in whose place a later one counts. With `against` columns say what new documents repeat; those
-    of an older batch repeat nothing, because that was said when they came, and are kept or not as it was decided then.
-    What repeats another document is kept unless the `verdicts` (see VERDICTS; their owners are places in order) say
-    otherwise, or with `by_sketch` goes.
+    A later document counts in place of each `gone` one. With `against` columns tell the repeats of older documents by
+    new ones. Documents of an older batch repeat nothing and keep their earlier decision. Repeats are kept unless the
+    `verdicts` (see VERDICTS; their owners are places in order) or `by_sketch` remove them.
     """
 
     def __init__(
@@ -219,7 +208,7 @@ class ClusterRows:
         self._before = column_of_strings([None, *found.before]) if against else None
 
     def of(self, place: int, batch: Any, older: Any = None) -> Any:
-        """Those of some documents, from their ids and rows; the first stands at `place`.
+        """The rows of some documents, from their ids and rows; the first is at `place`.
 
         `older` has the columns DECIDED of those of an older batch.
         """
@@ -264,7 +253,6 @@ class ClusterRows:
         return arrow.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _decided(self, part: slice, found: FoundClusters, near: Mapping[str, Any]) -> dict[str, Any]:
-        """The columns JUDGED of some documents."""
         count = found.repeats.size
         decided = {name: arrow.nulls(count, VERDICTS.field(name).type) for name in JUDGED}
         if self._by_sketch:
@@ -293,10 +281,10 @@ def write_clusters(
     place: int,
     is_older: bool = False,
 ) -> Counts:
-    """Write the clusters of a file of sketches to `target`, which is there when it is complete.
+    """Write the clusters of a file of sketches to `target`, complete or not at all.
 
-    Its first document stands at `place` among those of `rows`. Gives how many of its documents, of those that count,
-    repeat no older one, and how many do; nothing for those of an older batch. Raises StoreError.
+    Its first document is at `place` among those of `rows`. Returns how many of its counted documents repeat no older
+    one, and how many do; nothing for those of an older batch. Raises StoreError.
     """
     known = read_footer(os.fspath(path), SKETCHES)
     footer = written_footer(
@@ -326,5 +314,4 @@ def write_clusters(
 
 
 def _counted(column: Any) -> dict[str, int]:
-    """The number of rows with each value that is not null."""
     return {each["values"]: each["counts"] for each in compute.value_counts(column.drop_null()).to_pylist()}

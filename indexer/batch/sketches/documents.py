@@ -31,7 +31,7 @@ DOCUMENTS: Any = arrow.schema(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The file that rows stand in, by `name` and `source`, after which those without an id or URL are named."""
+    """The file of rows, by `name` and `source`; rows without an id or URL are named after it."""
 
     name: str
     source: str
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The documents of some rows, and the numbers of those that are none, each with what is wrong with it."""
+    """The documents of some rows, and the numbers of bad rows, each with its problem."""
 
     documents: Any
     bad: list[BadEntry] = field(default_factory=list)
@@ -65,7 +65,7 @@ def reads_columns(schema: Any, columns: ColumnNames) -> bool:
 
 
 def documents_of(batch: Any, first: int, place: Place, asked: ReaderOptions, time_field: str = "") -> Taken:
-    """The documents of rows that `reads_columns` allows; the first of them is row number `first`."""
+    """The documents of rows allowed by `reads_columns`; the first of them is row number `first`."""
     columns, names = asked.columns, batch.schema.names
     numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
     text = _strings(batch, columns.text or "text")
@@ -106,14 +106,12 @@ def _url_name(names: Sequence[str]) -> str:
 
 
 def _strings(batch: Any, name: str) -> Any:
-    """A column as strings, all null where there is none."""
     if name not in batch.schema.names:
         return arrow.nulls(batch.num_rows, arrow.string())
     return compute.cast(batch.column(name), arrow.string())
 
 
 def _metadata(batch: Any, names: Sequence[str], time_field: str) -> tuple[Any, Any]:
-    """The metadata of each document as JSON, null for none, and the time when it was there first."""
     if not names:
         return arrow.nulls(batch.num_rows, arrow.string()), arrow.nulls(batch.num_rows, arrow.string())
     items = [
@@ -124,7 +122,7 @@ def _metadata(batch: Any, names: Sequence[str], time_field: str) -> tuple[Any, A
 
 
 def with_declarations(metadata: Any, found: Sequence[Mapping[str, Any]]) -> Any:
-    """A column of metadata with what each document declares of its version; of one that says nothing as it came."""
+    """A metadata column with each document's own declarations of its version; unchanged without any."""
     places = [place for place, declared in enumerate(found) if declared]
     if not places:
         return metadata
@@ -136,7 +134,7 @@ def with_declarations(metadata: Any, found: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def metadata_columns(items: Sequence[Any], time_field: str) -> tuple[Any, Any]:
-    """The columns metadata and time of documents with these metadata. UsageError for times that can't be compared."""
+    """The columns metadata and time of documents. Raises UsageError for incomparable times."""
     times = [value_at(item, time_field) if time_field else None for item in items]
     time_keys(times)
     return (

@@ -1,4 +1,4 @@
-"""The files that sketches were made of, as they are now: the same, changed, gone, or not to be seen from here."""
+"""The input files of sketches and their current state: the same, changed, gone, or out of sight."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _END, _PIECE = 32 << 20, 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The inputs that count on although they are not as they were sketched, by name.
+    """The inputs that still count although changed, by name.
 
-    Those `unseen` are not to be seen from here: in an object store, on another machine, on a file system that is not
-    there, or of an older batch, which may be gone. Those `stale` are gone or changed.
+    `unseen` ones are out of sight: in an object store, on another machine, on an unmounted file system, or of an older
+    batch, possibly gone. `stale` ones are gone or changed.
     """
 
     unseen: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Inputs:
 
 
 def state_of(places: Iterable[str]) -> str:
-    """A digest that changes when a file does: of absolute paths as they are printed, and of what the files hold.
+    """A digest of the state of files: of absolute paths as printed, and of the content.
 
     Of a file of more than 64 MB both ends are read, and its size and time count.
     """
@@ -54,7 +54,6 @@ def state_of(places: Iterable[str]) -> str:
 
 
 def _digest_of(path: str) -> str:
-    """A digest of what a file holds; empty where it can't be read."""
     digest = blake2b(digest_size=16)
     with suppress(OSError, UnreadableError), open_regular(path) as file:
         status = os.fstat(file.fileno())
@@ -68,7 +67,7 @@ def _digest_of(path: str) -> str:
 
 
 def seen_from(folder: str) -> str:
-    """The machine and the file system that show a folder; empty where it is not on a file system."""
+    """The machine and the file system of a folder; empty if it is not on a file system."""
     if is_remote(folder):
         return ""
     with suppress(OSError):
@@ -77,7 +76,6 @@ def seen_from(folder: str) -> str:
 
 
 def input_of(footer: dict[str, Any]) -> str:
-    """The path or URL of the file that sketches were made of, or of the folder of the files."""
     place: str = footer["input"]
     return place.rpartition("#")[0] if footer["together"] else place
 
@@ -85,7 +83,7 @@ def input_of(footer: dict[str, Any]) -> str:
 def standing(path: Path, footer: dict[str, Any]) -> Standing:
     """The present state of the input of a file of sketches.
 
-    Gone is what is not there while the file system that had it is, on the machine that saw it.
+    It is gone if it is missing while its file system is there, on the machine that saw it.
     """
     place = input_of(footer)
     if is_remote(place):
@@ -105,12 +103,10 @@ def standing(path: Path, footer: dict[str, Any]) -> Standing:
 
 
 def _files_of(path: Path) -> list[str]:
-    """The files that go together in one of sketches, in their order."""
     return list(dict.fromkeys(parquet.read_table(path, columns=["container"])["container"].to_pylist()))
 
 
 def _is_there(path: str) -> bool | None:
-    """None where that can't be known."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -121,9 +117,9 @@ def _is_there(path: str) -> bool | None:
 
 
 def forget_gone(folder: str, listed: Iterable[str], roots: Sequence[str]) -> list[str]:
-    """Remove the sketches of what lay below `roots` and is gone; the names of these inputs.
+    """Remove the sketches of missing inputs below `roots`; returns their names.
 
-    `listed` are the names of parts that are there.
+    `listed` are the names of existing parts.
     """
     forgotten, there = [], set(listed)
     below = [os.path.join(root, "") for root in roots]
@@ -139,10 +135,10 @@ def forget_gone(folder: str, listed: Iterable[str], roots: Sequence[str]) -> lis
 
 
 def inputs_for(folder: str, against: str | None = None, stale: Stale = "refuse") -> Inputs:
-    """The inputs of a folder's sketches that are not as they were, and of those of an older one, which count on.
+    """The changed inputs of a folder's sketches, and of an older one's, that still count.
 
-    With `stale` "forget" the sketches of those that are gone or changed are removed. Raises UsageError, which lists
-    them, where that is not said, and StoreError.
+    With `stale` "forget" the sketches of missing or changed ones are removed. Raises UsageError with a list unless
+    `stale` decides, and StoreError.
     """
     unseen, wrong = [], list[tuple[Path, str, Standing]]()
     for path in sorted(Path(folder, SKETCHES).glob("*.parquet")):

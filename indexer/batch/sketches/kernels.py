@@ -1,4 +1,4 @@
-"""From batches of documents to batches of sketches: without state, so that one process or many run the same."""
+"""From batches of documents to batches of sketches: without state, so one process or many run the same."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _NEAR = 600
 
 
 class SketchedRow(NamedTuple):
-    """A document that was sketched alone, or what is wrong with it: its row, its record, its time, and the reason."""
+    """A document sketched alone: its row, its record, its time, or the reason of failure."""
 
     row: int
     record: Record
@@ -100,7 +100,7 @@ def sketched(documents: Any, making: Making) -> Any:
 
 
 def _declared(text: str) -> Mapping[str, Any] | None:
-    """The declarations of a text on its version; None where looking for them fails, and it is to be read alone."""
+    """A text's own declarations of its version; None if looking for them fails, so that it is read alone."""
     try:
         return declared_in_text(text)
     except ExtractionError:
@@ -113,7 +113,6 @@ def _unclean(texts: Joined) -> npt.NDArray[np.bool_]:
 
 
 def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], making: Making) -> Any:
-    """The sketches of texts that need no extraction, in a few calls of the core, with what was `declared` in each."""
     form, texts, count = making.form, joined_of(documents["text"]), documents.num_rows
     simhashes, *others = sketch_columns(form.made, texts)
     sketches = [
@@ -168,7 +167,6 @@ def _read_digests(documents: Any, texts: Joined) -> npt.NDArray[np.uint8]:
 
 
 def _titles(documents: Any, texts: Joined) -> Any:
-    """The title that a document brings, else the first line of its text that is not blank."""
     lines, start = [], 0
     for end in texts.ends.tolist():
         lines.append(_title(texts.data, start, end))
@@ -178,7 +176,6 @@ def _titles(documents: Any, texts: Joined) -> Any:
 
 
 def _title(data: Any, start: int, end: int) -> str:
-    """The first line of a text as first_line() gives it, cut to the length of a title."""
     head = str(data[start : min(end, start + _NEAR)], "utf-8", "ignore")
     line = first_line(head)
     # Most lines end there, or fill a title; of others and of what stands before them all has to be looked at.
@@ -208,7 +205,6 @@ def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np
 
 
 def _alone(documents: Any, making: Making) -> list[SketchedRow]:
-    """Documents that need more than the core, each read as `neardup index` reads it."""
     items = [
         Item(
             Input(each["id"], each["source"], "", each["text"].encode(), "text", each["title"],
@@ -229,7 +225,6 @@ def _metadata_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, data: bytes = b"") -> SketchedRow:
-    """The sketched document of one outcome, or its failure."""
     item = outcome.key
     if isinstance(outcome, Failed):
         failed = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
@@ -244,7 +239,6 @@ def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, dat
 
 
 def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
-    """The same columns from documents that were sketched one by one."""
     records = [row.record for row in rows]
     metadata, times = metadata_columns([record.metadata for record in records], form.time_field)
     prints = [record.fingerprint for record in records]
@@ -278,5 +272,4 @@ def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
 
 
 def _text(text: str) -> str:
-    """Parquet's text is UTF-8, which has no lone surrogates."""
     return text.encode("utf-8", "backslashreplace").decode()

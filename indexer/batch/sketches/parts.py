@@ -1,4 +1,4 @@
-"""The parts of a batch: which documents of the input go into one file of sketches, and under which name."""
+"""The parts of a batch: the documents of one file of sketches, and its name."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _UNFIT = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Documents that go into one file of sketches, which is called `name`.
+    """Documents for one file of sketches, called `name`.
 
-    They are those of the one of `files` that a `reader` takes apart, or `together` of files that lie in one folder: the
-    files themselves, or mails, each of which a `reader` takes apart.
-    `seen` says where that was: see `indexer.batch.sketches.inputs.seen_from`.
+    They come from one of `files`, taken apart by a `reader`, or `together` from files of one folder: the files
+    themselves, or mails, each taken apart by a `reader`. `seen` is the place of reading: see
+    `indexer.batch.sketches.inputs.seen_from`.
     """
 
     name: str
@@ -44,25 +44,21 @@ class Part:
 
     @property
     def path(self) -> str:
-        """The path or URL of the only file, or of the folder."""
         return os.path.dirname(str(self.files[0].path)) if self.together else str(self.files[0].path)
 
     @property
     def place(self) -> str:
-        """The same as an absolute path, with the number of the part where a folder has several."""
+        """The absolute path, with the number of the part if a folder has several."""
         absolute = self.path if is_remote(self.path) else printable_path(os.path.abspath(self.path))
         return f"{absolute}#{self.name.rpartition('.')[2]}" if self.together else absolute
 
     def opened(self) -> Any:
-        """The stream of the only file. Raises UnreadableError."""
         return self.files[0].opened() if self.files[0].opened else open_regular(self.files[0].path)
 
     def state(self) -> str:
-        """See `indexer.batch.sketches.inputs.state_of`."""
         return state_of(file.place for file in self.files)
 
     def noted(self, selection: Selection) -> dict[str, Any]:
-        """The entries in a footer of its sketches about the part and the way it was read."""
         together = len(self.files) if self.together else 0
         how = {name: getattr(selection, name) for name in _READ_BY} | {"columns": asdict(selection.columns)}
         where = {"input": self.place, "first": self.files[0].place, "seen": self.seen}
@@ -70,16 +66,15 @@ class Part:
 
 
 def selection_of(footer: Mapping[str, Any]) -> Selection:
-    """The selection by which the part that a footer notes was read."""
     how = dict(footer["read"])
     names = {name: tuple(how.pop(name)) for name in ("include", "exclude")}
     return Selection(**{**how, **names, "columns": ColumnNames(**how.pop("columns"))})
 
 
 def part_again(footer: Mapping[str, Any], sources: Sequence[str]) -> Part:
-    """The part that a footer notes, as it was read, from the sources of its documents.
+    """The part noted in a footer, as it was read, from the sources of its documents.
 
-    Raises UnreadableError where a file of it is not there any more.
+    Raises UnreadableError if one of its files is gone.
     """
     place, is_folder = footer["input"], bool(footer["together"])
     names = [name if is_remote(name) else path_of_printable(name) for name in (sources if is_folder else [place])]
@@ -95,10 +90,10 @@ def part_again(footer: Mapping[str, Any], sources: Sequence[str]) -> Part:
 
 
 def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[Part]:
-    """The parts of all files that are named, in the order in which a walk comes to them, whatever order they come in.
+    """The parts of all named files, in the order of a walk, whatever their own order.
 
-    Single files of a folder are a part where they follow one another, and so are mails, so that those of a part follow
-    all of the part before it. What can't be a document is given to `rejected`.
+    Consecutive single files of a folder are a part, and so are mails; all files of a part follow all of the part
+    before. `rejected` gets everything that can't be a document.
     """
     base = sources.selection.base
     files: dict[str, Any] = {}
@@ -113,7 +108,6 @@ def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[P
     readers = {place: sources.reader_of(file) for place, file in files.items()}
 
     def kind(place: str) -> tuple[str, bool]:
-        """The folder and the kind of files that go together; of others it is the file itself."""
         reader = readers[place]
         return (os.path.dirname(place) if reader is None or isinstance(reader, Mail) else place, reader is None)
 
@@ -131,19 +125,18 @@ def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[P
 
 
 def input_order(footer: Mapping[str, Any]) -> Any:
-    """The key by which the files of sketches are in the order of their parts; see `parts_of`."""
+    """The sort key that puts files of sketches into the order of their parts; see `parts_of`."""
     place = footer["first"]
     return walk_order(place if is_remote(place) else path_of_printable(place))
 
 
 def task_of(parts: Sequence[Part], task: tuple[int, int]) -> list[Part]:
-    """The parts of task I of N, counted from 1: every part belongs to one task, whatever order they were named in."""
+    """The parts of task I of N, counted from 1: every part belongs to one task, whatever the order of names."""
     number, count = task
     return [part for place, part in enumerate(parts) if place % count == number - 1]
 
 
 def _name(path: str, base: str) -> str:
-    """A name that no other path has: its last part, and a digest of the whole as seen from the batch's folder."""
     seen = path if is_remote(path) else id_of_path(path, base)
     digest = blake2b(seen.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     # Readers of datasets pass over files that begin with a dot or an underline.

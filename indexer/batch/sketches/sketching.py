@@ -1,4 +1,4 @@
-"""Sketches of a collection as files of Parquet, one for each part of the input, by all processors of one machine."""
+"""Sketches of a collection as Parquet files, one for each part of the input, by all processors of one machine."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _MOST_AHEAD = 1 << 14
 
 @dataclass(slots=True)
 class Summary(RunCounts):
-    """Counts of the parts and documents of a run, by what became of them.
+    """Counts of the parts and documents of a run by their fate.
 
-    `parts` were sketched now, `done_before` stood there; of their `documents` some are `empty`, `short` or failed.
-    Of inputs that are gone, the `forgotten`, the sketches were removed. `left_out` files were passed over by name.
+    `parts` were sketched now, `done_before` existed; of their `documents` some are `empty`, `short` or failed. The
+    sketches of the `forgotten`, whose inputs are gone, were removed. `left_out` files were skipped by name.
     """
 
     parts: int = 0
@@ -64,15 +64,14 @@ def sketch(
     task: tuple[int, int] = (1, 1),
     summary: Summary | None = None,
 ) -> Summary:
-    """Write the sketches of each part to `folder`/sketches; those that are there, and whose input is as it was, stay.
+    """Write the sketches of each part to `folder`/sketches, except existing ones with an unchanged input.
 
     Of several tasks each writes its own share (see `task_of`).
 
-    A file is there under its name only when it is complete, so that a run that was broken off goes on where it ended.
-    Memory: some batches of 4 MB for each worker. Raises IncompatibleStoreError where the folder has sketches of another
-    form, and StoreError where it can't be written.
+    A file gets its name when complete, so an interrupted run continues. Memory: some batches of 4 MB for each worker.
+    Raises IncompatibleStoreError if the folder has sketches of another form, and StoreError if it can't be written.
 
-    What lay below the folders that are named and is gone is forgotten; what can't be seen from here is not gone.
+    Missing inputs below the named folders are forgotten, but not those out of sight.
     """
     counts = summary if summary is not None else Summary()
     begin(folder, making.form)
@@ -83,9 +82,10 @@ def sketch(
 
 
 def forget(sources: Sources, parts: Sequence[Part], folder: str) -> list[str]:
-    """Remove the sketches of what lay below the folders of `sources`, whose parts were listed, and is gone; its names.
+    """Remove the sketches of missing inputs below the folders of `sources`, whose parts were listed; returns their
+    names.
 
-    Also what single files that are gone now have left of the last parts of their folder.
+    Also the remains of missing single files in the last parts of their folder.
     """
     target = Path(folder, SKETCHES)
     names = {part.name for part in parts}
@@ -97,8 +97,6 @@ def forget(sources: Sources, parts: Sequence[Part], folder: str) -> list[str]:
 
 
 class _Workers:
-    """The processes that extract documents, started when the first one needs them."""
-
     def __init__(self, making: Making) -> None:
         self.making = making
         self._open = ExitStack()
@@ -111,7 +109,6 @@ class _Workers:
         self._open.__exit__(*error)
 
     def outcomes(self, items: Iterator[Any]) -> Iterator[Any]:
-        """The outcome of each item."""
         if self._started is None:
             form = self.making.form
             started = sketching(self.making.jobs, form.options, self.making.limits, form.made)
@@ -120,7 +117,6 @@ class _Workers:
 
 
 def begin(folder: str, form: Form) -> None:
-    """Make the folder of sketches. Raises IncompatibleStoreError where it has some of another form, and StoreError."""
     for path in sketch_files(folder, missing_ok=True):
         form.require_same(form_of(read_footer(os.fspath(path), SKETCHES)), os.fspath(path), "what is asked for")
     target = Path(folder, SKETCHES)
@@ -132,9 +128,9 @@ def begin(folder: str, form: Form) -> None:
 
 
 def unfinished(parts: Iterable[Part], folder: str, counts: Summary) -> Iterator[Part]:
-    """The parts whose sketches are not there, or whose input has changed since; the others are counted.
+    """The parts without sketches, or with changed input; the others are counted.
 
-    Also those of an object store that could not be read to their end: it may answer again.
+    Also those of an object store not read to their end: it may answer again.
     """
     for part in parts:
         path = Path(folder, SKETCHES, f"{part.name}.parquet")
@@ -151,7 +147,6 @@ def _broken_off(path: Path) -> bool:
 
 
 def sketch_parts(sources: Sources, parts: Iterable[Part], folder: str, making: Making, counts: Summary) -> None:
-    """Write the sketches of some parts to a folder that `begin` made; the selection of `sources` says what is read."""
     target = Path(folder, SKETCHES)
     try:
         with _Workers(making) as workers:
@@ -170,7 +165,6 @@ def _unwritable(error: OSError, target: Path) -> StoreError:
 
 
 def sketch_files(folder: str, *, missing_ok: bool = False) -> list[Path]:
-    """The files of sketches of a folder, by name. Raises StoreError where there are none."""
     found = sorted(Path(folder, SKETCHES).glob("*.parquet"))
     if not found and not missing_ok:
         raise StoreError(f"{folder}: has no {SKETCHES}/*.parquet; make them with neardup batch sketch")
@@ -207,7 +201,6 @@ def _count(batch: Any, counts: Summary) -> None:
 
 
 def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -> Iterator[Any]:
-    """The sketches of a part, batch after batch."""
     if isinstance(part.reader, Parquet) and serves(making.form) and sources.selection.id_from == "path":
         asked = ReaderOptions(sources.selection.line_limit, sources.selection.columns)
         with suppress(UnreadableError), part.opened() as stream:
@@ -220,7 +213,6 @@ def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -
 
 
 def _schema(stream: Any, name: str) -> Any:
-    """The columns of a file of Parquet; None where they can't be read, which its reader then says."""
     with suppress(arrow.ArrowException, OSError, ValueError):
         if stream.seekable():
             return parquet_file(stream, name).schema_arrow
@@ -235,8 +227,6 @@ def _place(part: Part, sources: Sources) -> Place:
 
 
 def _by_columns(stream: Any, place: Place, reader: Parquet, asked: ReaderOptions, making: Making) -> Iterator[Any]:
-    """The sketches of rows that need no look at each, made by threads, in the order of the rows."""
-
     def task(batch: Any, first: int) -> list[Any]:
         taken = documents_of(batch, first, place, asked, making.form.time_field)
         return [sketched(taken.documents, making), *_bad(taken.bad, place, making.form)]
@@ -257,7 +247,6 @@ def _by_columns(stream: Any, place: Place, reader: Parquet, asked: ReaderOptions
 
 
 def _bad(entries: Sequence[BadEntry], place: Place, form: Form) -> list[Any]:
-    """Rows for what is no document."""
     rows = [
         SketchedRow(
             entry.number,
@@ -270,7 +259,6 @@ def _bad(entries: Sequence[BadEntry], place: Place, form: Form) -> list[Any]:
 
 
 def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
-    """The sketches of documents that workers extract, in the order of the input."""
     rows: list[SketchedRow] = []
     form = workers.making.form
     read_from = OrderedOutcomes(sources, part, workers.making.limits.input_bytes, workers.outcomes, _MOST_AHEAD)
@@ -296,9 +284,9 @@ def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> SketchedR
 
 
 class OrderedOutcomes:
-    """The documents of a part in their order, although what makes their `outcomes` ends with one sooner than another.
+    """The documents of a part in their order, although workers finish in any order.
 
-    One waits for those before it. Where `ahead` wait for one, no further document is begun until it has ended.
+    A finished one waits for those before it. If `ahead` wait for one, no new one begins.
     """
 
     def __init__(
@@ -320,7 +308,7 @@ class OrderedOutcomes:
         self._begun, self._given = 0, 0
 
     def outcomes(self) -> Iterator[tuple[int, Any, bytes | None]]:
-        """(place from 1 on, outcome, bytes) of each document; no bytes where it could not be read."""
+        """(place from 1 on, outcome, bytes) of each document; no bytes for an unreadable one."""
         before = -1
         while before < self._begun:
             before = self._begun
@@ -333,7 +321,6 @@ class OrderedOutcomes:
                     yield self._given, self._done.pop(self._given), self._data.pop(self._given, None)
 
     def _items(self) -> Iterator[Any]:
-        """The documents that are not begun yet; numbers tell one from another, also where it is a file of its own."""
         while self._begun - self._given < self._ahead and (following := next(self._inputs, None)):
             self._begun, (self._files[following[0]], outcome) = following
             if isinstance(outcome, Item):

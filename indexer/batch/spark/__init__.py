@@ -1,1 +1,1 @@
-"""Batches on Spark: what of `indexer.batch` one machine does, done by many, with the same result."""
+"""Batches on Spark: the work of `indexer.batch` by many machines, with the same result."""

@@ -1,4 +1,4 @@
-"""`neardup batch` over folders that all machines share, by tasks of Spark: the same files as one machine writes."""
+"""`neardup batch` over folders shared by all machines, by tasks of Spark: the same files as from one machine."""
 
 from __future__ import annotations
 
@@ -42,12 +42,11 @@ _TASKS = 4
 
 @dataclass(frozen=True)
 class Folder:
-    """Sketches in files, and what is read of them."""
+    """Sketches in files, and the columns to read."""
 
     sketched: Sketched
 
     def batches(self, number: int, columns: Sequence[str]) -> Iterator[tuple[Positions, Any]]:
-        """(owners, batch) of a file."""
         first = int(self.sketched.offsets[number])
         for place, batch in self.sketched.batches_in(number, columns):
             start = (number << _ROW_BITS) + place - first
@@ -55,7 +54,6 @@ class Folder:
 
 
 def read_ids(files: Iterable[Any], folder: Folder, blocks: int) -> Iterator[Any]:
-    """Hashes of the ids of all documents of some files, with their owners, in `indexer.batch.spark.tasks.DEALT`."""
     batches = chain.from_iterable(folder.batches(number, ["id"]) for number, _ in _rows(files))
     yield from tasks.together(((id_hashes(batch["id"]).view(np.int64), owners) for owners, batch in batches), blocks)
 
@@ -63,8 +61,6 @@ def read_ids(files: Iterable[Any], folder: Folder, blocks: int) -> Iterator[Any]
 def read_files(
     files: Iterable[Any], folder: Folder, columns: Sequence[str], step: tasks.Step, *given: Any
 ) -> Iterator[Any]:
-    """The result of a step on those documents of some files that count."""
-
     def read() -> Iterator[Any]:
         for number, gone in _rows(files):
             for owners, batch in folder.batches(number, columns):
@@ -86,7 +82,6 @@ def _with(batch: Any, **columns: Any) -> Any:
 
 
 def read_labelled(batches: Iterable[Any], folder: Folder, columns: Sequence[str]) -> Iterator[Any]:
-    """The documents that have a label, which come sorted by file and owner, with it."""
     for (number,), rows in tasks.runs(batches, ("file",)):
         wanted = numbers_of(rows["owner"].combine_chunks())
         labels = numbers_of(rows["label"].combine_chunks())
@@ -101,7 +96,6 @@ def read_labelled(batches: Iterable[Any], folder: Folder, columns: Sequence[str]
 
 
 def write_files(batches: Iterable[Any], folder: Folder, out: str, wanted: ClusteringOptions) -> Iterator[Any]:
-    """Write the clusters of files, whose documents of clusters come sorted by file; gives what is said of them."""
     for (number,), rows in tasks.runs(batches, ("file",)):
         if number < 0:
             yield arrow.RecordBatch.from_arrays([rows["figures"].combine_chunks()], schema=_SAID)
@@ -133,7 +127,6 @@ def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: Cluste
 
 
 def _verdicts(rows: Any) -> Any:
-    """The verdicts among the rows of a file, by place."""
     judged = rows.filter(rows["keep"].is_valid()).combine_chunks()
     places = numbers_of(judged["owner"].combine_chunks()) & ((1 << _ROW_BITS) - 1)
     columns = {name: judged[name] for name in VERDICTS.names} | {"owner": column_of(places)}
@@ -141,7 +134,6 @@ def _verdicts(rows: Any) -> Any:
 
 
 def _found(members: Any, count: int) -> FoundClusters:
-    """The clusters of the documents of a file, of which some are members of one."""
     known = FoundClusters.alone(count)
     if not members.num_rows:
         return known
@@ -177,11 +169,9 @@ class _Files(Documents):
         self._files, self._folder, self._run = files, folder, run
 
     def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
-        """See the base class."""
         return mapped(self._files, read_files, schema, self._folder, found_by(self._run.rule), step, *given)
 
     def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
-        """See the base class."""
         return _read_at(labels, self._folder, columns, self._run.partitions)
 
 
@@ -190,9 +180,9 @@ def cluster(
 ) -> dict[str, Any]:
     """The work of `indexer.batch.clusters.clustering.cluster` by tasks of Spark: the same files, the same figures.
 
-    Both folders have to be there under the same names on all machines. `wanted.parts` is how many partitions what is
-    shuffled has, as many as the sketches need where None. Of buckets and components of one size others may be named.
-    Memory here: 8 bytes a document that a later one replaces. Raises StoreError and UsageError.
+    Both folders need the same names on all machines. `wanted.parts` is the number of shuffle partitions, by default as
+    the sketches require. Of equally large buckets and components others may be named. Memory here: 8 bytes for each
+    replaced document. Raises StoreError and UsageError.
     """
     folder, out = os.path.abspath(folder), os.path.abspath(out)
     wanted = replace(wanted, against=wanted.against and os.path.abspath(wanted.against))
@@ -230,14 +220,12 @@ def cluster(
 
 
 def _files(spark: Any, folder: Folder, gone: dict[int, Any], count: int) -> Any:
-    """A row for each file of sketches, with those of its documents that later ones replace."""
     rows = [(number, gone.get(number, b"")) for number in range(len(folder.sketched.files))]
     frame = spark.createDataFrame(rows, "number bigint, gone binary")
     return frame.repartition(max(1, min(len(rows), count * _TASKS)))
 
 
 def _read_at(labels: Any, folder: Folder, columns: Sequence[str], count: int) -> Any:
-    """The documents in LABELS with some columns. Numbers are shuffled to the files, which are read once each."""
     placed = labels.withColumn("file", functions.shiftright("owner", _ROW_BITS))
     sorted_rows = placed.repartition(count, "file").sortWithinPartitions("file", "owner")
     known = sketch_schema(folder.sketched.form)
@@ -248,9 +236,9 @@ def _read_at(labels: Any, folder: Folder, columns: Sequence[str], count: int) ->
 
 
 def _gone(files: Any, folder: Folder, count: int) -> tuple[dict[int, bytes], Differing]:
-    """Of each file the owners, packed, of documents in whose place a later one with the same id stands.
+    """For each file the packed owners of documents replaced by a later one with the same id.
 
-    And those of them that have another text.
+    And those of them with another text.
     """
     hashed = mapped(files, read_ids, tasks.DEALT, folder, count * BLOCKS)
     same = mapped(sorted_blocks(hashed, count), tasks.same, tasks.LABELS)

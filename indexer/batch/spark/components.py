@@ -1,4 +1,4 @@
-"""Components of pairs of documents: by one task where it holds them, in rounds of stars where there are more."""
+"""Components of pairs of documents: by one task if it can hold them, else in rounds of stars."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLOCKS = 4
 
 
 class Kept:
-    """DataFrames that are computed once, and kept, on disk where memory is short, until they are dropped or it ends."""
+    """DataFrames computed once, and kept, on disk if memory is short, until dropped or closed."""
 
     def __init__(self) -> None:
         self._frames: list[Any] = []
@@ -25,12 +25,10 @@ class Kept:
             self.drop(frame)
 
     def keep(self, frame: Any) -> Any:
-        """The frame, which is kept once it is computed."""
         self._frames.append(frame.persist())
         return frame
 
     def drop(self, frame: Any) -> None:
-        """Keep it no longer."""
         self._frames.remove(frame)
         frame.unpersist()
 
@@ -38,8 +36,8 @@ class Kept:
 def labelled(pairs: Any, count: int, most_joined: int, kept: Kept) -> Any:
     """The component of each document of `pairs`, in LABELS, kept; by `count` partitions.
 
-    While there are more than `most_joined` pairs, in which most documents are once, rounds of stars are made of them,
-    which first leave out those that several blocks found; if that many are left when nothing changes, they are done.
+    While there are more than `most_joined` pairs, rounds of stars first drop pairs found by several blocks; if as many
+    are left at the end, the stars are done.
     """
     found = kept.keep(pairs)
     number, changed = _figures(found)
@@ -59,26 +57,24 @@ def labelled(pairs: Any, count: int, most_joined: int, kept: Kept) -> Any:
 
 
 def _cut_off(frame: Any) -> Any:
-    """The rows of a frame, computed, without how: Spark's plan of a round would hold those of all before, twice each.
+    """The rows of a frame, computed, without their plan: Spark's plan of a round would hold all earlier ones, twice
+    each.
 
-    They are kept where the session has its checkpoints, or on the machines that made them, until nothing needs them.
+    They are kept in the session's checkpoints, or on the machines that made them, until nothing needs them.
     """
     context = getattr(frame.sparkSession, "sparkContext", None)
     return frame.checkpoint() if context and context.getCheckpointDir() else frame.localCheckpoint()
 
 
 def _by_block(pairs: Any, count: int) -> Any:
-    """Pairs both ways, at the blocks of their documents."""
     return sorted_blocks(mapped(pairs, tasks.deal, tasks.DEALT, count * BLOCKS), count)
 
 
 def sorted_blocks(rows: Any, count: int, *names: str) -> Any:
-    """Rows with the number of a block, and what else names blocks, all of a block in one of `count` partitions."""
     return rows.repartition(count, *names, "block").sortWithinPartitions(*names, "block")
 
 
 def _figures(pairs: Any) -> tuple[int, int]:
-    """The number of pairs, and the number of blocks in which the last round changed them."""
     packed = functions.sum(functions.length("one"))
     row = pairs.agg(packed.alias("bytes"), functions.sum("changed").alias("changed")).head()
     return (row["bytes"] or 0) // 8, row["changed"] or 0

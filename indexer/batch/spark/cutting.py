@@ -1,4 +1,4 @@
-"""`indexer.batch.cutting` by tasks of Spark: the same files as one machine writes."""
+"""`indexer.batch.cutting` by tasks of Spark: the same files as from one machine."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ _AT_ONCE, _BYTES = 256, 64 << 20
 def steps(spark: Any) -> CuttingSteps:
     """The steps of `indexer.batch.cutting.cut_passages` in tasks of a session.
 
-    Tasks read texts and write them, a part each. What they share comes to this process, 8 bytes a word: no text is
-    shuffled or sent. The input and the output have to be there under the same names on all machines.
+    Tasks read and write texts, a part each. 8 bytes a word come to this process: no text is shuffled or sent. The input
+    and the output need the same names on all machines.
     """
     return CuttingSteps(partial(read, spark), partial(write, spark))
 
 
 def read(spark: Any, parts: Sequence[Part], asked: Cutting) -> Iterator[WordsRead]:
-    """The work of `read_words`, a part in a task."""
     with plain_errors():
         # All tasks at once; what they read waits on their disks until it is asked for.
         frame = numbered(spark, len(parts), _read_some, _WORDS, parts, asked).persist(storage.StorageLevel.DISK_ONLY)
@@ -55,7 +54,6 @@ def _read_some(numbers: Iterable[Sequence[int]], parts: Sequence[Part], asked: C
 
 
 def write(spark: Any, chosen: Sequence[tuple[Part, PartCuts]], asked: Cutting, out: str) -> Iterator[Any]:
-    """The work of `write_cut`, a part in a task."""
     with plain_errors():
         frame = numbered(spark, len(chosen), _write_some, CUT, chosen, asked, out)
         for rows in chunks(frame.collect(), _AT_ONCE):

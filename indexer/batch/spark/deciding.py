@@ -1,7 +1,7 @@
-"""The decision on documents of clusters by their texts, in tasks of Spark: the same as one process makes.
+"""The decision on documents of clusters by their texts, in tasks of Spark, with the same result as one process.
 
-A task reads the texts of a file that are compared, which travel compressed, to those that judge them component by
-component. The words that these know come to this process first, and go to all of them.
+A task reads the texts of a file; they travel compressed to the tasks that judge them component by component. The known
+words come to this process first, and go to all of them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ _ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 @contextmanager
 def few_rows_at_once(spark: Any) -> Iterator[None]:
-    """Let Spark hand rows to tasks in batches that hold texts."""
     before = spark.conf.get(_ROWS_SETTING)
     spark.conf.set(_ROWS_SETTING, _ROWS_AT_ONCE)
     try:
@@ -67,7 +66,6 @@ def few_rows_at_once(spark: Any) -> Iterator[None]:
 
 
 def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: MatchRule) -> Iterator[Any]:
-    """Rows of NEAR with the sketches of a rule, of documents in FOUND that come sorted by file and owner."""
     with BatchTexts(1) as reader:
         for (number,), rows in tasks.runs(batches, ("file",)):
             owners = numbers_of(rows["owner"].combine_chunks())
@@ -87,7 +85,6 @@ def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: M
 
 
 def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
-    """Rows of NEAR, of those up to `stays`, HEAD_COLUMNS, both digests, is_read, text, and the sketches of the rule."""
     for batch in batches:
         texts: list[bytes | None] = []
         unread: list[str | None] = []
@@ -107,7 +104,6 @@ def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
 
 
 def words_in(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
-    """The words of each component, in _WORDS by block, without counts; documents come by component."""
     components = 0
     with tempfile.TemporaryDirectory() as folder, NearDocuments(rule, Path(folder)) as given:
         for batch in batches:
@@ -120,7 +116,6 @@ def words_in(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
 
 
 def count_words(batches: Iterable[Any]) -> Iterator[Any]:
-    """The words of each block that a lexicon knows, with their counts; those of a block come together."""
     for (block,), rows in tasks.runs(batches, ("block",)):
         if block == _COMPONENTS:
             yield from rows.to_batches()
@@ -130,7 +125,6 @@ def count_words(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def judge(batches: Iterable[Any], rule: MatchRule, permitted: Permitted, lexicon: Lexicon) -> Iterator[Any]:
-    """The verdicts on documents, which come by component, in VERDICTS."""
     with tempfile.TemporaryDirectory() as folder, NearDocuments(rule, Path(folder)) as given:
         for batch in batches:
             given.add(batch)
@@ -145,24 +139,20 @@ def _packed(block: int, words: Hashes, counts: Any) -> Any:
 def decided(
     clusters: Any, sketched: Sketched, row_bits: int, rule: MatchRule, permitted: Permitted, count: int, kept: Kept
 ) -> Any:
-    """The verdicts on documents of clusters, which come in FOUND with their `file`, in VERDICTS."""
     asked = clusters.where("is_read is not null").repartition(count, "file").sortWithinPartitions("file", "owner")
     texts = mapped(asked, read_near, near_schema(rule), sketched, row_bits, rule)
     return judged(kept.keep(by_component(texts, count)), rule, permitted, count)
 
 
 def judged(near: Any, rule: MatchRule, permitted: Permitted, count: int) -> Any:
-    """The verdicts on documents in NEAR, which are in partitions of whole components, and kept."""
     return mapped(near, judge, VERDICTS, rule, permitted, lexicon(near, rule, count))
 
 
 def by_component(near: Any, count: int) -> Any:
-    """Rows of NEAR in partitions that hold whole components, by rank."""
     return near.repartition(count, "component").sortWithinPartitions("component", "rank")
 
 
 def lexicon(near: Any, rule: MatchRule, count: int) -> Lexicon:
-    """The words that stand in several components of documents in NEAR, which are in partitions of whole ones."""
     words = mapped(near, words_in, _WORDS, rule)
     counted = mapped(words.repartition(count, "block").sortWithinPartitions("block"), count_words, _WORDS).collect()
     components = sum(
@@ -177,6 +167,5 @@ def lexicon(near: Any, rule: MatchRule, count: int) -> Lexicon:
 
 
 def with_file(clusters: Any, row_bits: int) -> Any:
-    """Rows with an `owner` and the number of their file, -1 where they have none."""
     number = functions.when(functions.col("owner").isNull(), -1)
     return clusters.withColumn("file", number.otherwise(functions.shiftright("owner", row_bits)))

@@ -1,4 +1,4 @@
-"""`indexer.batch.deduping` by tasks of Spark: the same files as one machine writes."""
+"""`indexer.batch.deduping` by tasks of Spark: the same files as from one machine."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ _NOTHING = arrow.schema([("nothing", arrow.int64())])
 def steps(spark: Any, *, most_joined: int = MOST_JOINED) -> Steps:
     """The steps of `indexer.batch.deduping.dedupe` in tasks of a session; `most_joined` as for `cluster` there.
 
-    The input and the output have to be there under the same names on all machines.
+    The input and the output need the same names on all machines.
     """
     return Steps(partial(sketch, spark), partial(cluster, spark, most_joined=most_joined), partial(write, spark))
 
 
 def write(spark: Any, chosen: Sequence[tuple[Part, Path]], output: Output, standing: Any) -> None:
-    """The work of `indexer.batch.filtering.write_parts`, a part in a task of Spark, each with one process."""
     there = replace(output, out=os.path.abspath(output.out), jobs=1)
     with plain_errors():
         numbered(spark, len(chosen), write_some, _NOTHING, chosen, there, standing).collect()
@@ -40,7 +39,6 @@ def write(spark: Any, chosen: Sequence[tuple[Part, Path]], output: Output, stand
 def write_some(
     numbers: Iterable[Sequence[int]], chosen: Sequence[tuple[Part, Path]], output: Output, standing: Any
 ) -> Iterator[Any]:
-    """Write those parts whose numbers come; gives nothing."""
     for some in numbers:
         write_parts((chosen[number] for number in some), output, standing)
     yield arrow.RecordBatch.from_pylist([], schema=_NOTHING)

@@ -25,10 +25,9 @@ MOST_GROUPED = 1_000_000
 class Run:
     """The options of clustering: see `indexer.clustering.clusters.cluster`.
 
-    What is shuffled has so many `partitions`. Up to `most_joined` documents that share keys with others are put into
-    components by one task, which holds 100 bytes for each; more of them take several rounds. What may be near and makes
-    components of more than `most_grouped` documents is verified before it is grouped: see
-    `indexer.batch.clusters.verifying`. `by_arrival` says that owners come in the order in which documents arrived.
+    Shuffles have so many `partitions`. Up to `most_joined` documents with shared keys are put into components by one
+    task, at 100 bytes each; more take several rounds. Components of more than `most_grouped` documents are verified
+    before grouping: see `indexer.batch.clusters.verifying`. `by_arrival` says that owners are in the order of arrival.
     """
 
     rule: MatchRule
@@ -42,26 +41,23 @@ class Run:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of sketches that clusters are made from."""
         return columns_of(self.rule, against=self.against)
 
 
 class Documents(ABC):
-    """Documents with their sketches, each with a number that no other has, its `owner`."""
+    """Documents with their sketches, each with a unique number, its `owner`."""
 
     @abstractmethod
-    def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
-        """The result of a step on their `owner` and the columns of sketches that a rule finds them by."""
+    def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any: ...
 
     @abstractmethod
-    def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
-        """Those that are in LABELS, once for each `label` that they have, with some columns of sketches."""
+    def labelled(self, labels: Any, columns: Sequence[str]) -> Any: ...
 
 
 def found(documents: Documents, run: Run, kept: Kept) -> Any:
-    """The clusters of two documents or more, in FOUND, for any partitions, order, and tasks that run again.
+    """The clusters of two documents or more, in FOUND, for any partitions, order, and repeated tasks.
 
-    Which documents may be near is computed at once, and kept; the rest when the result is.
+    The pairs that may be near are computed at once, and kept; the rest when the result is.
     """
     count = run.partitions
     blocked = documents.mapped(tasks.block_values, tasks.BLOCKED, run.rule, count * BLOCKS)
@@ -80,7 +76,6 @@ def found(documents: Documents, run: Run, kept: Kept) -> Any:
 
 
 def _equal(documents: Documents) -> Any:
-    """The documents that are too short to be compared and have the text of another one, in LABELS."""
     texts = documents.mapped(tasks.equal_texts, tasks.TEXTS)
     same = sql.Window.partitionBy("digest")
     counted = texts.withColumns(
@@ -90,7 +85,6 @@ def _equal(documents: Documents) -> Any:
 
 
 def _verified(documents: Documents, labels: Any, run: Run) -> Any:
-    """The pairs that are near among documents, in VERIFIED, by the buckets that these share with others."""
     count, columns = run.partitions, verified_by(run.rule)
     own = documents.labelled(labels, columns)
     blocked = mapped(own, tasks.block_values, tasks.BLOCKED, run.rule, count * BLOCKS, finder_key_blocks)
@@ -99,7 +93,6 @@ def _verified(documents: Documents, labels: Any, run: Run) -> Any:
 
 
 def _grouped(documents: Documents, labels: Any, run: Run, *, equal: bool = False) -> Any:
-    """The clusters of documents in LABELS, in FOUND; with `equal` those of equal texts."""
     dealt = _by_label(documents.labelled(labels, run.columns), run.partitions)
     radius = radius_of(run.bound)
     return mapped(

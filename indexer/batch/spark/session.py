@@ -1,4 +1,4 @@
-"""pyspark, imported in one place, and what every use of it here needs: sessions, columns, plain errors."""
+"""pyspark, imported in one place, with the shared needs of its users: sessions, columns, plain errors."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _MOST_TASKS = 10_000
 
 @contextmanager
 def running(master: str | None = None) -> Iterator[Any]:
-    """The session that runs already, or a new one, which ends after use.
+    """The running session, or a new one closed after use.
 
-    It is on `master` (a URL of Spark), or where spark-submit or Spark's configuration says if None.
+    It is on `master` (a URL of Spark), or as spark-submit or Spark's configuration says if None.
     """
     before = sql.SparkSession.getActiveSession()
     if before is not None:
@@ -48,9 +48,9 @@ def running(master: str | None = None) -> Iterator[Any]:
 
 
 def partitions_of(spark: Any, asked: int | None, size: int | None = None) -> int:
-    """The number of partitions of what is shuffled: as many as asked for, else as Spark is configured.
+    """The number of shuffle partitions: as requested, else as Spark is configured.
 
-    Where it is known how many bytes there are, as many as these need, and no more than configured for few.
+    If the number of bytes is known, as many as these need, and no more than configured.
     """
     if asked is not None:
         if asked < 1:
@@ -65,12 +65,10 @@ def partitions_of(spark: Any, asked: int | None, size: int | None = None) -> int
 
 
 def ddl(schema: Any) -> str:
-    """Columns of Arrow as Spark writes them."""
     return ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema)
 
 
 def spark_type(kind: Any) -> str:
-    """A type of Arrow as Spark writes it."""
     types = arrow.types
     if types.is_list(kind):
         return f"array<{spark_type(kind.value_type)}>"
@@ -81,8 +79,6 @@ def spark_type(kind: Any) -> str:
 
 
 def mapped(frame: Any, step: Callable[..., Iterator[Any]], schema: Any, *given: Any, **named: Any) -> Any:
-    """The result of a step on the batches of each partition, in columns of Arrow."""
-
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         return step(batches, *given, **named)
 
@@ -90,7 +86,7 @@ def mapped(frame: Any, step: Callable[..., Iterator[Any]], schema: Any, *given: 
 
 
 def numbered(spark: Any, count: int, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
-    """The result of a step on the numbers below `count`, a few to a task, in the folder that this process is in."""
+    """The result of a step on the numbers below `count`, a few to a task, in this process's folder."""
     start = os.getcwd()
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
@@ -104,7 +100,6 @@ def numbered(spark: Any, count: int, step: Callable[..., Iterator[Any]], schema:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Raise an error of a task as what it is, without what Spark says of where it came from."""
     try:
         yield
     except NeardupError:

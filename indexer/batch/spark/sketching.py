@@ -1,4 +1,4 @@
-"""Sketches of files by tasks of Spark, into a folder that all machines share: the same files as one machine writes."""
+"""Sketches of files by tasks of Spark, into a folder shared by all machines: the same files as from one machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ _SAID = arrow.schema([("said", arrow.string())])
 def write_parts(
     numbers: Iterable[Sequence[int]], parts: Sequence[Part], selection: Selection, making: Making, folder: str
 ) -> Iterator[Any]:
-    """Write the sketches of those parts whose numbers come."""
     summary = Summary()
     sources = Sources([], selection)
     for some in numbers:
@@ -43,8 +42,7 @@ def sketch(
 ) -> Summary:
     """The work of `indexer.batch.sketches.sketching.sketch`, a part in a task of Spark, each with one process.
 
-    The input and the folder have to be there under the same names on all machines. Raises IncompatibleStoreError and
-    StoreError.
+    The input and the folder need the same names on all machines. Raises IncompatibleStoreError and StoreError.
     """
     counts = summary if summary is not None else Summary()
     with plain_errors():
@@ -62,7 +60,6 @@ def sketch(
 
 
 def _add(counts: Summary, said: dict[str, Any]) -> None:
-    """Take in what a task counted."""
     counts.failed.update(Counter(said.pop("failed")))
     for name, value in said.items():
         setattr(counts, name, getattr(counts, name) + value)

@@ -57,11 +57,11 @@ def sketches(  # noqa: PLR0913 - they are columns, and options of the command
 ) -> Any:
     """The sketches of plain texts: a DataFrame with a row for each of `documents`, in the columns of files of sketches.
 
-    `id`, `text`, `title`, `source` (its URL or path) and `time` (when a document was there first, for
-    canonical="earliest") name columns; those of `metadata` are kept as a JSON object. With canonical="newest" or
-    "oldest" versions are told by source, title, metadata, and what texts declare. `schemes` as --schemes of
-    `neardup batch sketch`. A column `form` says, with its metadata, what the sketches are made with. A null text has no
-    words; a null id raises UsageError in its task.
+    `id`, `text`, `title`, `source` (its URL or path) and `time` (a document's first time, for canonical="earliest")
+    name columns; the columns `metadata` are kept as a JSON object. With canonical="newest" or "oldest" versions are
+    told by source, title, metadata, and declarations in texts. `schemes` as --schemes of `neardup batch sketch`. A
+    column `form` records the sketches' settings in its metadata. A null text has no words; a null id raises UsageError
+    in its task.
     """
     form = Form(tuple(scheme.id for scheme in schemes_of_new(schemes)), min_tokens, kind="text", time_field=time or "")
     column, literal = functions.col, functions.lit
@@ -84,10 +84,9 @@ def sketches(  # noqa: PLR0913 - they are columns, and options of the command
 
 
 def read(spark: Any, folder: str, *, stale: Stale = "refuse") -> Any:
-    """The sketches that `neardup batch sketch` wrote to a folder, which Spark reads under this name too.
+    """The sketches written to a folder by `neardup batch sketch`; Spark reads it under this name too.
 
-    Raises UsageError where an input is gone or changed, unless `stale` is "keep", or "forget", which removes its
-    sketches.
+    Raises UsageError for a missing or changed input, unless `stale` is "keep", or "forget", which removes its sketches.
     """
     inputs_for(folder, stale=stale)
     written, digest = _written(Sketched.of(folder).form)
@@ -96,7 +95,6 @@ def read(spark: Any, folder: str, *, stale: Stale = "refuse") -> Any:
 
 
 def _written(form: Form) -> tuple[str, str]:
-    """A form as JSON, and a digest of it."""
     written = json.dumps(asdict(form), sort_keys=True)
     return written, hashlib.blake2b(written.encode(), digest_size=8).hexdigest()
 
@@ -119,23 +117,22 @@ def clusters(  # noqa: PLR0913 - they are options of the command
 ) -> Any:
     """The clusters of documents with `sketches`: a DataFrame with a row for each, whatever its partitions and order.
 
-    Its columns are those of files of clusters but row. They are the clusters that `neardup batch cluster` makes of the
-    same documents; where the rule for the canonical document prefers none of two, the first by id comes first. `match`,
-    `canonical` and `bound` are its options. Several documents of one id are an error, unless `latest` names a column:
-    the one with its largest value counts, and the cluster of the others is null. `against` are sketches of older
-    documents with a column `cluster`, and `keep` where not all of them were kept: they are compared too, what was kept
-    of them stays, their clusters keep their ids, and columns `older`, `repeats` and `repeats_similarity` are added.
+    Its columns are those of files of clusters without row. The clusters equal those of `neardup batch cluster`; of
+    equally preferred documents the first by id comes first. `match`, `canonical` and `bound` are its options. Several
+    documents of one id are an error, unless `latest` names a column: the one with its largest value counts, and the
+    cluster of the others is null. `against` are sketches of older documents with a column `cluster`, and `keep` if not
+    all of them were kept. They are compared too, kept ones stay, their clusters keep their ids, and columns `older`,
+    `repeats` and `repeats_similarity` are added.
 
-    `keep` is decided by the texts, those of `texts` with the columns id and text as they were sketched: of what is near
-    a kept document forms stay unless `forms`, what says less than a kept one unless `edited`, all that says more, what
-    is not there, and another text, but not what is identical. With verify="sketch" sketches alone decide, also on
-    forms.
+    `keep` is decided by the texts, the columns id and text of `texts` as they were sketched. Near a kept document,
+    identical documents go; forms go with `forms`, and documents saying less with `edited`. Everything else stays: more
+    content, missing texts, other texts. With verify="sketch" sketches alone decide, also on forms.
 
-    What is shuffled has so many `partitions`, as configured where None. Up to `most_joined` documents that share keys
-    with others are put into components by one task, and up to `most_grouped` that may be near each other are compared
-    by one. Which documents may be near is computed here, and kept by Spark for the session, in 16 bytes for each; the
-    rest when the result is. The sketches are read twice: save them, or cache them, if making them takes long. Raises
-    UsageError and IncompatibleStoreError, some of them when the result is computed.
+    Shuffles have so many `partitions`, as configured by default. One task puts up to `most_joined` documents with
+    shared keys into components, and compares up to `most_grouped` possibly near ones. Pairs that may be near are
+    computed here, and kept by Spark for the session, in 16 bytes each; the rest when the result is. The sketches are
+    read twice: save them, or cache them, if making them takes long. Raises UsageError and IncompatibleStoreError, some
+    of them when the result is computed.
     """
     known = _form_in(sketches)
     rule = rule_of(known, match)
@@ -167,7 +164,6 @@ def clusters(  # noqa: PLR0913 - they are options of the command
 
 
 def _form_in(sketches: Any) -> Form:
-    """The form of a table's sketches. Raises UsageError, and IncompatibleStoreError for those of another version."""
     note = sketches.schema[_FORM].metadata.get(_NOTE) if _FORM in sketches.columns else None
     if note is None:
         raise UsageError(
@@ -178,7 +174,6 @@ def _form_in(sketches: Any) -> Form:
 
 
 def _with_older(new: Any, older: Any) -> Any:
-    """New documents and those older ones that none of them replaces, with the clusters of these."""
     kept = older.join(new.select("id"), "id", "left_anti")
     stayed = functions.col("keep") if "keep" in older.columns else functions.lit(True)
     with_clusters = kept.select(*new.columns, functions.col("cluster").alias(OLDER_CLUSTER), stayed.alias(OLDER_KEEP))
@@ -188,20 +183,16 @@ def _with_older(new: Any, older: Any) -> Any:
 
 
 class _FrameDocuments(Documents):
-    """Documents of a DataFrame; a hash of the id tells them apart, and where it doesn't, they are only compared once
-    more.
-    """
+    """Documents of a DataFrame, told apart by a hash of the id; a collision only costs one more comparison."""
 
     def __init__(self, frame: Any, run: Run, digest: str) -> None:
         self._frame, self._run, self._digest = frame, run, digest
 
     def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
-        """See the base class; sketches of another form are refused."""
         names = ["owner", *found_by(self._run.rule), _FORM]
         return mapped(self._frame.select(*names), tasks.checked, schema, self._digest, step, *given)
 
     def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
-        """See the base class."""
         return self._frame.select("owner", *columns).join(labels, "owner")
 
 
@@ -214,7 +205,6 @@ def _permitted(verify: str, *, forms: bool, edited: bool) -> Permitted | None:
 
 
 def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
-    """The documents of clusters that are judged, in NEAR with the sketches of the rule."""
     column = functions.col
     sketched = every.select(
         "owner",
@@ -245,7 +235,6 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
 
 
 def _with_clusters(every: Any, clustered: Any, run: Run, verdicts: Any) -> Any:
-    """A row for each document with its cluster, and what is decided on it: by sketches where there are no verdicts."""
     against = run.against
     column, count = functions.col, functions.count(functions.lit(1))
     own = sql.Window.partitionBy("owner", "id", _REPLACED)

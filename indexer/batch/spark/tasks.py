@@ -1,6 +1,6 @@
 """The work of a task of Spark: from batches of Arrow to batches of Arrow, without Spark itself and without state.
 
-A task that is run again, or twice at once, gives the same.
+A repeated task gives the same result.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ compared to decide on documents, null where the document is not needed for it.
 
 
 def sketch(batches: Iterable[Any], making: Making, written: str) -> Iterator[Any]:
-    """The sketches of texts in the columns DOCUMENTS, with their `form`. UsageError for one without id."""
+    """The sketches of texts in the columns DOCUMENTS, with their `form`. Raises UsageError for one without id."""
     for batch in batches:
         if batch["id"].null_count:
             raise UsageError("a document has no id (null): every one needs an id that no other has")
@@ -106,21 +106,17 @@ def sketch(batches: Iterable[Any], making: Making, written: str) -> Iterator[Any
 
 
 def spark_schema(schema: Any) -> Any:
-    """The same columns in types that Spark has."""
     fixed = arrow.types.is_fixed_size_binary
     return arrow.schema([(one.name, arrow.binary() if fixed(one.type) else one.type) for one in schema])
 
 
 def spark_batch(batch: Any) -> Any:
-    """The same rows in types that Spark has."""
     schema = spark_schema(batch.schema)
     columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return arrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> Iterator[Any]:
-    """The result of a step on sketches of the form `written`. Raises IncompatibleStoreError for those of another."""
-
     def passed() -> Iterator[Any]:
         for batch in batches:
             if set(compute.unique(batch["form"]).to_pylist()) - {written}:
@@ -134,9 +130,9 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
 
 
 def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
-    """The clusters of all documents: one that is in none, and counts, is alone in one that has its name.
+    """The clusters of all documents: one in no other cluster, if it counts, is alone in one of its name.
 
-    What is not said not to be kept is, and what an older batch has kept or not is as that says.
+    Documents without a decision are kept, and an older batch's keep theirs.
     """
     for batch in batches:
         alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])
@@ -162,7 +158,7 @@ def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
 def block_values(
     batches: Iterable[Any], rule: MatchRule, blocks: int, blocking: Blocking = finder_blocks
 ) -> Iterator[Any]:
-    """The values that a rule's finders find documents by, in BLOCKED; the number of each document is its `owner`.
+    """The values by which a rule's finders find documents, in BLOCKED; the number of each document is its `owner`.
 
     `blocking` is `finder_blocks` or `finder_key_blocks` of `indexer.batch.clusters.blocking`.
     """
@@ -184,7 +180,6 @@ def block_values(
 
 
 def equal_texts(batches: Iterable[Any]) -> Iterator[Any]:
-    """The digests of texts that are too short to be compared, in TEXTS."""
     for batch in batches:
         kept = batch.filter(column_of(only_equal(batch)))
         digests = compute.cast(kept["text_digest"], arrow.binary())
@@ -210,7 +205,6 @@ def _unpacked(rows: Iterable[Any]) -> Positions:
 
 
 def connect(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
-    """As few pairs as join what blocks let meet, in PAIRS; rows of BLOCKED come sorted by finder and block."""
     forest = Forest()
     for (finder, _), rows in runs(batches, ("finder", "block")):
         held, owners = _unpacked(rows["held"]), _unpacked(rows["owners"])
@@ -220,7 +214,6 @@ def connect(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
 
 
 def unite(batches: Iterable[Any]) -> Iterator[Any]:
-    """The component of each document that any pair joins, in LABELS."""
     forest = Forest()
     for batch in batches:
         forest.add(_unpacked(batch["one"]), _unpacked(batch["other"]))
@@ -228,21 +221,18 @@ def unite(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def deal(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
-    """PAIRS both ways, each to the block of its first document, in DEALT."""
     for batch in batches:
         one, other = _unpacked(batch["one"]), _unpacked(batch["other"])
         yield from _dealt(np.concatenate((one, other)), np.concatenate((other, one)), blocks, changed=0)
 
 
 def together(batches: Iterable[tuple[Positions, Positions]], blocks: int) -> Iterator[Any]:
-    """Pairs of numbers, many of them at once, each to the block of its first one, in DEALT."""
     for some in chunks_by_size(batches, _MOST, lambda pair: pair[0].size, _MOST):
         ones, others = (np.concatenate(each) for each in zip(*some, strict=True))
         yield from _dealt(ones, others, blocks, changed=0)
 
 
 def same(batches: Iterable[Any]) -> Iterator[Any]:
-    """The owners that have one number in common, in LABELS by it; (number, owner) come in DEALT, sorted by block."""
     for _, rows in runs(batches, ("block",)):
         numbers, owners = _unpacked(rows["one"]), _unpacked(rows["other"])
         places = replaced([numbers.view(np.uint64)])
@@ -250,21 +240,18 @@ def same(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def large_star(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
-    """The large stars of pairs in DEALT, which come both ways and sorted by block, in DEALT by the larger document."""
     for _, rows in runs(batches, ("block",)):
         larger, smaller, others = large_stars(_unpacked(rows["one"]), _unpacked(rows["other"]))
         yield from _dealt(larger, smaller, blocks, sum(rows["changed"].to_pylist()) + others)
 
 
 def small_star(batches: Iterable[Any]) -> Iterator[Any]:
-    """The small stars of what large_star gives, which comes sorted by block, in PAIRS."""
     for _, rows in runs(batches, ("block",)):
         larger, smaller, others = small_stars(_unpacked(rows["one"]), _unpacked(rows["other"]))
         yield from _pairs(larger, smaller, changed=sum(rows["changed"].to_pylist()) + others)
 
 
 def label(batches: Iterable[Any]) -> Iterator[Any]:
-    """The component of each document in pairs that no round changes, in LABELS; they come as those of large_star."""
     for _, rows in runs(batches, ("block",)):
         yield from _labels(*labels_of(_unpacked(rows["one"]), _unpacked(rows["other"])))
 
@@ -292,13 +279,11 @@ def _labels(owners: Positions, labels: Positions) -> Iterator[Any]:
 
 
 def share(batches: Iterable[Any]) -> Iterator[Any]:
-    """The documents that share keys with others, in LABELS by bucket; rows of BLOCKED come sorted as for connect."""
     for (finder, _), rows in runs(batches, ("finder", "block")):
         yield from _labels(*shared(finder, _unpacked(rows["held"]), _unpacked(rows["owners"])))
 
 
 def verify(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
-    """As few pairs as join what is near in buckets, in VERIFIED; documents come with `owner` and sorted by `label`."""
     forest, figures = Forest(), ClusteringFigures()
     for table in whole_runs(batches):
         found = verified(table, rule, 1)
@@ -311,7 +296,6 @@ def verify(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
 
 
 def _said(figures: ClusteringFigures, schema: Any) -> Any:
-    """A row that has nothing but figures, in the last column."""
     nothing = [arrow.nulls(1, field.type) for field in schema][:-1]
     return arrow.RecordBatch.from_arrays([*nothing, column_of_strings([json.dumps(figures.said())])], schema=schema)
 
@@ -368,7 +352,6 @@ def group(
 
 
 def runs(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """The rows of each run of equal numbers in these columns, a table for each."""
     waiting: list[Any] = []
     last: tuple[int, ...] | None = None
     for batch in batches:

@@ -37,7 +37,7 @@ _FULL_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action of a bulk request, one or two lines: `verb` on (index, id, routing), with a document already encoded."""
+    """One action of a bulk request: `verb` on (index, id, routing), with a document already encoded."""
 
     verb: str
     index: str

@@ -1,4 +1,4 @@
-"""The owner of a document, and neardup's part taken out: an owner's document keeps its own fields, others are deleted."""
+"""The owner of a document, and neardup's part taken out: an owner keeps its own fields, other documents go."""
 
 from __future__ import annotations
 

@@ -208,7 +208,6 @@ class ProbePart(StorePart):
         include_short: bool,
         all_of_them: bool,
     ) -> tuple[dict[str, Any] | None, bool]:
-        """The query for documents satisfying one of these probes, None if there can be none, and whether it finds all."""
         having = [(probe.scheme, clause) for probe in probes if (clause := self._having(probe))]
         clauses, holders = [clause for _, clause in having], self.context.bodies.holders(scheme for scheme, _ in having)
         beside = self._beside([clause for scheme, clause in having if scheme in holders], all_of_them=all_of_them)

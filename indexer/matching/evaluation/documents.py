@@ -1,4 +1,4 @@
-"""Input of an evaluation: documents with their texts, and the truth that a user names."""
+"""Input of an evaluation: documents with their texts, and the user's truth."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MeasuredTexts(RunCounts):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The content of a file of truth: pairs of ids, groups of ids, and the paths of documents that it names."""
+    """The content of a file of truth: pairs of ids, groups of ids, and paths of documents."""
 
     name: str
     pairs: frozenset[tuple[str, str]]
@@ -47,12 +47,11 @@ class Named:
 
     @property
     def ids(self) -> frozenset[str]:
-        """Every id that a pair or a path names."""
         return frozenset(name for pair in self.pairs for name in pair) | frozenset(self.paths)
 
 
 def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Limits, jobs: int) -> MeasuredTexts:
-    """The texts of documents, extracted in worker processes; those that fail are counted by reason.
+    """The texts of documents, extracted in worker processes; failures are counted by reason.
 
     They come in the order of the inputs; of several with one id the last is kept, in the place of the first.
     """
@@ -84,7 +83,7 @@ def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Lim
 
 
 def named_inputs(paths: Mapping[str, str], chosen: Selection) -> Iterator[Input | Rejected]:
-    """The documents that a truth names with their paths; a file that holds many is read once, as was chosen."""
+    """The documents a truth names with their paths; a file with many is read once, as was chosen."""
     lines: dict[str, set[str]] = {}
     for name, path in paths.items():
         if reader_of_file(path):
@@ -102,7 +101,6 @@ def named_inputs(paths: Mapping[str, str], chosen: Selection) -> Iterator[Input 
 
 
 def require_two(texts: MeasuredTexts) -> None:
-    """Raise UsageError, with what was left out, where there are too few texts to compare."""
     if len(texts.ids) < 2 and texts.failures:
         raise UsageError(
             f"{len(texts.ids)} documents with text: an evaluation compares at least two; left out: {texts.reasons}"
@@ -110,10 +108,10 @@ def require_two(texts: MeasuredTexts) -> None:
 
 
 def sampled(store: Store, most: int, wanted: Collection[str] = (), *, least: int | None = None) -> list[Record]:
-    """At most `most` documents of a store that have text, and all that are `wanted` by id.
+    """At most `most` documents of a store with text, and all ids in `wanted`.
 
-    They have `least` words or more, where that is given, else enough for the store. The choice depends on the ids only:
-    the documents whose BLAKE2b digest is smallest, so that the same store gives the same sample.
+    They have `least` words or more, by default enough for the store. The choice depends on the ids only, by the
+    smallest BLAKE2b digests, so the same store gives the same sample.
     """
     chosen: list[Record] = []
 
@@ -131,9 +129,9 @@ def sampled(store: Store, most: int, wanted: Collection[str] = (), *, least: int
 def read_truth(path: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Named:
     """The truth in a file of JSON lines: {"a", "b"} for a pair, or {"id", "group"} for a member of a group.
 
-    "left" and "right" do as well, as `neardup pairs --format jsonl` writes them. A line of a document may have "path",
-    seen from `root` (the file's folder where it is None). A null group is a document that is like no other. Raises
-    UsageError that names the file and the line.
+    "left" and "right" work too, as `neardup pairs --format jsonl` writes them. A document's line may have "path",
+    relative to `root` (the file's folder if None). A null group is a document like no other. Raises UsageError with the
+    file and the line.
     """
     pairs: set[tuple[str, str]] = set()
     groups: dict[str, list[str]] = {}
@@ -183,7 +181,6 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def placed(named: Named, ids: Collection[str]) -> tuple[Truth, int]:
-    """The named pairs as positions among the ids, and how many pairs name a document that is not there."""
     places = {name: place for place, name in enumerate(ids)}
     place_of = {
         (min(places[a], places[b]), max(places[a], places[b])) for a, b in named.pairs if a in places and b in places

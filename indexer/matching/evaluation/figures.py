@@ -26,7 +26,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFinder:
-    """A finder of a rule that was measured.
+    """A measured finder of a rule.
 
     Attributes:
         scheme: The scheme with its parameters
@@ -46,26 +46,25 @@ class RuleFigures:
         finders: Its finders
         measure: The measure of its similarities
         threshold: The least similarity (0 to 1)
-        recall_by_band: The share of the pairs of each band that was found; null for a band without pairs
-        precision: The share of the returned pairs that is right; null for none
-        recall: The share of the wanted pairs that was returned; null for none
+        recall_by_band: The share of the pairs of each band found; null for a band without pairs
+        precision: The share of returned pairs that are right; null for none
+        recall: The share of the wanted pairs returned; null for none
         f1: The harmonic mean of precision and recall
-        returned: The pairs that were returned
-        wrong: Those of them that are not right
-        relations: How many of them, of at most 1,000 that are taken evenly, stand so to each other by their texts:
-            "identical", "reflowed", "noise", "form", "reworded", "edited", "contains", "part", or "too long"
-            to be compared
+        returned: The pairs returned
+        wrong: The returned pairs that are wrong
+        relations: The relations of their texts, of at most 1,000 taken evenly: "identical", "reflowed", "noise",
+            "form", "reworded", "edited", "contains", "part", or "too long" to be compared
         best: The point of the curve with the largest F1
         curve: Precision and recall by threshold
-        megabytes_per_second: The text that is sketched in a second, by one thread
-        documents_per_second: The documents that are sketched in a second, by one thread
+        megabytes_per_second: The text sketched in a second, by one thread
+        documents_per_second: The documents sketched in a second, by one thread
         payload_octets: The bytes of sketches of a document, on average
         key_octets: The bytes of keys of a document, on average
         candidates_per_query: The candidates of a lookup, on average
         keys_asked: The largest number of keys of a lookup
         lookup_seconds: The time of a lookup in memory, on average
-        without_fingerprint: Documents that have no fingerprint
-        parts: With --parts, what it finds of passages of each length and share of misread letters; else empty
+        without_fingerprint: Documents without a fingerprint
+        parts: With --parts, the share of passages found, by length and share of misread letters; else empty
     """
 
     rule: str
@@ -97,12 +96,12 @@ class EvaluationFigures:
     """The figures of an evaluation.
 
     Attributes:
-        documents: The documents that were compared
+        documents: The documents compared
         bytes: The size of their texts
         bands: The pairs of documents by their Jaccard coefficient
-        wanted: The pairs that should be found
-        truth: Where it is known from which pairs these are
-        notes: What was left out, and which other kind of texts fits, in sentences
+        wanted: The pairs to find
+        truth: The source of the wanted pairs
+        notes: Sentences on documents left out, and on a better fitting kind of texts
         rules: The figures of each rule
     """
 
@@ -116,7 +115,6 @@ class EvaluationFigures:
 
 
 def plain_figures(evaluation: Evaluation) -> EvaluationFigures:
-    """The figures of an evaluation."""
     return EvaluationFigures(
         documents=evaluation.documents,
         bytes=evaluation.text_bytes,

@@ -1,8 +1,7 @@
-"""Judgement of match rules: recall by band of true Jaccard, precision, curves and costs, on documents at hand.
+"""Judgement of match rules: recall by band of true Jaccard, precision, curves and costs, on given documents.
 
-The truth is the exact Jaccard coefficient of the sets of 5-word shingles (see `indexer.matching.measures.exact`), of
-short texts that of their words where no number, size, negation or name differs, or pairs and groups that the user
-names.
+The truth is the exact Jaccard coefficient of the sets of 5-word shingles (see `indexer.matching.measures.exact`); for
+short texts of their words, if no number, size, negation or name differs; or the user's pairs and groups.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ TellStage = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Precision and recall of all candidates that a threshold lets through.
+    """Precision and recall of all candidates within a threshold.
 
     Attributes:
         threshold: The least similarity (0 to 1)
-        precision: The share of the returned pairs that is right; null for none
-        recall: The share of the wanted pairs that was returned; null for none
+        precision: The share of returned pairs that are right; null for none
+        recall: The share of the wanted pairs returned; null for none
         f1: The harmonic mean of precision and recall; null if one of them is
     """
 
@@ -61,8 +60,8 @@ class Judged:
     """The accuracy of pairs with scores.
 
     `recall` holds a share for each of BANDS, None for a band without pairs; `precision`, `overall` (recall of all
-    wanted pairs) and `f1` are at the rule's threshold. `wrong` counts returned pairs that are not right. `best` is
-    the point of the curve with the largest F1.
+    wanted pairs) and `f1` are at the rule's threshold. `wrong` counts wrong returned pairs. `best` is the point of the
+    curve with the largest F1.
     """
 
     recall: tuple[float | None, ...]
@@ -79,10 +78,10 @@ class Judged:
 class Result:
     """The judgement of one rule, and its costs.
 
-    `seconds` is for all sketches, one thread; `payload_bytes` and `key_bytes` are means a document; `candidates` is
-    a mean a query, `probes` the largest number of keys of one; `lookup_seconds` is a mean of finding and verifying in
-    memory; `without` counts documents that have no fingerprint. `relations` counts the returned pairs, at most
-    MOST_PAIRS of them, by how their texts stand to each other.
+    `seconds` is for all sketches, one thread; `payload_bytes` and `key_bytes` are means a document; `candidates` is a
+    mean a query, `probes` the largest number of keys of one; `lookup_seconds` is a mean of finding and verifying in
+    memory; `without` counts documents without a fingerprint. `relations` counts at most MOST_PAIRS returned pairs by
+    the relation of their texts.
     """
 
     rule: MatchRule
@@ -99,16 +98,16 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class PartFigures:
-    """The passages, of those taken out of the documents, that a rule finds.
+    """The passages taken out of the documents, and the share a rule finds.
 
     Attributes:
         words: The number of words of each passage
-        misread: The share of its letters that are replaced by others (0 to 1)
-        asked: How many passages were asked for
-        found: The share of them whose document is found (0 to 1)
-        first: The share of them of which the first answer holds half or more (0 to 1)
-        candidates: How many documents were compared for a passage, on average
-        wrong: The share of all answers that hold less than 30% of the passage (0 to 1)
+        misread: The share of its letters replaced by others (0 to 1)
+        asked: The number of passages asked for
+        found: The share of passages with their document found (0 to 1)
+        first: The share of passages with half or more in the first answer (0 to 1)
+        candidates: The documents compared for a passage, on average
+        wrong: The share of all answers with less than 30% of the passage (0 to 1)
     """
 
     words: int
@@ -122,7 +121,7 @@ class PartFigures:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Pairs that a user says are near-duplicates: positions, left < right; `name` says where they are from."""
+    """Near-duplicate pairs named by a user: positions, left < right; `name` is their source."""
 
     pairs: frozenset[IndexPair]
     name: str
@@ -132,8 +131,8 @@ class Truth:
 class Evaluation:
     """Results of all rules.
 
-    `band_pairs` counts the true pairs of each of BANDS; `text_bytes` is the size of all texts. `parts`, where they were
-    asked for, are the figures of passages by each rule, which is written with all parameters.
+    `band_pairs` counts the true pairs of each of BANDS; `text_bytes` is the size of all texts. `parts`, on request, are
+    the figures of passages by each rule, written with all parameters.
     """
 
     documents: int
@@ -147,7 +146,7 @@ class Evaluation:
 
 
 def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> MatchRule:
-    """A match rule whose schemes take their statistics from `corpus`; UsageError."""
+    """A match rule with statistics from `corpus`. Raises UsageError."""
     rule = parse_rule(text, scheme=lambda name: registry.scheme(name, corpus))
     if isinstance(rule.verifier, TextVerification):
         raise UsageError(f"{text!r}: the truth is what the texts say; measure a rule that compares sketches")
@@ -156,9 +155,9 @@ def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> Match
 
 
 def check_rule(text: str) -> None:
-    """Raise UsageError where no rule is written like this, before anything is read.
+    """Raise UsageError for a rule in a wrong form, before anything is read.
 
-    Of a scheme that needs statistics only the name is looked at; the rest when these are there.
+    Of a scheme with statistics only the name is checked; the rest follows when these are there.
     """
     parts = [registry.split(part.partition("@")[0].strip()) for part in text.replace("+", "/").split("/")]
     known = [registry.scheme_class(family).needed(given) for family, given in parts if family not in READINGS]
@@ -167,7 +166,7 @@ def check_rule(text: str) -> None:
 
 
 def corpus_of(texts: Sequence[str]) -> Callable[[str], Corpus]:
-    """The function that gathers the statistics that a scheme needs from the texts themselves, each once."""
+    """The function to gather a scheme's statistics from the texts themselves, each once."""
     return cache(lambda name: gather(texts, parse_recipe(name.removeprefix("corpus."))))
 
 
@@ -183,10 +182,9 @@ def evaluate(
 ) -> Evaluation:
     """Measure rules on texts.
 
-    Without `truth` the pairs that should be found are those with a Jaccard coefficient of at least `alike`, and a
-    returned pair is right from `right` on; with it, both are the pairs that it names. Of `short` texts the coefficient
-    is that of their words, 0 where numbers, sizes, negations or names differ. Memory grows with all texts together.
-    Raises UsageError where there are fewer than two texts.
+    Without `truth` the pairs to find have a Jaccard coefficient of at least `alike`, and a returned pair is right from
+    `right` on; with it, both are its pairs. For `short` texts the coefficient is that of their words, 0 if numbers,
+    sizes, negations or names differ. Memory grows with all texts together. Raises UsageError for fewer than two texts.
     """
     if len(texts) < 2:
         raise UsageError(f"{len(texts)} documents with text: an evaluation compares at least two")
@@ -222,10 +220,10 @@ class _TimedSketches:
 
 
 class Judge:
-    """Says of pairs of documents, given by their sets of shingles, whether they are wanted, right, and in which band.
+    """Judges pairs of documents, given by their sets of shingles: wanted or not, right or not, and the band.
 
     `wanted` and `right` are sets of pairs of positions, left < right; `bands` such a set for each of BANDS. Documents
-    of which the facts or names differ in their `titles`, where these are given, are not alike.
+    with different facts or names in their `titles`, if given, are not alike.
     """
 
     def __init__(
@@ -255,11 +253,9 @@ class Judge:
 
     @property
     def band_pairs(self) -> tuple[int, ...]:
-        """The number of pairs in each band."""
         return tuple(map(len, self.bands))
 
     def judge(self, pairs: Sequence[IndexPair], scores: npt.NDArray[np.float64], threshold: float) -> Judged:
-        """The accuracy of pairs, each once, at a threshold of their scores and at all others."""
         curve = tuple(_curve(pairs, scores, self))
         returned = {pair for pair, value in zip(pairs, scores.tolist(), strict=True) if value >= threshold}
         at = _point(threshold, len(returned), len(returned & self.right), len(returned & self.wanted), self)
@@ -276,7 +272,6 @@ class Judge:
 
 
 def _say_alike(one: ShortText, other: ShortText) -> bool:
-    """True for titles with equal facts, of which none has a name where the other one has another."""
     sides = ((one, other), (other, one))
     names = [
         any(named and word not in beside.words for word, named in zip(title.words, title.names, strict=True))
@@ -339,7 +334,7 @@ def _point(threshold: float, returned: int, right: int, wanted: int, judge: Judg
 class Candidates:
     """Pairs, left < right, each once, with the scores of the rule's measure, from 0 on.
 
-    `compared` pairs shared keys as a store would be asked for; `probes` is the largest number of keys of a query.
+    `compared` pairs shared keys as in a store; `probes` is the largest number of keys of a query.
     """
 
     left: npt.NDArray[np.int64]
@@ -350,9 +345,9 @@ class Candidates:
 
 
 def candidates(rule: MatchRule, sketches: Mapping[str, Sequence[Sketch | None]]) -> Candidates:
-    """The documents that are found when each is asked for those that are near it, as a store is asked.
+    """The documents found by asking for the neighbours of each, as in a store.
 
-    What a finder finds and its own similarity refuses is left out, unless that is the measure whose scores are given.
+    Pairs refused by the finder's own similarity are left out, unless it is the measure of the scores.
     """
     count = len(next(iter(sketches.values())))
     payloads = {

@@ -1,4 +1,4 @@
-"""Passages that are taken out of the documents, and which of them rules find, by length and by misread letters."""
+"""Passages taken out of documents, and the share rules find, by length and by misread letters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TellStage = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class PassageQuestion:
-    """A passage of the document at a position, as it is asked for; `shingles` are those of it as it stands there."""
+    """A passage of the document at a position, as it is asked for; `shingles` are of the original."""
 
     document: int
     text: str
@@ -42,9 +42,9 @@ class PassageQuestion:
 def measure_parts(
     texts: Sequence[str], rules: Sequence[MatchRule], *, asked: int = ASKED, progress: TellStage | None = None
 ) -> dict[str, tuple[PartFigures, ...]]:
-    """The passages of each kind, of `asked`, that each rule finds, by its written form with all parameters.
+    """The found passages of each kind, of `asked`, for each rule, by its written form with all parameters.
 
-    The passages are random ones, the same for all rules and in each run. A length that no document has is left out.
+    The passages are random, the same for all rules and in each run. A length longer than every document is left out.
     """
     tell = progress or (lambda _: None)
     tell("passages")
@@ -88,8 +88,6 @@ def _sketches(scheme: Scheme, texts: Sequence[str]) -> list[Sketch | None]:
 
 
 class _FoundDocuments:
-    """The documents that a rule finds for each question, found as in a store."""
-
     def __init__(
         self, rule: MatchRule, sketches: dict[str, list[Sketch | None]], documents: int, sets: ShingleSets
     ) -> None:
@@ -100,7 +98,6 @@ class _FoundDocuments:
         self._questions = found.right[asked] - documents
 
     def judged(self, words: int, misread: float, questions: Sequence[PassageQuestion], start: int) -> PartFigures:
-        """The figures of some questions, of which the first is number `start` of all."""
         found = first = answers = wrong = met = 0
         for number, question in enumerate(questions, start):
             mine = np.flatnonzero(self._questions == number)
@@ -116,7 +113,6 @@ class _FoundDocuments:
         return PartFigures(words, misread, asked, found / asked, first / asked, met / asked, wrong / max(answers, 1))
 
     def _held(self, document: int, question: PassageQuestion) -> float:
-        """The share of the question's shingles that a document has."""
         if not question.shingles.size:
             return float(document == question.document)
         values = self._sets.values[self._sets.offsets[document] : self._sets.offsets[document + 1]]

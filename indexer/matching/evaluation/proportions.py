@@ -1,4 +1,4 @@
-"""Shares of a whole that are estimated from random samples of its strata, with intervals."""
+"""Shares of a whole, estimated from random samples of its strata, with intervals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Z = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class SampledStratum:
-    """A stratum of `documents`, of which `judged` were drawn at random, and `right` of these have what is counted."""
+    """A stratum of `documents`; `judged` were drawn at random, and `right` of these count."""
 
     documents: int
     judged: int
@@ -21,7 +21,7 @@ class SampledStratum:
 
 @dataclass(frozen=True, slots=True)
 class EstimatedShare:
-    """An estimated share (0 to 1), and the limits between which the true one lies with a confidence of 95%."""
+    """An estimated share (0 to 1), and its limits with a confidence of 95%."""
 
     value: float
     low: float
@@ -29,7 +29,7 @@ class EstimatedShare:
 
 
 def estimated_share(strata: Sequence[SampledStratum]) -> EstimatedShare | None:
-    """The share of the documents of all strata that have what is counted; None where a stratum has none judged.
+    """The share counted over the documents of all strata; None if a stratum has none judged.
 
     The strata are weighted by their documents. The limits are those of Zou, Huang and Zhang for linear functions of
     shares (Computational Statistics & Data Analysis 53, 2009), from the Wilson limits of each stratum.
@@ -51,8 +51,8 @@ def estimated_share(strata: Sequence[SampledStratum]) -> EstimatedShare | None:
 def wilson_limits(stratum: SampledStratum) -> tuple[float, float]:
     """The limits of the share of one stratum (Wilson, Journal of the American Statistical Association 22, 1927).
 
-    What was drawn without repetition from few documents says more of them, so it counts for more; where all were
-    judged, both limits are the share itself.
+    A draw without repetition from few documents says more of them, so it counts for more; if all were judged, both
+    limits are the share itself.
     """
     share, left = stratum.right / stratum.judged, stratum.documents - stratum.judged
     if left <= 0:

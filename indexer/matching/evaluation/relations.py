@@ -1,4 +1,4 @@
-"""The relations of the pairs that rules call near, by the texts of an evaluation."""
+"""The relations of the pairs rules call near, by the texts of an evaluation."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ IndexPair = tuple[int, int]
 
 
 class RelatedPairs:
-    """Counts pairs of texts, given by their positions, by how they stand to each other; each is aligned once."""
+    """Counts pairs of texts, given by their positions, by relation; each is aligned once."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
         self._known: dict[IndexPair, str] = {}
 
     def counts(self, pairs: Sequence[IndexPair]) -> Mapping[str, int]:
-        """The numbers of pairs by their relation, the most frequent first; TOO_LONG for texts that are not aligned."""
         step = max(1.0, len(pairs) / MOST_PAIRS)
         some = [pairs[int(at * step)] for at in range(min(len(pairs), MOST_PAIRS))]
         return dict(Counter(map(self._relation, some)).most_common())

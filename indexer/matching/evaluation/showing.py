@@ -30,7 +30,6 @@ PART_COLUMNS = ("rule", "words", "misread", "found", "first", "wrong", "candidat
 
 
 def part_rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
-    """A row of the table of parts for each rule and kind of passage."""
     for result in evaluation.results:
         for part in evaluation.parts.get(result.rule.written(whole=True), ()):
             yield (
@@ -43,7 +42,6 @@ def part_rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
 
 
 def rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
-    """A row of the table for each rule; recall by band, then the figures at its threshold, then its costs."""
     for result, figures in zip(evaluation.results, plain_figures(evaluation).rules, strict=True):
         yield (
             result.rule.name,
@@ -58,7 +56,6 @@ def rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
 
 
 def judged_cells(judged: Judged, threshold: float) -> Iterator[str]:
-    """The cells of how right pairs are, from the first band to the best F1."""
     yield from map(_share, judged.recall)
     yield from map(_share, (judged.precision, judged.overall, judged.f1))
     yield f"{threshold:.3g}"
@@ -67,7 +64,6 @@ def judged_cells(judged: Judged, threshold: float) -> Iterator[str]:
 
 
 def heading(figures: Evaluation) -> Iterator[str]:
-    """The documents and pairs that were measured, in lines."""
     by_band = ", ".join(f"{count:,} from {low:.1f}" for (low, _), count in zip(BANDS, figures.band_pairs, strict=True))
     documents = counted(figures.documents, "document")
     yield f"{documents}, {figures.text_bytes / 1e6:,.1f} MB of text; pairs by Jaccard: {by_band}"
@@ -76,7 +72,6 @@ def heading(figures: Evaluation) -> Iterator[str]:
 
 
 def in_words(evaluation: Evaluation, first: int = 2) -> Iterator[str]:
-    """The results of the first rules, a line each, for readers who know no scheme."""
     for result in evaluation.results[:first]:
         judged = result.judged
         wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"
@@ -94,7 +89,6 @@ def _share(share: float | None) -> str:
 
 
 def picture(evaluation: Evaluation) -> str:
-    """Precision over recall of every rule as an SVG: one line a rule, a point a threshold."""
     import leather
 
     chart = leather.Chart("Precision over recall")
@@ -111,7 +105,6 @@ def picture(evaluation: Evaluation) -> str:
 
 
 def _line(curve: Sequence[Point]) -> list[tuple[float, float]]:
-    """Recall and precision of each threshold that returns something, from the strictest on, without repetition."""
     points = [
         (point.recall, point.precision)
         for point in reversed(curve)

@@ -1,1 +1,1 @@
-"""The similarity of documents: by their sketches, by what they hold, exactly."""
+"""The similarity of documents: by sketches, by content, exactly."""

@@ -1,4 +1,4 @@
-"""Exact resemblance of documents by the sets of their word shingles: what every estimate is measured against."""
+"""Exact resemblance of documents by the sets of their word shingles: the reference for every estimate."""
 
 from __future__ import annotations
 
@@ -31,11 +31,9 @@ class ShingleSets:
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """The number of different shingles of each document."""
         return np.diff(self.offsets)
 
     def take(self, positions: Sequence[int] | npt.NDArray[np.int64]) -> ShingleSets:
-        """The sets at some positions, in this order."""
         return _joined([self.values[self.offsets[i] : self.offsets[i + 1]] for i in positions])
 
 
@@ -54,7 +52,7 @@ def shingle_sets(texts: Iterable[str | bytes], size: int = SHINGLE, *, numbers: 
 
 
 def jaccard(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The Jaccard coefficient |A & B| / |A | B| of each pair of positions; 0 where both sets are empty."""
+    """The Jaccard coefficient |A & B| / |A | B| of each pair of positions; 0 if both sets are empty."""
     one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
     common = intersection_sizes(sets.values, sets.offsets, one, other)
     union = sets.sizes[one] + sets.sizes[other] - common
@@ -93,7 +91,6 @@ def _joined(sets: Sequence[npt.NDArray[np.uint64]]) -> ShingleSets:
 
 
 def _equal_sets(sets: ShingleSets) -> list[list[int]]:
-    """Positions of the sets that are not empty, those of equal sets together, in the order of the first of them."""
     groups: dict[bytes, list[int]] = {}
     for position in range(len(sets)):
         content = sets.values[sets.offsets[position] : sets.offsets[position + 1]].tobytes()
@@ -103,7 +100,6 @@ def _equal_sets(sets: ShingleSets) -> list[list[int]]:
 
 
 def _candidates(sets: ShingleSets, floor: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Distinct pairs, left < right, that share a shingle of their prefixes and whose sizes fit."""
     shingles, documents = _prefixes(sets, floor)
     sizes = sets.sizes
     pairs: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
@@ -127,7 +123,6 @@ def _candidates(sets: ShingleSets, floor: float) -> tuple[npt.NDArray[np.int64],
 
 
 def _prefixes(sets: ShingleSets, floor: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(shingle, document) of the rarest shingles of each document that others have too, sorted by the shingle."""
     _, inverse, counts = np.unique(sets.values, return_inverse=True, return_counts=True)
     ranks = np.empty(counts.size, dtype=np.int64)
     ranks[np.argsort(counts, kind="stable")] = np.arange(counts.size)
@@ -147,7 +142,6 @@ def _spread(
     right: npt.NDArray[np.int64],
     coefficients: npt.NDArray[np.float64],
 ) -> ExactPairs:
-    """Pairs of distinct sets as pairs of all documents that have them, and the pairs of equal ones."""
     groups = [np.array(group, dtype=np.int64) for group in members]
     blocks = [(groups[a], groups[b], value) for a, b, value in zip(left, right, coefficients, strict=True)]
     ones = [np.repeat(a, b.size) for a, b, _ in blocks]

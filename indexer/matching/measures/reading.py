@@ -1,4 +1,4 @@
-"""Measures that read what documents hold: the texts themselves, or sketches as far as these can say."""
+"""Measures that read documents: the texts themselves, or sketches if these suffice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOTHING = "it has nothing to be verified by"
 
 
 class SharedParts(NamedTuple):
-    """The share of the question that is in a document, the other way round, and the words of the longest passage."""
+    """The share of the question in a document, the other way round, and the words of the longest passage."""
 
     of_question: float
     of_document: float
@@ -35,7 +35,7 @@ class SharedParts(NamedTuple):
 
 
 class Reader(ABC):
-    """Gives similarities of stored documents; what is unknown is below 0, and stands in `unread` with the reason."""
+    """Gives similarities of stored documents; unknown ones are below 0, listed in `unread` with the reason."""
 
     remembered = 2000
     """This many documents' evidence is kept in memory, or less where it is large."""
@@ -52,14 +52,13 @@ class Reader(ABC):
 
     @abstractmethod
     def _evidence_of(self, records: Sequence[Record]) -> Iterator[tuple[Record, Any]]:
-        """The evidence to compare each stored document by; None where it has none, an ExtractionError with why not."""
+        """The evidence to compare each stored document by; None without any, an ExtractionError with the reason."""
 
     @abstractmethod
     def asked(self, question: Question) -> Any:
-        """The evidence that a question is compared by; None where it has no words.
+        """The evidence for a question; None if it has no words.
 
-        Raises UsageError where it has nothing to be compared by, and ExtractionError that names it where it can't be
-        read.
+        Raises UsageError if it has no text, and ExtractionError with its name if it can't be read.
         """
 
     @abstractmethod
@@ -79,12 +78,12 @@ class Reader(ABC):
         return similarities
 
     def to_asked(self, asked: Any, refs: Sequence[Ref]) -> Similarities:
-        """The similarities of stored documents to what asked() gave; shape (len(refs),)."""
+        """The similarities of stored documents to the result of asked(); shape (len(refs),)."""
         known = self._evidence(refs)
         return self._to(asked, [known[ref] for ref in refs])
 
     def require_read(self, besides: Ref | None = None) -> None:
-        """Raise ExtractionError where texts were needed, and none could be read but that of the document `besides`."""
+        """Raise ExtractionError if texts were needed, and none could be read except that of the document `besides`."""
         if self._first and not self._some_read - {besides}:
             count, ref = counted(len(self.unread), "document"), name_of(next(iter(self.unread)))
             why = self._first.detail or self._first.reason
@@ -118,7 +117,6 @@ class Reader(ABC):
         return known
 
     def _size(self, evidence: Any) -> int:  # noqa: ARG002 most is small
-        """The number of documents that one with such evidence counts for among those that are remembered."""
         return 1
 
     def _of(self, refs: Sequence[Ref]) -> Iterator[tuple[Ref, Any]]:
@@ -141,22 +139,20 @@ class Reader(ABC):
 
 
 class TextReader(Reader):
-    """Compares the texts, which are read again from where the documents came from."""
+    """Compares the texts, read again from their sources."""
 
     def __init__(self, store: Store, reading: TextVerification) -> None:
         super().__init__(store)
         self.reading, self._texts = reading, StoredTexts(store)
 
     @abstractmethod
-    def _made(self, text: str | bytes) -> Any:
-        """The evidence of a text; None where it has no words."""
+    def _made(self, text: str | bytes) -> Any: ...
 
     def _evidence_of(self, records: Sequence[Record]) -> Iterator[tuple[Record, Any]]:
         for record, text in self._texts.read(records):
             yield record, text if isinstance(text, ExtractionError) else self._made(text)
 
     def asked(self, question: Question) -> Any:
-        """The evidence of the question's text."""
         if question.text is not None:
             return self._made(question.text)
         if question.simhash is None:
@@ -187,7 +183,7 @@ class ShingleReader(TextReader):
 
 
 class AlignedReader(TextReader):
-    """Aligns the texts, and keeps in `parts` what a question and each document compared with it have in common."""
+    """Aligns the texts, and keeps in `parts` the passages common to a question and each compared document."""
 
     # Of texts and their words, which are whole books at times, so many documents are held at once.
     _TOGETHER = 20
@@ -197,7 +193,6 @@ class AlignedReader(TextReader):
         self._features = features
 
     def to_asked(self, asked: Any, refs: Sequence[Ref]) -> Similarities:
-        """The similarities of stored documents to what asked() gave, a few documents at a time."""
         similarities = np.full(len(refs), UNKNOWN)
         for start in range(0, len(refs), self._TOGETHER):
             some = refs[start : start + self._TOGETHER]
@@ -209,7 +204,6 @@ class AlignedReader(TextReader):
         return similarities
 
     def between(self, left: Sequence[Ref], right: Sequence[Ref]) -> Similarities:
-        """The similarities of pairs of stored documents, a few at a time."""
         similarities = np.empty(len(left))
         for start in range(0, len(left), self._TOGETHER):
             some = slice(start, start + self._TOGETHER)
@@ -231,19 +225,17 @@ class AlignedReader(TextReader):
 
 
 def least_words(reading: TextVerification) -> int:
-    """The words that a passage has at least which counts for a verification by alignment."""
     return min(reading.words, LEAST_WORDS) or LEAST_WORDS
 
 
 def aligned_similarity(reading: TextVerification, common: CommonPassages) -> float:
-    """The share of the shorter text in the other one, or of the left one; UNKNOWN where no passage has enough words."""
+    """The share of the shorter text in the other one, or of the left one; UNKNOWN if no passage has enough words."""
     if common.longest < reading.words:
         return UNKNOWN
     return common.shares[0] if reading.of_query else common.share_of_shorter
 
 
 def reader_of(store: Store, rule: MatchRule) -> Reader | None:
-    """The reader of documents for a rule that verifies by reading; None for another."""
     if not isinstance(rule.verifier, TextVerification):
         return None
     if rule.verifier.kind == "aligned":
@@ -252,6 +244,5 @@ def reader_of(store: Store, rule: MatchRule) -> Reader | None:
 
 
 def preferred(store: Store) -> Scheme | None:
-    """The store's scheme whose sketch says what share is common; None where it has none."""
     names = [scheme.name for scheme in store.info.schemes]
     return scheme_of(store, PREFERRED) if PREFERRED in names else None

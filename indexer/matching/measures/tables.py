@@ -17,11 +17,11 @@ Apart = Callable[[Positions, Positions], npt.NDArray[np.bool_]]
 
 
 class Comparer:
-    """Compares documents, or nodes of equal ones, as a rule does, and counts how many pairs it compared.
+    """Compares documents, or nodes of equal ones, as a rule does, and counts the compared pairs.
 
-    `payloads[family]` has a row for each, empty where it has no sketch. `measured` gives the similarities of pairs
-    (shape (n,), below 0 where they are unknown) by the rule's verifier; where None the sketches decide. Pairs that are
-    `apart` have a similarity below 0.
+    `payloads[family]` has a row for each, empty without a sketch. `measured` returns the similarities of pairs (shape
+    (n,), below 0 if unknown) by the rule's verifier; if None the sketches decide. Pairs `apart` have a similarity below
+    0.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Comparer:
         return values if self._apart is None else np.where(self._apart(left, right), -1.0, values)
 
     def near(self, finder: Finder, left: Positions, right: Positions, *, exact: bool = False) -> Similarities:
-        """The similarities by the measure of those pairs that a finder and the measure call near, below 0 for others.
+        """The similarities by the measure of pairs near by a finder and the measure, below 0 for others.
 
         `exact` says that the finder's similarity was verified when the pairs were found.
         """
@@ -71,13 +71,12 @@ class Comparer:
         return similarities
 
     def judged(self, left: Positions, right: Positions) -> Similarities:
-        """The similarities by the measure of those pairs that the rule calls near, below 0 for others."""
         reached = [self.by(finder, left, right) >= finder.similarity - SLACK for finder in self.rule.finders]
         values = self.similarities(left, right)
         return np.where(np.logical_or.reduce(reached) & (values >= self.least), values, -1.0)
 
     def by(self, finder: Finder, left: Positions, right: Positions) -> Similarities:
-        """The similarities of pairs by a finder's scheme, below 0 where one has no sketch; shape (len(left),)."""
+        """The similarities of pairs by a finder's scheme, below 0 if one has no sketch; shape (len(left),)."""
         self.compared += left.size
         rows, place = self._rows[finder.name]
         if place is None:
@@ -90,7 +89,7 @@ class Comparer:
 
 
 def _compact(payloads: Ragged) -> tuple[Ragged, Positions | None]:
-    """The rows that are not empty, and where each row stands among them (-1 for an empty one); None where none is."""
+    """The non-empty rows, and the place of each row among them (-1 for an empty one); None if all are empty."""
     there = payloads.sizes > 0
     if there.all():
         return payloads, None
