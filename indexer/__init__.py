@@ -1,7 +1,7 @@
 """neardup finds near-duplicate documents by simhash and minhash, in a search engine or on one machine.
 
->>> import indexer
->>> found = indexer.dedupe(["Pour hot water on the tea.", "Oranges", "pour hot  water on the tea"])
+>>> import neardup
+>>> found = neardup.dedupe(["Pour hot water on the tea.", "Oranges", "pour hot  water on the tea"])
 >>> found.of.tolist()
 [0, 1, 0]
 """

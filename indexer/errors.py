@@ -1,4 +1,4 @@
-"""Every error that neardup raises on purpose, under one root."""
+"""Every deliberate error of neardup, under one root."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MACHINE = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, er
 
 
 class NeardupError(Exception):
-    """Root of all errors of this package; its text says what was wrong, where, and what to do.
+    """Root of all errors of this package; its text names the problem, the place, and the thing to do.
 
-    `exit_code` is the status with which the command ends when the error reaches the top.
+    `exit_code` is the command's exit status for the error.
     """
 
     exit_code = 1
@@ -33,7 +33,7 @@ class UsageError(NeardupError):
 
 
 class PayloadError(UsageError):
-    """A payload that does not belong to its scheme: another's, or one from a damaged store."""
+    """A payload of another scheme, or from a damaged store."""
 
     exit_code = 3
 
@@ -53,7 +53,7 @@ class StoreBusyError(StoreError):
 
 
 class IncompatibleStoreError(StoreError):
-    """A store holds fingerprints that can't be compared with the ones asked for, or was made by a newer version."""
+    """A store's fingerprints can't be compared with the wanted ones, or were made by a newer version."""
 
     exit_code = 4
 
@@ -63,7 +63,7 @@ class MachineError(NeardupError):
 
 
 class NotFoundError(NeardupError):
-    """No document with that identity, or no file at that path."""
+    """There is no document with this identity, or no file at this path."""
 
     exit_code = 5
 
@@ -71,7 +71,7 @@ class NotFoundError(NeardupError):
 class ExtractionError(NeardupError):
     """A document gave no text.
 
-    `reason` is a short fixed word (see `indexer.extract.REASONS`) that summaries count by; `detail` says more.
+    `reason` is a short fixed word (see `neardup.extract.REASONS`) for summaries; `detail` says more.
     """
 
     exit_code = 6
@@ -86,13 +86,13 @@ class ExtractionError(NeardupError):
 
 
 class FileActError(NeardupError):
-    """A file can't be moved, linked or put back: why, in a sentence without its name."""
+    """A file can't be moved, linked or put back: the reason, without the file's name."""
 
     exit_code = 6
 
 
 def shown(value: object) -> str:
-    """The form of a given value in a message: a plain value itself, cut off where it is long, else its type."""
+    """The form of a given value in a message: a plain value, cut off if long, else its type."""
     if isinstance(value, str | bytes):
         return repr(value[:80])
     is_plain = value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 64)
@@ -100,7 +100,7 @@ def shown(value: object) -> str:
 
 
 def machines_fault(error: Exception, doing: str) -> MachineError | None:
-    """The error for what the machine lacks, not the document at hand; None where it is the document's."""
+    """The error for a lack of the machine, or None if the document is to blame."""
     if isinstance(error, OSError) and error.errno in _MACHINE:
         return MachineError(f"{doing}: {error.strerror}; that is the machine's, so nothing is recorded of the document")
     missing = isinstance(error, ModuleNotFoundError) or (isinstance(error, ImportError) and not _of_memory(error))
@@ -117,7 +117,7 @@ def _of_memory(error: ImportError) -> bool:
 
 
 def takes_named(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, which raises a UsageError for arguments that it does not have, with those that it has."""
+    """The function, raising a UsageError with the known arguments for an unknown one."""
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -138,7 +138,7 @@ def takes_named(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def takes_named_arguments(kind: type[T]) -> type[T]:
-    """The same class, whose public methods and constructor are as `takes_named` makes them."""
+    """The class, with `takes_named` applied to its public methods and constructor."""
     for name in dir(kind):
         method = inspect.getattr_static(kind, name)
         if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):

@@ -1,4 +1,4 @@
-"""Alerts of what a process that follows a store finds, to commands and addresses that its user names."""
+"""Alerts about the findings of a process following a store, to commands and addresses of the user."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _ACCEPTED = range(200, 300)
 
 @dataclass(frozen=True, slots=True)
 class CopyAlert:
-    """An alert that a document repeats another one, which nothing said of it before.
+    """An alert about a new copy: a document repeats another one.
 
     Attributes:
-        id: The id of the document, with its index where a store has several
-        repeats: The document that it repeats
+        id: The id of the document, with its index if a store has several
+        repeats: The document it repeats
         similarity: Their similarity, 0 to 1
         cluster: The id of their cluster
     """
@@ -59,14 +59,14 @@ class CopyAlert:
 
 @dataclass(frozen=True, slots=True)
 class NewClusterAlert:
-    """An alert of a cluster under an id that was not there before.
+    """An alert about a cluster with a new id.
 
     Attributes:
         id: The id of the cluster
-        canonical: The document that represents it
-        title: The title of that one
+        canonical: The document representing it
+        title: Its title
         size: The number of its documents
-        origins: Where they are from, the first by name
+        origins: Their hosts or folders, the first by name
     """
 
     id: str
@@ -78,7 +78,7 @@ class NewClusterAlert:
 
 @dataclass(slots=True)
 class AlertCounts:
-    """The numbers of alerts that a receiver has taken, that were given up, and that wait."""
+    """The numbers of alerts delivered to a receiver, given up, and waiting."""
 
     alerts_delivered: int = 0
     alerts_lost: int = 0
@@ -86,7 +86,7 @@ class AlertCounts:
 
 
 class _Command:
-    """A command: a fixed list of arguments, run without a shell, that gets alerts on its standard input."""
+    """A command: a fixed list of arguments, run without a shell, with alerts on its standard input."""
 
     def __init__(self, words: str) -> None:
         try:
@@ -98,7 +98,6 @@ class _Command:
         self.name = self._arguments[0]
 
     def deliver(self, body: bytes, timeout: float) -> str:
-        """Run it with all of the environment but the credentials of stores; it ends with what it started."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("NEARDUP_")}
         quiet = subprocess.DEVNULL
         try:
@@ -129,7 +128,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Address:
-    """An address that alerts are posted to; redirects are not followed, and proxies are passed by."""
+    """An address for posting alerts; redirects are not followed, and proxies are ignored."""
 
     def __init__(self, url: str, token: str) -> None:
         try:
@@ -147,7 +146,6 @@ class _Address:
         self._asked: Future[str] | None = None
 
     def deliver(self, body: bytes, timeout: float) -> str:
-        """Post it; an answer that never ends is waited for no longer, and nothing more is sent until it has ended."""
         if self._asked and not self._asked.done():
             return "still answers the request before"
         asked = self._asked = Future[str]()
@@ -175,7 +173,7 @@ def _failed(error: Exception) -> str:
 
 @dataclass(slots=True)
 class _Outbox:
-    """The alerts of one kind that wait for their receiver; the next delivery is not before `due`."""
+    """The alerts of one kind waiting for their receiver; the next delivery is not before `due`."""
 
     event: str
     receiver: _Command | _Address
@@ -188,9 +186,9 @@ class _Outbox:
 class Alerts(ClusterWatcher):
     """Hands alerts to receivers from a thread of its own, one delivery at a time; nobody waits for it.
 
-    What comes meanwhile goes together, at most 100 alerts in a delivery and so many deliveries a minute as the options
-    say. One that fails is tried six times, ever later. Alerts that are given up, that come while 10,000 wait, or that
-    still wait at the end are lost, and `counts` says how many. Raises UsageError for a receiver that is none.
+    Alerts arriving meanwhile go together, at most 100 in a delivery, and so many deliveries a minute as the options
+    say. A failed delivery is tried six times, ever later. Alerts given up, beyond 10,000 waiting, or still waiting at
+    the end are lost; `counts` says how many. Raises UsageError for an invalid receiver.
     """
 
     def __init__(self, shown: str, alerting: Alerting, counts: AlertCounts, tell: Tell) -> None:
@@ -204,17 +202,17 @@ class Alerts(ClusterWatcher):
             threading.Thread(target=self._work, name="alerts", daemon=True).start()
 
     def copied(self, ref: Ref, other: Ref, cluster: Mapping[str, Any]) -> None:
-        """Take up that a document repeats another one now, with its annotation `cluster`."""
+        """Take note of a new copy, with its annotation `cluster`."""
         similarity = float(cluster.get("repeats_similarity", 0.0))
         self._put("copy", CopyAlert(name_of(ref), name_of(other), similarity, str(cluster["id"])))
 
     def formed(self, cluster: ClusterRecord) -> None:
-        """Take up that a cluster is new."""
+        """Take note of a new cluster."""
         canonical = name_of(cluster.canonical)
         self._put("new-cluster", NewClusterAlert(cluster.id, canonical, cluster.title, cluster.size, cluster.origins))
 
     def close(self, wait: float = 0.0) -> None:
-        """Deliver what waits for so many seconds at most; the rest is lost."""
+        """Deliver waiting alerts for so many seconds at most; the rest is lost."""
         with self._changed:
             self._changed.wait_for(lambda: not self._counts.alerts_waiting, wait)
             self._ending = True
@@ -238,7 +236,7 @@ class Alerts(ClusterWatcher):
             self._deliver(box)
 
     def _next(self) -> _Outbox | None:
-        """The next one to be delivered, when it is time; None at the end."""
+        """The next one to deliver when it is time; None at the end."""
         with self._changed:
             while not self._ending:
                 is_full = len(self._begun) == self._begun.maxlen

@@ -1,4 +1,4 @@
-"""Fingerprints for documents that are already in an index of a search engine."""
+"""Fingerprints for documents already in an index of a search engine."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def annotate(
 ) -> AnnotatedDocuments:
     """Fingerprint the documents of an index from their own fields, as `neardup annotate` does.
 
-    What was done is not done again, and what nobody has written since the last run is not read. `following` is called
-    with the counts of the run, and what it gives is entered. Raises StoreError where that would harm the documents of
-    the index's owner, UsageError for a field that is not there and for a store that is no index.
+    Finished work is not repeated, and documents not written since the last run are not read. `following` is called with
+    the counts of the run, and its result is entered as a context. Raises StoreError if it would harm the documents of
+    the index's owner, UsageError for a missing field and for a store without an index.
     """
     if store_file(store):
         raise UsageError(
@@ -67,9 +67,9 @@ def annotate(
 
 
 def arriving_in(summary: AnnotationSummary, tell: Tell, *, since: str = "") -> ArrivalsOf:
-    """The function that puts what comes into the clusters of a store, and what has lost documents right.
+    """The function that puts new documents into the clusters of a store, and repairs clusters after deletions.
 
-    `since` is that of `indexer.clustering.arrivals.Arrivals`.
+    `since` is that of `neardup.clustering.arrivals.Arrivals`.
     """
 
     @contextmanager
@@ -116,7 +116,7 @@ def annotate_options(
 
 
 def beside(store: str, name: str) -> str:
-    """The URL of an index of the same engine as a store's. Raises UsageError for a name that is not one index's."""
+    """The URL of an index of the same engine as a store's. Raises UsageError unless the name is that of one index."""
     # What stands before an "@" may be a password.
     if set("/*,:@") & set(name):
         raise UsageError(f"--to {shown_name(name)}: name one index of the same engine")

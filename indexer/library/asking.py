@@ -1,4 +1,4 @@
-"""The documents that are asked about, as questions: texts, rows, files, standard input, and what is stored."""
+"""Documents as questions: texts, rows, files, standard input, and stored documents."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _LISTED = 5
 
 
 def is_id(name: str) -> bool:
-    """True if a name means the id of a stored document: it begins with "id:", or there is no such file."""
+    """True if a name means the id of a stored document: it begins with "id:", or is not a file."""
     return name.startswith(_ID) or (name != STDIN and not os.path.lexists(name))
 
 
 def is_stored(name: str) -> bool:
-    """The same of a name that may also be a pattern, which some file matches."""
+    """True if a name means a stored document; it may also be a pattern for files."""
     is_pattern = glob.has_magic(name) and next(glob.iglob(name, recursive=True), None) is not None
     return is_id(name) and (name.startswith(_ID) or not is_pattern)
 
@@ -57,7 +57,7 @@ def holds_many(name: str) -> bool:
 
 
 def names_of(given: Any) -> list[str]:
-    """The ids that are given, one or several. Raises UsageError for one that is no string."""
+    """The given ids, one or several. Raises UsageError for anything but strings."""
     names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
     for name in names:
         if not isinstance(name, str):
@@ -66,7 +66,7 @@ def names_of(given: Any) -> list[str]:
 
 
 def paths_of(given: AnyPath | Iterable[AnyPath]) -> list[str]:
-    """The paths that are given, one or several."""
+    """The given paths, one or several."""
     paths = [given] if isinstance(given, str | os.PathLike) else list(given) if isinstance(given, Iterable) else [given]
     if wrong := [path for path in paths if not isinstance(path, str | os.PathLike)]:
         raise UsageError(f"{shown(wrong[0])} is neither a text nor a path")
@@ -75,9 +75,9 @@ def paths_of(given: AnyPath | Iterable[AnyPath]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReader:
-    """The way to read what is asked about; `folder` is that of an embedded store's file, empty for another store.
+    """Reads questions; `folder` is that of an embedded store's file, else empty.
 
-    `workers` are those that are kept for it, None to start some.
+    `workers` are kept for it; None starts some.
     """
 
     store: Store
@@ -87,7 +87,7 @@ class QuestionReader:
     workers: KeptWorkers | None = None
 
     def names(self, names: Iterable[str]) -> Iterator[Question | Unanswered]:
-        """The documents that names stand for, in order: files, folders, patterns, "-", or ids of stored documents."""
+        """The documents behind names, in order: files, folders, patterns, "-", or ids of stored documents."""
         from indexer.matching.asking import stored_questions
 
         for (stored, named), some in groupby(names, lambda name: (is_stored(name), name.startswith(_ID))):
@@ -107,7 +107,7 @@ class QuestionReader:
         return self._read(read(chain.from_iterable(sources), self.extraction.max_size))
 
     def given(self, documents: Any) -> Iterator[Question | Unanswered]:
-        """Documents as programs have them, in order."""
+        """Documents from a program, in order."""
         from indexer.ingest.outcomes import read
         from indexer.library.given import documents as inputs
 
@@ -158,14 +158,12 @@ def hashes(given: Iterable[str]) -> Iterator[Question]:
 
 
 def _is_special(name: str) -> bool:
-    """True if a name is that of no plain file, folder or pattern, or of a file that is in use here."""
     if name == STDIN or not os.path.lexists(name):
         return name == STDIN
     return own_files.is_own(name) or not (os.path.isdir(name) or os.path.isfile(name))
 
 
 def _one(name: str, limit: int) -> QuestionSource:
-    """Standard input, and what is named and is no plain file: a pipe is read, the rest is refused with the reason."""
     from indexer.extract.base import Failed, Item
 
     try:
@@ -181,7 +179,7 @@ def _one(name: str, limit: int) -> QuestionSource:
 
 
 def content_of_file(path: str, limit: int) -> bytes:
-    """The content of a file, or of standard input for "-"; NotFoundError or ExtractionError where there is none."""
+    """The content of a file, or of standard input for "-". Raises NotFoundError or ExtractionError."""
     if path == STDIN:
         data = sys.stdin.buffer.read(limit + 1)
         if len(data) > limit:
@@ -196,7 +194,10 @@ def content_of_file(path: str, limit: int) -> bytes:
 
 
 def from_file(path: str, extraction: Extraction, store: Store | None = None) -> Question:
-    """The document in a file. Raises NotFoundError, ExtractionError that names the file, and UsageError for several."""
+    """The document in a file.
+
+    Raises NotFoundError, ExtractionError with the file's name, and UsageError for several.
+    """
     from indexer.extract import extract
     from indexer.ingest.digests import content_id
     from indexer.ingest.outcomes import canonical_url
@@ -234,13 +235,13 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
 
 
 def named_error(error: ExtractionError, name: str) -> ExtractionError:
-    """The same error with the name of the document."""
+    """The error with the name of the document."""
     detail, shown = error.detail or REASONS.get(error.reason, ""), printable_path(name)
     return ExtractionError(error.reason, detail if shown in detail else f"{shown}: {detail}")
 
 
 def from_store(store: Store, name: str) -> Question:
-    """The stored document that a name means in the place of a file."""
+    """The stored document meant by a name other than a file's."""
     from indexer.matching.question import Question
 
     record = meant(store, name)
@@ -255,7 +256,7 @@ def from_text_or_id(store: Store, text: str | None, identity: str | None) -> Que
 
 
 def meant(store: Store, name: str) -> Record:
-    """The record that a name means in the place of a file; NotFoundError says that there is no such file either."""
+    """The record meant by a name other than a file's. NotFoundError mentions that there is no file either."""
     own = name.removeprefix(_ID)
     [refs] = store.find_each([own]) if name.startswith(_ID) else found_each(store, [own])
     choose: Callable[[str, Sequence[Ref]], Ref] = only if name.startswith(_ID) else only_or_file
@@ -266,13 +267,13 @@ def meant(store: Store, name: str) -> Record:
 
 
 def folder_of(store: Store) -> str:
-    """The folder that ids of files are seen from: that of an embedded store's file, empty for another store."""
+    """The folder ids of files are relative to: that of an embedded store's file, else empty."""
     path = getattr(store, "path", None)
     return os.path.dirname(os.path.abspath(path)) if isinstance(path, os.PathLike) else ""
 
 
 def found_each(store: Store, names: Sequence[str]) -> list[list[Ref]]:
-    """For each name the identities that it means as an id, else the one under which the file at this path is stored."""
+    """The possible identities of each name as an id, else the identity of the stored file at this path."""
     from indexer.ingest.naming import possible_ids
     from indexer.matching.question import stored_as_each
 
@@ -286,7 +287,7 @@ def found_each(store: Store, names: Sequence[str]) -> list[list[Ref]]:
 
 
 def only(identity: str, refs: Sequence[Ref]) -> Ref:
-    """The one identity that a name means. Raises NotFoundError for none, and UsageError that lists several."""
+    """The one identity a name means. Raises NotFoundError for none, and UsageError listing several."""
     if not refs:
         raise missing(identity)
     if len(refs) > 1:
@@ -300,12 +301,12 @@ def only(identity: str, refs: Sequence[Ref]) -> Ref:
 
 
 def only_or_file(name: str, refs: Sequence[Ref]) -> Ref:
-    """The same of what may have been meant for a file."""
+    """`only` for a name possibly meant as a file."""
     if not refs:
         raise NotFoundError(f"{printable_path(name)}: no such file, and no document with this id is stored")
     return only(name, refs)
 
 
 def missing(identity: str) -> NotFoundError:
-    """The error for an id that no document has."""
+    """The error for an unknown id."""
     return NotFoundError(f"{identity or repr(identity)}: no document with this id is stored")

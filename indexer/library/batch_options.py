@@ -1,4 +1,4 @@
-"""Options of the actions on batches, in which only these are loaded."""
+"""Options of the actions on batches; nothing else is loaded here."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchRun:
-    """The place of a batch's run; `master` is a URL of Spark, None for what spark-submit or its configuration says."""
+    """The place of a batch's run; `master` is a URL of Spark, None for the configuration of spark-submit."""
 
     run_on: Literal["local", "spark"] = "local"
     master: str | None = None
 
     @property
     def on_spark(self) -> bool:
-        """True if tasks of Spark do the work."""
+        """True if Spark does the work."""
         return self.run_on == "spark"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchSpread:
-    """The place where clusters are made, and on Spark the number of parts; None for the usual numbers."""
+    """The place for clusters, and on Spark the number of parts; None for the defaults."""
 
     running: BatchRun = BatchRun()
     partitions: int | None = None
@@ -36,14 +36,14 @@ class BatchSpread:
 
 @dataclass(frozen=True, slots=True)
 class BatchJudging:
-    """The way near documents are verified, by their texts where None, and what goes beside plain copies."""
+    """The verification of near documents, by their texts if None, and the relations to remove besides plain copies."""
 
     verify: Literal["text", "sketch"] | None = None
     forms: bool = False
     edited: bool = False
 
     def permitted(self, *, unverified: bool = False) -> Permitted | None:
-        """The documents that may go by their texts, None where sketches alone decide. Raises UsageError."""
+        """The documents that may go by their texts, None if sketches alone decide. Raises UsageError."""
         from indexer.clustering.relations import Permitted
 
         by_sketch = unverified or self.verify == "sketch"
@@ -56,8 +56,8 @@ class BatchJudging:
 
 @dataclass(frozen=True, slots=True)
 class BatchComparison:
-    """The older documents that are compared too, the memory, what becomes of stale inputs and repeated ids, and what
-    decides on near documents.
+    """The older documents to compare with, the memory, the handling of stale inputs and repeated ids, and the
+    verification.
     """
 
     memory: int = 2 << 30
@@ -69,7 +69,7 @@ class BatchComparison:
 
 @dataclass(frozen=True, slots=True)
 class BatchOutput:
-    """The place that documents go to, the way they are written, and how many origins their clusters must have."""
+    """The place and form of written documents, and the least number of origins of their clusters."""
 
     out: str
     tag: bool = False
@@ -82,7 +82,7 @@ class BatchOutput:
 class BatchPassages:
     """The passages to cut, of `words` words or more, and the fields of rows and lines, None for the usual ones.
 
-    A document that loses one and has fewer than `least_left` words left is dropped.
+    A cut document with fewer than `least_left` words left is dropped.
     """
 
     words: int = 50
@@ -94,7 +94,7 @@ class BatchPassages:
 
 @dataclass(frozen=True, slots=True)
 class BatchLoading:
-    """The clusters that are loaded too, the places of documents, and what may be made and changed there."""
+    """The clusters to load too, the places of documents, and the permitted changes."""
 
     clusters: str | None = None
     index_column: str = ""

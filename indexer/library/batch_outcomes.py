@@ -1,4 +1,4 @@
-"""The results of batches, declared as those in `indexer.library.records`."""
+"""The results of batches, declared as in `neardup.library.records`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from indexer.library.rows import Shown
 
 
 class ByRule(Shown):
-    """A result that rests on a match rule."""
+    """A result with a match rule."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class ByRule(Shown):
 
 
 class ByTexts(ByRule):
-    """A result that rests on texts, where sketches alone do not decide."""
+    """A result decided by texts, unless sketches alone decide."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class ByTexts(ByRule):
 
     @property
     def not_verified(self) -> int:
-        """The number of near documents that stay since a text could not be read."""
+        """The number of near documents kept because a text could not be read."""
         from indexer.clustering.relations import NOT_VERIFIED
 
         return self.stays.get(NOT_VERIFIED, 0)
@@ -47,17 +47,17 @@ class BatchSketched(Outcome):
 
     Attributes:
         out: The folder of the sketches
-        files: Files of sketches that were written
-        done_before: Files of sketches that were there already
-        documents: Documents that were sketched
+        files: Files of sketches written
+        done_before: Files of sketches there already
+        documents: Documents sketched
         empty: Of these, documents without words
         short: Of these, documents with too few words to be compared
-        failed: Documents that could not be read, counted by reason
+        failed: Unreadable documents, counted by reason
         unreadable: Files that could not be read at all, each with the reason; their documents have no row
-        forgotten: Inputs that are gone, whose sketches were removed
-        left_out: Files that were left out by name or kind
-        bytes: The size of what was read
-        seconds: How long it took
+        forgotten: Missing inputs, with their sketches removed
+        left_out: Files left out by name or kind
+        bytes: The size of the input
+        seconds: The time it took
     """
 
     out: str
@@ -76,12 +76,12 @@ class BatchSketched(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class BatchSharedKey:
-    """Documents that share a key of a scheme.
+    """Documents with a common key of a scheme.
 
     Attributes:
         scheme: The scheme
-        texts: How many different texts they have, by their sketches
-        comparisons: How many comparisons they took
+        texts: The number of their different texts, by their sketches
+        comparisons: The number of comparisons for them
         example: The id of one of them
     """
 
@@ -96,10 +96,10 @@ class BatchChain:
     """Documents that are near directly or through others, before long chains are cut.
 
     Attributes:
-        texts: How many different texts they have, by their sketches
+        texts: The number of their different texts, by their sketches
         documents: The number of documents
-        comparisons: How many comparisons it took to find and to cut it
-        groups: Into how many groups it was cut
+        comparisons: The comparisons to find and to cut it
+        groups: The number of groups it was cut into
         example: The id of one of them
     """
 
@@ -116,39 +116,38 @@ class BatchClustered(ByTexts):
 
     Attributes:
         rule: The match rule
-        bound: How far apart two documents of a cluster may be; null for twice what the rule allows
+        bound: The greatest distance of two documents in a cluster; null for twice the rule's
         canonical: The rule for canonical documents
         similarity: The least similarity (0 to 1) of the rule
-        by_hash_alone: True if a simhash alone finds what is near
-        verify: What decides on what is removed: "text", or "sketch"
+        by_hash_alone: True if a simhash alone decides what is near
+        verify: The basis of the removal: "text", or "sketch"
         documents: The documents that count
-        replaced: Documents in whose place a later one of the same id counts
+        replaced: Documents replaced by a later one with the same id
         differing: Of these, documents with another text
-        without_field: Documents without the field that the canonical rule goes by, which come last
-        compared: Documents that were compared
-        kept: Documents that are kept
-        removed: Documents that repeat a kept one and are not kept
-        relations: Of these, documents by their relation to the kept one: identical, reflowed, noise, or with options
-            another;
-            empty if texts were not compared
-        lost: How many words of these stand in no kept document
-        stays: Documents that are near a kept one and are kept all the same, by reason
-        reading_seconds: How long it took to read texts again; null if that was not asked for
-        unseen: Inputs that can't be seen from here and count on
-        stale: Inputs that are gone or have changed and count on
+        without_field: Documents without the field of the canonical rule, sorted last
+        compared: Documents compared
+        kept: Documents kept
+        removed: Documents removed as repeats of a kept one
+        relations: The removed documents by their relation to the kept one: identical, reflowed, noise, or with options
+            another; empty if texts were not compared
+        lost: The number of their words found in no kept document
+        stays: Documents near a kept one and kept all the same, by reason
+        reading_seconds: The time to read texts again; null if not asked for
+        unseen: Inputs out of sight from here, still counted
+        stale: Missing or changed inputs, still counted
         clusters: Clusters of two or more documents
         clustered: The documents in them
         largest: The documents in the largest
-        split: Chains of near documents that were too wide and were split
-        unordered: With the canonical rule newest or oldest, the clusters where the order is unknown, and the earliest
-            document is the canonical one
-        comparisons: Comparisons that were made
-        shared_keys: The ten keys that most documents share
-        chains: The ten largest sets of documents that are near directly or through others
+        split: Chains of near documents too wide and therefore split
+        unordered: With the canonical rule newest or oldest, clusters of unknown order, with the earliest document as
+            the canonical one
+        comparisons: Comparisons made
+        shared_keys: The ten keys with most documents
+        chains: The ten largest sets of documents near directly or through others
         older: With --against, the older documents; else null
         new: With --against, the new documents; else null
         repeating: With --against, new documents that repeat older ones; else null
-        seconds: How long it took
+        seconds: The time it took
     """
 
     rule: str
@@ -191,7 +190,7 @@ class BatchCluster:
     Attributes:
         cluster: The id of the cluster
         size: The number of its documents
-        canonical: The id of the document that represents it
+        canonical: The id of the document representing it
     """
 
     cluster: str
@@ -204,9 +203,9 @@ class BatchFigures(BatchClustered):
     """The figures of the clusters of a batch.
 
     Attributes:
-        redundant: Documents that repeat one that is kept
+        redundant: Documents that repeat a kept one
         redundant_share: Their share (0 to 1) of all documents
-        spanning: Clusters from two hosts or folders or more
+        spanning: Clusters from two or more hosts or folders
         sizes: Clusters, counted by size
         largest_clusters: The ten largest clusters
     """
@@ -220,20 +219,20 @@ class BatchFigures(BatchClustered):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BatchPassagesCut(Shown):
-    """The passages that documents repeat, which were cut, or would be.
+    """The repeated passages of documents, cut or to be cut.
 
     Attributes:
-        out: The folder that the documents were written to without them; null if nothing was cut
-        passages_list: The file that lists what was cut; null if nothing was
-        files: Files that were read
+        out: The output folder of documents without them; null if nothing was cut
+        passages_list: The file listing the cuts; null if nothing was cut
+        files: Files read
         documents: Documents in them
         words: Their words
-        passages: Passages that are cut, each once for every document that it stands in
-        cut_documents: Documents that lose any
-        cut_words: Words that are cut
-        dropped: Documents of which too little is left
-        dropped_words: Words that were left of them
-        seconds: How long it took
+        passages: Passages cut, each once for every document with it
+        cut_documents: Documents with cuts
+        cut_words: Words cut
+        dropped: Documents with too little left
+        dropped_words: Words left of the dropped documents
+        seconds: The time it took
     """
 
     out: str | None
@@ -254,18 +253,18 @@ class BatchFiltered(Shown):
     """The outcome of writing the documents to keep.
 
     Attributes:
-        out: The folder that they were written to
-        removed_list: The file that lists what is not kept
-        files: Files that were written
+        out: The output folder
+        removed_list: The file listing the documents not kept
+        files: Files written
         documents: Documents in all
-        kept: Documents that are kept
-        removed: Documents that repeat one that is kept
-        replaced: Documents in whose place a later one of the same id counts
+        kept: Documents kept
+        removed: Documents removed as repeats of a kept one
+        replaced: Documents replaced by a later one with the same id
         few_origins: With --min-origins, documents of clusters from fewer hosts or folders
         singletons: With --singletons drop, documents of no cluster
-        left_out: Files that were left out by name or kind
-        repeated: With --passages, what the documents to keep repeat of each other; else null
-        seconds: How long it took
+        left_out: Files left out by name or kind
+        repeated: With --passages, the passages repeated among the documents to keep; else null
+        seconds: The time it took
     """
 
     out: str
@@ -287,29 +286,28 @@ class BatchDeduped(Outcome, ByTexts):
     """The outcome of deduplicating files.
 
     Attributes:
-        out: The folder that the documents to keep were written to
+        out: The output folder of the documents to keep
         batch: The folder of sketches and clusters
-        removed_list: The file that lists what is not kept
+        removed_list: The file listing the documents not kept
         rule: The match rule
-        files: Files that were written
+        files: Files written
         documents: Documents in all
         empty: Of these, documents without words
         short: Of these, documents with too few words to be compared
-        failed: Documents that could not be read, counted by reason
-        kept: Documents that are kept
-        removed: Documents that repeat one that is kept
-        relations: Of these, documents by their relation to the kept one: identical, reflowed, noise, or with options
-            another;
-            empty if texts were not compared
-        lost: How many words of these stand in no kept document
-        stays: Documents that are near a kept one and are kept all the same, by reason
-        reading_seconds: How long it took to read texts again; null if that was not asked for
-        replaced: Documents in whose place a later one of the same id counts
+        failed: Unreadable documents, counted by reason
+        kept: Documents kept
+        removed: Documents removed as repeats of a kept one
+        relations: The removed documents by their relation to the kept one: identical, reflowed, noise, or with options
+            another; empty if texts were not compared
+        lost: The number of their words found in no kept document
+        stays: Documents near a kept one and kept all the same, by reason
+        reading_seconds: The time to read texts again; null if not asked for
+        replaced: Documents replaced by a later one with the same id
         few_origins: With --min-origins, documents of clusters from fewer hosts or folders
         singletons: With --singletons drop, documents of no cluster
-        left_out: Files that were left out by name or kind
-        bytes: The size of what was read
-        seconds: How long each step took: sketch, cluster, filter
+        left_out: Files left out by name or kind
+        bytes: The size of the input
+        seconds: The time of each step: sketch, cluster, filter
     """
 
     out: str
@@ -345,19 +343,19 @@ class BatchLoaded(Outcome, ByRule):
         store: The store
         dry_run: True if nothing was written
         documents: The documents of the batch
-        created: Documents that are new in the store
-        replaced: Documents whose record was replaced
-        unchanged: Documents that were there as they are
-        missing: Documents that the owner's index does not have
+        created: New documents in the store
+        replaced: Documents with a new record
+        unchanged: Documents stored before without a change
+        missing: Documents missing in the owner's index
         first_missing: The names of the first of these
-        failed: Documents that gave no text or that the store refused, counted by reason
-        empty: Of those that are there now, documents without words
-        short: Of those that are there now, documents with too few words to be compared
-        others: Documents of the store that are not in the batch, and were not compared
+        failed: Documents without text or refused by the store, counted by reason
+        empty: Of the documents there now, those without words
+        short: Of the documents there now, those with too few words to be compared
+        others: Documents of the store outside the batch, not compared
         rule: The rule of the clusters; null without clusters
-        written: What changed of clusters
-        contended: Documents that others change constantly, left as they are
-        seconds: How long it took
+        written: The changes of clusters
+        contended: Documents left as they are because others change them constantly
+        seconds: The time it took
     """
 
     store: str

@@ -1,4 +1,4 @@
-"""Batches: sketches and clusters of a collection in files of Parquet, without a store, and what is made of them."""
+"""Batches: sketches and clusters of a collection in Parquet files, without a store, and their uses."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def sketch(
 ) -> BatchSketched:
     """Write the sketches of the documents of files and folders to the folder `out`, as `neardup batch sketch`.
 
-    What is there already, and whose input has not changed, stays. `time_field` is the field that says when a document
-    was there first. `task` is (number from 1 on, how many there are) of tasks that share the work. Raises UsageError,
-    NotFoundError, StoreError, and IncompatibleStoreError where `out` has sketches of another form.
+    Existing sketches stay if their input has not changed. `time_field` names the field with the time a document was
+    first there. `task` is (number from 1 on, count) of tasks sharing the work. Raises UsageError, NotFoundError,
+    StoreError, and IncompatibleStoreError if `out` has sketches of another form.
     """
     _require_files(paths, walk)
     if running.on_spark and task != (1, 1):
@@ -102,7 +102,7 @@ def sketch(
 
 
 def rule_for(folder: str, match: str | None = None) -> MatchRule:
-    """The rule that the sketches of a folder are clustered by: `match`, or the usual one. Raises UsageError."""
+    """The rule for clustering the sketches of a folder: `match`, or the usual one. Raises UsageError."""
     return rule_of(form_in(folder), match)
 
 
@@ -117,8 +117,8 @@ def cluster(
 ) -> BatchClustered:
     """Put the documents of a folder's sketches into clusters, written to `out`/clusters, as `neardup batch cluster`.
 
-    Which of them are not kept is decided by their texts, which are read again from the files, as `comparison` says.
-    Raises StoreError, and UsageError, also for different texts with one id and for stale inputs.
+    Their texts, read again from the files, decide on removal, as `comparison` says. Raises StoreError, and UsageError,
+    also for different texts with one id and for stale inputs.
     """
     wanted = ClusteringOptions(
         rule_for(folder, match),
@@ -139,7 +139,7 @@ def cluster(
 
 
 def report(folder: str) -> BatchFigures:
-    """The figures of the clusters of a folder. Raises StoreError where they are not finished, or can't be read."""
+    """The figures of the clusters of a folder. Raises StoreError if they are unfinished, or can't be read."""
     found = figures(folder)
     largest = tuple(BatchCluster(**each) for each in found["largest_clusters"])
     more = {name: found[name] for name in ("redundant", "redundant_share", "spanning", "sizes")}
@@ -157,10 +157,10 @@ def filter(  # noqa: A001 - as the command
     cutting: BatchPassages = BatchPassages(),
     running: BatchRun = BatchRun(),
 ) -> BatchFiltered:
-    """Write the documents to keep of files that were clustered in a folder, as `neardup batch filter`.
+    """Write the documents to keep of files clustered in a folder, as `neardup batch filter`.
 
-    What stands for a removed document has to be among what is written, or in a batch in `against`. `unverified` allows
-    clusters that a simhash alone decided. `passages` counts what the documents to keep repeat of each other, or cuts it
+    The kept neighbour of a removed document has to be among the output, or in a batch in `against`. `unverified` allows
+    clusters decided by a simhash alone. `passages` counts the repeated passages of the documents to keep, or cuts them
     as `cut_passages` does. Raises UsageError and StoreError.
     """
     # What is kept, until it is there without the passages.
@@ -193,10 +193,10 @@ def cut_passages(
     *,
     running: BatchRun = BatchRun(),
 ) -> BatchPassagesCut:
-    """Count the passages that documents repeat, and with `out` write them without these, as `neardup batch passages`.
+    """Count repeated passages, and with `out` write the documents without them, as `neardup batch passages`.
 
-    The paths are Parquet and JSON lines, of which near-duplicates were taken away. Each passage stays where it stands
-    first, by time and then by id. Raises UsageError and StoreError.
+    The paths are Parquet and JSON lines without near-duplicates. Each passage stays at its first place, by time and
+    then by id. Raises UsageError and StoreError.
     """
     columns = ColumnNames(cutting.text_field or "", cutting.id_field or "")
     asked = Cutting(cutting.words, cutting.least_left, cutting.time_field or "", columns)
@@ -228,8 +228,8 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
 ) -> BatchDeduped:
     """Write the documents of files and folders without their near-duplicates, as `neardup batch dedupe`.
 
-    With `unverified` sketches alone decide, also where that is a simhash. It does what `sketch`, `cluster` and `filter`
-    do, with their options. Raises UsageError, NotFoundError, StoreError and IncompatibleStoreError.
+    It combines `sketch`, `cluster` and `filter`, with their options. With `unverified` sketches alone decide, even a
+    simhash. Raises UsageError, NotFoundError, StoreError and IncompatibleStoreError.
     """
     _require_files(paths, walk)
     # Looked at twice: where they lie, and what they hold.
@@ -287,10 +287,10 @@ def load(
 ) -> BatchLoaded:
     """Put the documents of a batch into a store, with their sketches, their clusters and the rule.
 
-    As `neardup batch load`; run again it does what is left. What is for an owner's index is refused for a store of
-    neardup's own, and does nothing there unless `of_owner`. `tell` is called with sentences about what can't be done as
-    asked, and `following` with the counts that are kept up to date while what it gives is entered. Raises StoreError,
-    UsageError and IncompatibleStoreError.
+    As `neardup batch load`; another run does the rest. Options for an owner's index are refused for a store of
+    neardup's own, and need `of_owner`. `tell` gets sentences about requests that can't be met. `following` is called
+    with the counts, kept up to date, and its result is entered as a context. Raises StoreError, UsageError and
+    IncompatibleStoreError.
     """
     from indexer.library.destinations import Opening, opened
 
@@ -360,7 +360,6 @@ def _output(output: BatchOutput) -> Output:
 
 
 def _clustered(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of `BatchClustered` but the time, of what a file of clusters says of itself."""
     plain = ("rule", "bound", "canonical", "similarity", "by_hash_alone", "verify", "documents", "replaced")
     counts = (
         "differing",
@@ -391,7 +390,6 @@ def _with_texts(found: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _steps(running: BatchRun, most_joined: int | None = None) -> Iterator[Steps]:
-    """The steps of a batch where it runs; `most_joined` is for Spark."""
     if not running.on_spark:
         yield Steps()
         return

@@ -1,4 +1,4 @@
-"""Bulk requests on their way to an index: each document gets the fields that annotating it would give it."""
+"""Bulk requests on their way to an index: each document gets the fields of its fingerprint."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _FIELD = "neardup"
 
 @dataclass(frozen=True, slots=True)
 class RepeatedLine:
-    """A document of a bulk request that was left out, because it repeats a stored one.
+    """A document of a bulk request left out because it repeats a stored one.
 
     Attributes:
         line: The number of its action's line, from 1
-        id: Its id; empty where the engine makes one
+        id: Its id; empty if the engine makes one
         repeats: The id of the stored document
-        similarity: How similar the two are, from 0 to 1
-        relation: How the text stands to the stored one: identical, reflowed or noise
+        similarity: Their similarity, from 0 to 1
+        relation: The relation of the text to the stored one: identical, reflowed or noise
     """
 
     line: int
@@ -60,11 +60,11 @@ class RepeatedLine:
 
 @dataclass(frozen=True, slots=True)
 class UnreadLine:
-    """A document of a bulk request that goes through as it came, because it could not be fingerprinted.
+    """A document of a bulk request passed on unchanged because it could not be fingerprinted.
 
     Attributes:
         line: The number of its action's line, from 1
-        id: Its id; empty where the engine makes one
+        id: Its id; empty if the engine makes one
         error: The reason
     """
 
@@ -79,12 +79,11 @@ class FingerprintedRequest:
 
     Attributes:
         lines: The lines to send to the engine, each ended by a line feed
-        fingerprinted: How many documents have the fields of their fingerprints now
-        passed: How many actions went through as they came
-        skipped: The documents that were left out, because they repeat stored ones
-        outdated: The documents that go through since the stored ones that they would repeat were changed after they
-            were fingerprinted
-        unread: The documents that could not be fingerprinted, which are among those that went through
+        fingerprinted: The number of documents with the fields of their fingerprints now
+        passed: The number of actions passed on unchanged
+        skipped: The documents left out because they repeat stored ones
+        outdated: The documents passed on because their stored counterparts changed after the fingerprint
+        unread: The documents that could not be fingerprinted, also among those passed on
     """
 
     lines: str
@@ -99,8 +98,8 @@ class FingerprintedRequest:
 class BulkOptions:
     """The choices for a bulk request.
 
-    `fields` hold the text, as HTML with `html`; none for those that the index remembers. With `skip` a document is left
-    out whose text repeats a stored one by the rule `match`, and says nothing else.
+    `fields` hold the text, as HTML with `html`; without them the index's remembered fields. With `skip` a document is
+    left out if its text says the same as a stored one, near by the rule `match`.
     """
 
     fields: tuple[str, ...] = ()
@@ -110,7 +109,7 @@ class BulkOptions:
 
 @dataclass(slots=True)
 class _BulkAction:
-    """An action of a bulk request: its line, and that of its document; `text` where that is to be fingerprinted."""
+    """An action of a bulk request: its line, and its document's line; `text` if it is to be fingerprinted."""
 
     number: int
     kind: str
@@ -128,15 +127,14 @@ class _BulkAction:
 
     @property
     def id(self) -> str:
-        """The id of its document; empty where the engine makes one."""
         given = self.about.get("_id")
         return "" if given is None else given if isinstance(given, str) else json.dumps(given)
 
 
 class BulkRequests:
-    """Gives the documents of bulk requests their fingerprints; `reading` is how HTML is read.
+    """Gives the documents of bulk requests their fingerprints; `reading` says how to read HTML.
 
-    Raises UsageError and StoreError as `Store.document_form` does, and UsageError for a rule that finds parts.
+    Raises UsageError and StoreError as `Store.document_form` does, and UsageError for a rule of parts.
     """
 
     def __init__(self, store: Store, options: BulkOptions, rule: MatchRule, reading: ReadingSettings) -> None:
@@ -148,7 +146,7 @@ class BulkRequests:
             rule.require_copies()
 
     def fingerprinted(self, body: bytes) -> FingerprintedRequest:
-        """The same request with fingerprints. Raises UsageError, which names the line, where it is none."""
+        """The request with fingerprints. Raises UsageError, naming the line, for anything else."""
         lines = list(_lines(body))
         wanted = [line for line in lines if self._is_wanted(line)]
         if len(wanted) > MOST_DOCUMENTS:
@@ -168,7 +166,6 @@ class BulkRequests:
         return self._answer(lines)
 
     def _is_wanted(self, line: _BulkAction) -> bool:
-        """True if a document lacks its fingerprint, and can have one."""
         if line.kind not in _WHOLE or not self._form.holds(str(line.about.get("_index") or "")):
             return False
         try:
@@ -182,7 +179,6 @@ class BulkRequests:
         return line.text.data is not None
 
     def _read(self, lines: Sequence[_BulkAction]) -> None:
-        """Read the texts of documents: HTML in worker processes, within limits."""
         items = [Item(line, line.text.data or b"", format=self._options.format) for line in lines if line.text]
         with self._reading.workers() as workers:
             for item, read in zip(items, read_documents(items, workers, self._reading), strict=True):
@@ -205,9 +201,9 @@ class BulkRequests:
         )
 
     def _compare(self, lines: Sequence[_BulkAction], named: Collection[str]) -> None:
-        """Find the stored document that says what each new one says; one with the id of a stored one replaces that.
+        """Find the stored document with the content of each new one; a document with a stored id replaces it.
 
-        None stands for another that the request itself deletes, replaces or updates: whose id is `named` by an action.
+        None stands for one the request itself deletes, replaces or updates, `named` by an action.
         """
         there = self._store.find_each([line.id for line in lines])
         new = [line for line, refs in zip(lines, there, strict=True) if not (line.id and refs)]

@@ -52,17 +52,16 @@ class Clusters(OpenStore):
     ) -> Clustering:
         """Assign every document to its cluster, as `neardup cluster` does, and write the changes.
 
-        `bound` (0 to 1) is how far apart two documents of a cluster may be; `canonical` chooses the canonical one:
+        `bound` (0 to 1) is the greatest distance of two documents in a cluster. `canonical` chooses the canonical one:
         "earliest", "longest", "declared", "newest", "oldest", "field:NAME", "field:NAME:desc", or "source", by the
-        patterns in `prefer`. `time_field` names the field with the date by which the earliest is chosen, also an
-        owner's, as "field" does; empty for the time at which neardup met a document. It is noted how the text of each
-        document that could be removed stands to that of the one that it repeats, once, for which texts are read again:
-        those in fields of an index and in files of at most 2 MB, all where `relation` is true, also what could not be
-        read before, and none where it is false, which leaves it to those that are identical, also of documents that
-        come. With `apart` "form" a document in which facts differ from
-        those near it is in a cluster of its own, with its copies; all texts of clusters are then read. What is not
-        given is as in the last clustering; a UserWarning says what is not as it was. With `dry_run` nothing is written;
-        `explain` tells what the rule looks up.
+        patterns in `prefer`. `time_field` names the field with the date for the earliest, also an owner's, as "field"
+        does; by default it is the time neardup met a document. The relation of each removable document to the one it
+        repeats is determined once, by texts read again: in fields of an index and in files of at most 2 MB; all texts
+        if `relation` is true, including those unreadable before; none if it is false, also for later documents, so only
+        identical documents can go. With `apart` "form" a document with other facts than its neighbours is in a cluster
+        of its own, with its copies; then all texts of clusters are read. Options not given are as in the last
+        clustering; a UserWarning reports changed ones. With `dry_run` nothing is written; `explain` reports the rule's
+        lookups.
         """
         from indexer.clustering.apart import apart_asked
         from indexer.clustering.canonical import CanonicalRule, canonical_asked, require_fields
@@ -113,7 +112,7 @@ class Clusters(OpenStore):
             self.tell(f"the earliest document of a cluster is the one that annotate met first{named}")
 
     def history(self, id: str, *, changes: bool = True) -> History:  # noqa: A002
-        """The versions of a document in its cluster, in their order in time, and what each changed.
+        """The versions of a document in its cluster, in their order in time, with the changes between them.
 
         `changes` reads the texts again. Raises UsageError and NotFoundError.
         """
@@ -138,7 +137,7 @@ class Clusters(OpenStore):
     def prune(self, asked: RemovalRequest = RemovalRequest(), *, delete: bool = False, dry_run: bool = False) -> Pruned:
         """Mark the documents that repeat a kept one, or delete them, as `neardup prune` does.
 
-        `asked` says which ones; `dry_run` only lists them. Raises UsageError where documents can't be deleted so.
+        `asked` selects them; `dry_run` only lists them. Raises UsageError if they can't be deleted this way.
         """
         for name in ("with_documents", "parts", "last_copies"):
             if getattr(asked, name) and not (delete or dry_run):
@@ -164,7 +163,7 @@ class Clusters(OpenStore):
             return replace(done, contended=self.tell_contended(before), outdated=removal.outdated)
 
     def surplus(self, asked: RemovalRequest = RemovalRequest(), *, delete: bool = False) -> SurplusStream:
-        """The documents that `prune` would mark, one by one as they are compared, or would delete with `delete`.
+        """The documents `prune` would mark, one by one as they are compared, or would delete with `delete`.
 
         Raises UsageError as `prune` does.
         """
@@ -186,13 +185,12 @@ class Clusters(OpenStore):
         list_file: str | os.PathLike[str] | None = None,
         dry_run: bool = False,
     ) -> Relocations:
-        """Move the files of what `prune` would name to a folder, or put links to the kept files in their place.
+        """Move the files `prune` would select to a folder, or replace them by links to the kept files.
 
-        Only a file that is one document as a whole is touched, that has the bytes that were indexed, and whose kept
-        file has them too; for a link both have to be equal. Nothing is overwritten, and no symbolic link is followed.
-        Each act is in the list, a new file, and noted in the store before it is done, and `undo` takes it back. The
-        store follows a move.
-        Raises UsageError for a folder inside of what is indexed, and for a store in a search engine.
+        Only whole-document files with the indexed bytes are touched, and only if the kept file is unchanged too; for a
+        link both have to be equal. Nothing is overwritten, and no symbolic link is followed. Each act is in the list, a
+        new file, and noted in the store before it is done, and `undo` takes it back. The store follows a move. Raises
+        UsageError for a folder inside of the indexed ones, and for a store in a search engine.
         """
         from indexer.library.relocating import relocate
         from indexer.library.removing import removal_of
@@ -205,10 +203,10 @@ class Clusters(OpenStore):
             return relocate(removal, move_to=move_to, link=link, list_file=list_file, dry_run=dry_run)
 
     def undo(self, list_file: str | os.PathLike[str], *, dry_run: bool = False) -> Relocations:
-        """Put back the files that a list of `relocate` says, the last first, and let the store follow.
+        """Put back the files in a list of `relocate`, the last first, and let the store follow.
 
-        Only an act that the store has noted is taken back, and only of a file that is as it was left, so a list by a
-        stranger can do nothing. Raises UsageError for what is no such list.
+        Only acts noted by the store are taken back, and only for unchanged files, so a forged list can do nothing.
+        Raises UsageError for other files.
         """
         from indexer.library.relocating import undo
 
@@ -218,10 +216,10 @@ class Clusters(OpenStore):
     def decide(
         self, decisions: str | os.PathLike[str] | None = None, *, forget: Sequence[str] = (), dry_run: bool = False
     ) -> Decisions:
-        """Remember the decisions of a file, forget some by their ids, and list what is remembered then.
+        """Remember the decisions of a file, forget some by their ids, and list the remembered ones.
 
-        What was called the same stays in one cluster from then on, what was not stays apart, as long as the texts are
-        as they were. Raises UsageError for what is no file of decisions, and NotFoundError for an id of none.
+        Documents called the same stay in one cluster from then on, others stay apart, as long as the texts are
+        unchanged. Raises UsageError for another file, and NotFoundError for an unknown id.
         """
         from indexer.library.deciding import decide
 
@@ -259,11 +257,10 @@ class Clusters(OpenStore):
             )  # fmt: skip
 
     def judge(self, judgments: str | os.PathLike[str], *, precision: float = 0.95) -> JudgedRule:
-        """The precision of the rule of the clusters, by the judgments of a random sample that a report has saved.
+        """The precision of the clusters' rule, by the judgments of a random sample saved from a report.
 
-        The sample is drawn again by its seed, and only what is in it counts, with the texts as they were judged.
-        `precision` is that which a threshold should have. Raises UsageError for what is no such file, and StoreError
-        where there are no clusters.
+        The sample is drawn again by its seed, and only its documents count, with the texts as judged. `precision` is
+        the wanted one for a threshold. Raises UsageError for another file, and StoreError without clusters.
         """
         from indexer.library.judgments import judged_rule
 
@@ -274,10 +271,10 @@ class Clusters(OpenStore):
         self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, passages: int = 0, time_field: str = "",
         sample: int = 60, link: str = "",
     ) -> Report:  # fmt: skip
-        """A report on what is duplicated, as figures or a page; with `passages` all documents are read again for these.
+        """A report on the duplicates, as figures or a page; with `passages` all documents are read again.
 
-        A page offers a random `sample` of the documents that repeat others, to be judged, and with `link` leads to the
-        documents, as `neardup report --link` does. Raises UsageError if there was no clustering yet.
+        A page offers a random `sample` of documents that repeat others, to be judged, and with `link` links to the
+        documents, as `neardup report --link` does. Raises UsageError without a clustering.
         """
         from indexer.library.reports import Report
         from indexer.report.contents import ReportLimits, build_report

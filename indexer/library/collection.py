@@ -1,4 +1,4 @@
-"""A collection of documents in a store, which programs open, fill and query."""
+"""A collection of documents in a store, for programs to open, fill and query."""
 
 from __future__ import annotations
 
@@ -37,17 +37,15 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
 ) -> Collection:
     """Open the collection in a store, a file or the URL of an index in an engine; `create` makes a new store.
 
-    `schemes` are those by which documents get sketches besides simhash-doc (see `neardup schemes`); an existing
-    store gets those that it lacks. `content` says what counts as the text of HTML, as in `neardup index`, and
-    `kind` what the texts are: "documents", "short" ones such as titles, "scans" read by OCR, or "pdfs" of several
-    readers; a store stays of one kind. `filter` limits the collection to documents that match a query in the
-    engine's syntax. With `read_only` nothing is ever written. A file has one writer at a time: processes that share
-    it take turns, one for each batch
-    that is written, for a whole call where that compares or clusters, and wait up to `wait` seconds for theirs;
-    without `turns` one keeps its turn from its first change to the end. In an engine `refresh` says when changes
-    can be found: at the end of a call ("wait"), also after each batch ("true"), or when the index refreshes itself
-    ("none"). What a user of the store should know is a UserWarning, unless `tell` takes the sentences. Raises
-    StoreError, NoStoreError if there is no store and none is made, and UsageError.
+    `schemes` are secondary schemes of sketches (see `neardup schemes`); an existing store gets missing ones. `content`
+    selects the text of HTML, as in `neardup index`. `kind` is the kind of texts: "documents", "short" ones such as
+    titles, "scans" read by OCR, or "pdfs" of several readers; a store stays of one kind. `filter` limits the collection
+    to documents matching a query in the engine's syntax. With `read_only` nothing is ever written. A file has one
+    writer at a time: processes sharing it take turns, one for each batch written, for a whole call that compares or
+    clusters, and wait up to `wait` seconds for theirs. Without `turns` one keeps its turn from its first change to the
+    end. In an engine `refresh` makes changes visible: at the end of a call ("wait"), also after each batch ("true"), or
+    when the index refreshes itself ("none"). Warnings about the store are UserWarnings, unless `tell` takes the
+    sentences. Raises StoreError, NoStoreError if there is no store and none is made, and UsageError.
     """
     try:
         opened = open_store(store, read_only=read_only, wait=wait, any_thread=True)
@@ -81,10 +79,10 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
 
 @takes_named_arguments
 class Collection(Contents, Nearness, Folding, Clusters, Repeated):
-    """Documents in a store, as returned by `open`; a context manager that supports `len()`, `in`, `[id]` and iteration.
+    """Documents in a store, as returned by `open`; a context manager with `len()`, `in`, `[id]` and iteration.
 
     Threads may share a collection, but their calls take turns; for parallel questions each thread opens its own with
     `read_only`. A forked process must open its own. Ids are strings; in an engine INDEX/ID is also an id. `match` is
-    always a rule as in `parse_rule`, None for the store's default. Every method raises StoreError if the store can't
-    be read or written.
+    always a rule as in `parse_rule`, None for the store's default. Every method raises StoreError if the store can't be
+    read or written.
     """

@@ -38,7 +38,7 @@ def compare(
 
 
 def compared_questions(one: Question, other: Question, rule: MatchRule, store: Store | None) -> Comparison:
-    """Two documents that have been read, beside each other; see `compare`."""
+    """Two documents already read, beside each other; see `compare`."""
     from indexer.library.comparisons import Comparison
     from indexer.matching.comparing import compare as compared
     from indexer.matching.excerpts import Excerpts
@@ -88,7 +88,7 @@ def diff(
     extraction: Extraction | None = None,
     store: Store | None = None,
 ) -> TextDifference:
-    """The words that differ between two documents, as for `compare`; see `Collection.diff`."""
+    """The differing words of two documents, as for `compare`; see `Collection.diff`."""
     from indexer.library.comparisons import TextDifference
     from indexer.matching.lexicons import StoredLexicon
     from indexer.matching.relating import relation_of
@@ -112,7 +112,6 @@ def diff(
 
 
 def _text(name: str, extraction: Extraction, store: Store | None) -> tuple[Readable, Signs]:
-    """The text of a file or of a stored document, with the pages of a PDF, and its signs of time."""
     from indexer.ingest.rereading import StoredTexts
     from indexer.relations.versions.signs import signs_of
     from indexer.text.excerpts import Readable
@@ -136,7 +135,7 @@ def hash_file(name: str, *, scheme: str | None = None, extraction: Extraction | 
 
 
 def hash_text(text: str | bytes, *, scheme: str | None = None) -> Hashed:
-    """The fingerprint of a text, and with `scheme` its sketch by that. Raises UsageError."""
+    """The fingerprint of a text, with `scheme` also its sketch. Raises UsageError."""
     from indexer.matching.question import Question
 
     return _hashed(Question(asking.THE_TEXT, text), scheme)

@@ -1,4 +1,4 @@
-"""The results of comparing two documents, declared as those in `indexer.library.records`."""
+"""The results of comparing two documents, declared as in `neardup.library.records`."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class Comparison:
         near: True if the two are near by it
         identical: True if the texts are equal except for case and white space; null if unknown
         similarity: The similarity (0 to 1) by the measure of the rule
-        shares: The share (0 to 1) of 5-word shingles that are in both; null if unknown
+        shares: The share (0 to 1) of 5-word shingles common to both; null if unknown
         estimated: True if `shares` comes from sketches
-        bits: How many of the 64 bits of the simhash differ; null if unknown
-        of_a: How much of the first stands in the second (0 to 1), by an alignment; null if a text can't be read
-        of_b: How much of the second stands in the first (0 to 1); null likewise
-        label: "contains" if most of the second stands in the first, "contained in" if it is the other way round, "near"
-            if both, "shares" for less, empty for nothing
+        bits: The number of differing bits of the simhash's 64; null if unknown
+        of_a: The share of the first found in the second (0 to 1), by an alignment; null if a text can't be read
+        of_b: The share of the second found in the first (0 to 1); null likewise
+        label: "contains" if the second is mostly in the first, "contained in" for the opposite, "near" for both,
+            "shares" for less, empty for nothing
         longest: The number of words of the longest passage in both; null if a text can't be read
-        passages_total: In how many passages the two texts agree; null likewise
-        passages: The longest 100 of these, in the order of the first, which is called the query there
-        relation: How the first text stands to the second, if they are near: "identical", "reflowed", "noise", "form",
-            "reworded", "edited", "contains" or "part"; empty if they are not, or can't be read
-        evidence: What differs, in one line
-        facts: Of a form, the facts that differ
-        order: How the first stands in time to the second, if they are near: "newer", "older" or "unknown"
-        order_confidence: How sure that is, 0 to 1; 0 if unknown
-        order_evidence: Why; empty if unknown
+        passages_total: The number of common passages of the two texts; null likewise
+        passages: The longest 100 of these, in the order of the first, called the query there
+        relation: The relation of the first text to the second, if they are near: "identical", "reflowed", "noise",
+            "form", "reworded", "edited", "contains" or "part"; empty if they are not, or can't be read
+        evidence: The difference, in one line
+        facts: Of a form, the differing facts
+        order: The place of the first in time, if they are near: "newer" or "older" than the second, or "unknown"
+        order_confidence: The confidence in the order, 0 to 1; 0 if unknown
+        order_evidence: The reason; empty if unknown
         a: The first document
         b: The second document
     """
@@ -64,20 +64,20 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class TextDifference(Difference):
-    """The changes that turn one document's text into another's.
+    """The changes from one document's text to another's.
 
     Attributes:
-        relation: How the first text stands to the second: "identical", "reflowed", "noise", "form", "reworded",
-            "edited", "contains" or "part"; empty for texts of very many words
-        evidence: What differs, in one line
-        facts: Of a form, the facts that differ
-        order: How the first stands in time to the second: "newer", "older" or "unknown"
-        order_confidence: How sure that is, 0 to 1; 0 if unknown
-        order_evidence: Why; empty if unknown
-        replaced: The sentences that are changed, each as in the first text and in the second, cut to 60 characters
-        only_a: The sentences that stand in the first text only, frame apart
-        only_b: Those that stand in the second only
-        moved: Those that stand in both, in another place
+        relation: The relation of the first text to the second: "identical", "reflowed", "noise", "form", "reworded",
+            "edited", "contains" or "part"; empty for very long texts
+        evidence: The difference, in one line
+        facts: Of a form, the differing facts
+        order: The place of the first in time: "newer" or "older" than the second, or "unknown"
+        order_confidence: The confidence in the order, 0 to 1; 0 if unknown
+        order_evidence: The reason; empty if unknown
+        replaced: The changed sentences, each from both texts, cut to 60 characters
+        only_a: The sentences found only in the first text, frame apart
+        only_b: The sentences found only in the second text
+        moved: The sentences of both texts in another place
     """
 
     relation: str = ""

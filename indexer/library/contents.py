@@ -60,14 +60,14 @@ class Contents(Erasing):
         """Add many documents: texts, bytes of files, pairs of id and text, dicts, or tables.
 
         Tables are DataFrames of pandas and Polars, lazy ones too, relations of DuckDB, and Arrow tables, batches,
-        readers, data sets, and what has its stream interface and named columns. A dict or row has `text` (or `html`)
-        and optionally `id`, `title`, and `source` or `url`; `fields` maps other names, as in {"text": "body"}, in which
-        dots select fields of objects. All other fields are metadata. A document without an id is named by its content,
-        so that equal ones become one document. Documents that can't be read are counted as failed and listed by
-        `failures`. With `cluster` each is put into its cluster; with `skip_duplicates` those are left out that say what
-        a stored document says, by their texts, which have to be in files or in the index, or are near one by their
-        sketches ("sketch"). Documents of fewer than `min_tokens` words are left out of answers, None for as many as the
-        store's kind of texts has. Raises UsageError if there are no documents in what is given.
+        readers, data sets, and anything with its stream interface and named columns. A dict or row has `text` (or
+        `html`) and optionally `id`, `title`, and `source` or `url`; `fields` maps other names, as in {"text": "body"},
+        with dots for fields of objects. All other fields are metadata. A document without an id is named by its
+        content, so equal ones become one document. Unreadable documents are counted as failed and listed by `failures`.
+        With `cluster` each is put into its cluster. With `skip_duplicates` documents are left out if their text says
+        the same as a stored one, found in files or in the index, or with "sketch" if they are near by their sketches.
+        Documents of fewer than `min_tokens` words are left out of answers, by default as the store's kind says. Raises
+        UsageError if nothing given is a document.
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
         given = documents(documents_, columns_of(fields))
@@ -91,7 +91,7 @@ class Contents(Erasing):
         """Add files, folders, patterns, or files with many documents, with the options of `neardup index`.
 
         `fields` are those of rows, as for `add_many`. `jobs` is the number of worker processes, one per processor if
-        None. Raises NotFoundError for a path that does not exist.
+        None. Raises NotFoundError for a missing path.
         """
         named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         columns = columns_of(fields)
@@ -110,14 +110,13 @@ class Contents(Erasing):
     def fingerprint_lines(
         self, body: bytes, *, fields: Sequence[str] = (), html: bool = False, skip: bool = False, match: AnyRule = None
     ) -> FingerprintedRequest:
-        """The lines of a bulk request to the index with the fields that annotating its documents would give them.
+        """The lines of a bulk request to the index, with the fingerprint fields of its documents.
 
-        `fields` hold the text, as HTML with `html`; none for those that the index remembers. With `skip` those
-        documents of index and create are left out that say what a stored document says, by the rule `match` and the
-        texts: one that has a stored document's id replaces that and is never left out, and no document is for another
-        one of the request. What has no text, or fingerprints already, goes through to the byte, and so do updates and
-        deletions. Nothing is written. Raises UsageError, which names the line that is none of a bulk request, and for a
-        store that is no index.
+        `fields` hold the text, as HTML with `html`; by default the index's remembered fields. With `skip` documents of
+        index and create are left out if they say the same as a stored document, by the rule `match` and the texts. A
+        document with a stored id replaces the stored one and is never left out, and documents of one request are not
+        compared with each other. Documents without text, or with fingerprints, and updates and deletions pass unchanged
+        to the byte. Nothing is written. Raises UsageError, naming a wrong line, and for a store without an index.
         """
         from indexer.ingest.indexing import default_jobs
         from indexer.library.bulk_requests import BulkOptions, BulkRequests
@@ -131,7 +130,7 @@ class Contents(Erasing):
     def get(self, id: str, *, left_out: bool = False) -> Described | None:  # noqa: A002
         """The document with this id, or None. Raises UsageError if several indices have one.
 
-        With `left_out` the document is read again, and the answer has the parts that are not in its text.
+        With `left_out` the document is read again, and the answer has the parts missing in its text.
         """
         from indexer.library.forms import with_left_out
 
@@ -142,7 +141,7 @@ class Contents(Erasing):
             return with_left_out(found, record, self.store) if found and record else found
 
     def failures(self, *, reason: str | None = None) -> Rows[FailedDocument]:
-        """The documents that could not be indexed, and why; with `reason` those that failed for it."""
+        """The documents that could not be indexed, with the reason; with `reason` only these."""
         return Rows(FailedDocument, self.iter_failures(reason=reason))
 
     def iter_failures(self, *, reason: str | None = None) -> Iterator[FailedDocument]:
@@ -150,7 +149,7 @@ class Contents(Erasing):
         return self._turns(lambda: failure_rows(self.store, reason))
 
     def stats(self) -> StoreStats:
-        """Counts of the store, and what its fingerprints were made with."""
+        """Counts of the store, and the versions behind its fingerprints."""
         from indexer.clustering.memory import last_clustering
         from indexer.ingest.passed_over import files_passed_over
         from indexer.library.outcomes import StoreStats
@@ -165,7 +164,7 @@ class Contents(Erasing):
         )  # fmt: skip
 
     def schemes(self) -> Rows[KeptScheme]:
-        """The schemes by which documents have sketches, the store's first scheme first."""
+        """The schemes of the documents' sketches, the store's first scheme first."""
         from indexer.library.outcomes import KeptScheme
 
         with self._lock:
@@ -175,7 +174,7 @@ class Contents(Erasing):
         return Rows(KeptScheme, (first, *others))
 
     def remove_scheme(self, name: str) -> None:
-        """Remove a scheme and its sketches. Raises UsageError for the store's first one, and one that it has not."""
+        """Remove a scheme and its sketches. Raises UsageError for the store's first one, and an unknown one."""
         with self._lock, self.store.turn():
             if name == self.store.info.scheme:
                 raise UsageError(f"{name} is the store's first scheme, by which its documents are known; it stays")
@@ -252,7 +251,7 @@ class Contents(Erasing):
 
 
 def failure_rows(store: Store, reason: str | None = None) -> Iterator[FailedDocument]:
-    """The recorded failures, all or those for one reason."""
+    """The recorded failures, all or only for one reason."""
     for failure in store.failures():
         if not reason or failure.reason == reason:
             yield FailedDocument(

@@ -1,4 +1,4 @@
-"""Decisions of people that a store remembers: read from a file, listed, forgotten."""
+"""Decisions of people remembered by a store: read from a file, listed, forgotten."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from indexer.stores import Store
 
 @dataclass(frozen=True, slots=True)
 class Remembrance:
-    """A decision that a store remembers.
+    """A decision remembered by a store.
 
     Attributes:
-        id: The id of the decision, to forget it by
+        id: The id of the decision, for forgetting it
         together: The documents that belong together
-        apart: The documents that are not the same as those, or where there are none, as one another
+        apart: The documents different from those, or without any, from one another
     """
 
     table: ClassVar[tuple[str, ...]] = ("id", "together", "apart")
@@ -33,11 +33,11 @@ class Remembrance:
 
 @dataclass(frozen=True, slots=True)
 class RefusedDecision:
-    """A document of which a decision was not taken.
+    """A document with a refused decision.
 
     Attributes:
         id: The document, as the file names it
-        reason: Why the decision does not hold of it
+        reason: The reason for refusing it
     """
 
     table: ClassVar[tuple[str, ...]] = ("id", "reason")
@@ -48,15 +48,15 @@ class RefusedDecision:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Decisions(Shown):
-    """The decisions of people that a store remembers, and what became of those in a file.
+    """The decisions of people remembered by a store, and the result of reading a file.
 
     Attributes:
-        kept: How many of the file are new
-        known: How many of the file the store remembered already
-        forgotten: How many were forgotten
-        refused: Documents of the file of which a decision does not hold
-        contradictions: The contradictions, each in a sentence; decisions that are part of one are not kept
-        held: All decisions that the store remembers now
+        kept: The number of new ones in the file
+        known: The number of already remembered ones in the file
+        forgotten: The number of forgotten ones
+        refused: Documents of the file with refused decisions
+        contradictions: The contradictions, each in a sentence; their decisions are not kept
+        held: All decisions of the store now
     """
 
     kept: int = 0
@@ -70,7 +70,7 @@ class Decisions(Shown):
 def decide(
     store: Store, decisions: str | os.PathLike[str] | None, forget: Sequence[str], *, dry_run: bool = False
 ) -> Decisions:
-    """Forget decisions, then remember those of a file; see `indexer.library.clusters.Clusters.decide`."""
+    """Forget decisions, then remember those of a file; see `neardup.library.clusters.Clusters.decide`."""
     wanted = read_decisions(decisions) if decisions is not None else []
     known = {decision.id for decision in store.decisions()} if forget else set()
     if unknown := [name for name in forget if name not in known]:

@@ -1,4 +1,4 @@
-"""The destination of a batch by its name: a store that neardup made, or the documents of somebody else's index."""
+"""The destination of a batch by its name: a store of neardup's own, or the documents of an owner's index."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from indexer.stores.loading import LoadedStore, RecordDestination
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The options of opening a destination: without `create` only one that is there.
+    """The options of opening a destination: without `create` only an existing one.
 
-    `create_missing` also makes documents that an owner's index lacks; for the rest see `Wanted`.
+    `create_missing` also makes documents missing in an owner's index; for the rest see `Wanted`.
     """
 
     create: bool = True
@@ -30,9 +30,9 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A destination, the `indices` behind its name, and whether documents lie in one that is not named by it.
+    """A destination, the `indices` behind its name, and whether documents may be in an index with another name.
 
-    `is_owners` says that the indices are somebody else's.
+    `is_owners` says that the indices belong to an owner.
     """
 
     destination: RecordDestination
@@ -43,10 +43,10 @@ class Opened:
 
 @contextmanager
 def opened(name: str, info: StoreInfo, how: Opening) -> Iterator[Opened]:
-    """The destination that a store's name stands for: a file or an index, which is made where there is none.
+    """The destination behind a store's name: a file or an index, made if missing.
 
-    An index is the owner's where neardup has not made it, or it has fields of somebody else's. Raises StoreError,
-    NoStoreError where none is to be made, IncompatibleStoreError where its sketches are of another form than `info`.
+    An index is an owner's if neardup has not made it, or others have fields in it. Raises StoreError, NoStoreError if
+    none may be made, IncompatibleStoreError if its sketches have another form than `info`.
     """
     with ExitStack() as stack:
         indices, scattered = frozenset[str](), False
@@ -75,7 +75,6 @@ def opened(name: str, info: StoreInfo, how: Opening) -> Iterator[Opened]:
 
 @contextmanager
 def _stored(name: str, info: StoreInfo, how: Opening) -> Iterator[LoadedStore]:
-    """A store that is made where there is none, unless it is a dry run."""
     if not how.create:
         open_store(name, read_only=True).close()
     try:

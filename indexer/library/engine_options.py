@@ -1,4 +1,4 @@
-"""Options of indices of an engine, and of following them or folders, apart from those that every command loads."""
+"""Options of indices of an engine, and of following them or folders; loaded only by their commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from indexer.model.kinds import KindName
 
 @dataclass(frozen=True, slots=True)
 class NewIndex:
-    """The options of an index that is made where there is none; None for what the engine, or a new store, has."""
+    """The options of a new index; None for the defaults of the engine, or of a new store."""
 
     shards: int | None = None
     replicas: int | None = None
@@ -23,7 +23,7 @@ class NewIndex:
 
 @dataclass(frozen=True, slots=True)
 class PipelineOptions:
-    """The ingest pipelines, the fields with their text, and which of them the index is to have by itself."""
+    """The ingest pipelines, the fields with their text, and the ones the index uses by itself."""
 
     pipelines: bool = False
     field: tuple[str, ...] = ()
@@ -33,14 +33,13 @@ class PipelineOptions:
 
 @dataclass(frozen=True, slots=True)
 class Annotating:
-    """The fields of texts and how they are read, the place of fingerprints, and which documents get one, how fast.
+    """The fields of texts, the place of fingerprints, the selection of documents, and the speed.
 
-    `field` names the fields whose texts are joined in this order, empty for those that the index remembers; with
-    `fields_changed` others than those replace them. `to` names an index of the same engine for the fingerprints, None
-    for the documents themselves. Only documents that were written since the last run are read; with `all` every one,
-    and with `again` those whose text has not changed get one too. With `cluster` documents are put into clusters as
-    they come. `content` is None for the index's own mode. `slices` parts of the index are read in parallel, at most
-    `docs_per_second` documents a second.
+    `field` names the fields to join in this order, empty for those the index remembers; with `fields_changed` others
+    replace them. `to` names an index of the same engine for the fingerprints, None for the documents themselves. Only
+    documents written since the last run are read; with `all` every one, and with `again` unchanged ones are
+    fingerprinted too. With `cluster` documents are put into clusters as they come. `content` is None for the index's
+    own mode. `slices` parts of the index are read in parallel, at most `docs_per_second` documents a second.
     """
 
     field: tuple[str, ...] = ()
@@ -61,11 +60,10 @@ class Annotating:
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """The way an index is followed: a look each `interval` seconds, everything anew after `quiet_for` seconds of quiet.
+    """The way to follow an index: a look each `interval` seconds, a full run after `quiet_for` seconds of quiet.
 
-    The latter takes at most about the `share` of the time. Where more than the share `most_lost` of the documents is
-    gone at once, nothing is removed for it, until `confirm_loss` says that they are. Another process takes over when
-    one that works was silent for `lease` seconds.
+    Full runs take at most about the `share` of the time. If more than the share `most_lost` of the documents is gone at
+    once, nothing is removed until `confirm_loss`. Another process takes over after `lease` seconds of silence.
     """
 
     interval: float = 2.0
@@ -78,7 +76,7 @@ class Watching:
 
 @dataclass(frozen=True, slots=True)
 class Alerting:
-    """The receivers of alerts about new clusters and copies: commands, or addresses that begin with https:// or http://.
+    """The receivers of alerts about new clusters and copies: commands, or addresses beginning with https:// or http://.
 
     Each delivery has `alert_timeout` seconds, and there are at most `alerts_a_minute`. Addresses get the token in
     `alert_token_file`, else in NEARDUP_ALERT_TOKEN.

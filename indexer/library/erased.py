@@ -1,4 +1,4 @@
-"""The results of deleting documents, declared as those in `indexer.library.records`."""
+"""The results of deleting documents, declared as in `neardup.library.records`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from indexer.library.rows import Rows, Shown
 
 @dataclass(frozen=True, slots=True)
 class Copy(Stored):
-    """A document that was named, or a copy of it.
+    """A named document, or a copy of it.
 
     Attributes:
-        copy_of: The document that was named
-        similarity: The similarity (0 to 1) to that one
+        copy_of: The named document
+        similarity: The similarity (0 to 1) to it
         identical: True if the texts are equal except for case and white space
-        relation: How its text stands to that one's, as in `neardup prune`; empty if they were not compared
-        evidence: What differs, in one line
-        outcome: "deleted", "stripped" (an owner's, which stays), "changed" (so that it was left); in a dry run "listed"
-        left: The file or document that still holds the text, empty if none is known
+        relation: The relation of its text to the named one's, as in `neardup prune`; empty if they were not compared
+        evidence: The difference, in one line
+        outcome: "deleted", "stripped" (an owner's, which stays), "changed" (and therefore left); in a dry run "listed"
+        left: The file or document still holding the text, empty if unknown
     """
 
     table: ClassVar[tuple[str, ...]] = (
@@ -42,11 +42,11 @@ class Deleted(Shown):
     """The result of deleting documents.
 
     Attributes:
-        deleted: Documents that were deleted
-        stripped: Documents of an owner, which stay and only lost neardup's fields
-        missing: Ids that no document has, or several
-        contended: Documents that others change constantly, left as they are
-        listed: In a dry run, the documents that would be deleted
+        deleted: Documents deleted
+        stripped: Documents of an owner, kept without neardup's fields
+        missing: Ids of no document, or of several
+        contended: Documents left as they are because others change them constantly
+        listed: In a dry run, the documents to be deleted
     """
 
     deleted: int
@@ -61,16 +61,16 @@ class Erased(Shown):
     """The result of deleting documents with their copies.
 
     Attributes:
-        documents: The documents, and what became of each
-        deleted: Documents that were deleted
-        stripped: Documents of an owner, which stay and only lost neardup's fields
-        changed: Documents that have changed since they were compared, and stay
-        stays: Near documents that say something else or were not verified, and stay, counted by reason
-        examples: Of each reason the first of them, with what differs
-        missing: Ids that no document has, or several
-        contended: Documents that others change constantly, left as they are
-        not_compared: Documents stored without text or sketch, among which there may be copies
-        failures: Documents that could not be stored or were left out, among which there may be copies
+        documents: The documents, with the outcome for each
+        deleted: Documents deleted
+        stripped: Documents of an owner, kept without neardup's fields
+        changed: Documents kept because they changed after the comparison
+        stays: Near documents kept because they say something else or were not verified, counted by reason
+        examples: The first of them for each reason, with the difference
+        missing: Ids of no document, or of several
+        contended: Documents left as they are because others change them constantly
+        not_compared: Documents stored without text or sketch, possibly with copies among them
+        failures: Failed or left-out documents, possibly with copies among them
     """
 
     documents: Rows[Copy] = field(repr=False)
@@ -85,7 +85,7 @@ class Erased(Shown):
     failures: int
 
     def unseen(self) -> str:
-        """A sentence about what was not compared; empty where nothing was left out."""
+        """A sentence about documents not compared; empty if there are none."""
         parts = [f"{self.not_compared:,} stored without text or sketch"] * bool(self.not_compared)
         parts += [f"{self.failures:,} that failed or were left out (neardup failures lists them)"] * bool(self.failures)
         return f"not compared, so copies may be among them: {' and '.join(parts)}" if parts else ""

@@ -27,10 +27,10 @@ class Erasing(OpenStore):
     """Deletion of documents."""
 
     def delete(self, ids: str | Iterable[str], *, dry_run: bool = False, unknown: Unknown | None = None) -> Deleted:
-        """Delete documents, and the records of those that failed; in a dry run list them.
+        """Delete documents, and the records of failed ones; in a dry run list them.
 
-        In an engine, an owner's documents only lose neardup's part. `unknown` is called with the error for each id that
-        is none of a document here; without it, UsageError is raised for an id that several have.
+        In an engine, an owner's documents only lose neardup's part. `unknown` is called with the error for each unknown
+        id; without it, UsageError is raised for an ambiguous id.
         """
         from indexer.clustering.latest import Deletion
         from indexer.library.erased import Deleted
@@ -63,12 +63,12 @@ class Erasing(OpenStore):
         unknown: Unknown | None = None,
         confirm: Callable[[Rows[Copy]], object] | None = None,
     ) -> Erased:
-        """Delete documents and what has the same text, with `match` also what is near by that rule; or list them.
+        """Delete documents and their copies with the same text, with `match` also near ones; or list them.
 
-        What is near goes if it says the same by its text, which is read again, with `forms` also where facts differ,
-        with `edited` also where it says less than a document that is named; with verify="sketch" all that is near goes.
-        As `neardup delete --copies-of`. `confirm` is called with what will be deleted, and raises to stop it; `unknown`
-        is as for `delete`. Raises UsageError for a text without a digest where there is no rule.
+        A near document goes if it says the same by its text, read again; with `forms` also if facts differ, with
+        `edited` also if it says less than a named document; with verify="sketch" all near ones go. As `neardup delete
+        --copies-of`. `confirm` is called with the documents to delete, and raises to stop; `unknown` is as for
+        `delete`. Raises UsageError for a text without a digest if there is no rule.
         """
         from indexer.clustering.copies import Copies
         from indexer.clustering.relations import Permitted
@@ -88,7 +88,6 @@ class Erasing(OpenStore):
             return _erased(copies, outcomes, len(names) - len(refs), self.tell_contended(contended))
 
     def _known(self, names: Sequence[str], unknown: Unknown | None, *, failed: bool = False) -> list[Ref]:
-        """The documents that ids mean, with those that `failed` if asked for."""
         found = asking.found_each(self.store, names)
         recorded: frozenset[Ref] = frozenset()
         if failed and not all(found):

@@ -1,4 +1,4 @@
-"""Match rules measured on documents: those of a collection, or files without a store."""
+"""Match rules measured on documents: of a collection, or of files without a store."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Evaluated:
         return plain_figures(self.evaluation)
 
     def lines(self) -> list[str]:
-        """The documents, pairs and results in words, for readers who know no scheme."""
+        """The documents, pairs and results in words, for readers unfamiliar with schemes."""
         return [*showing.heading(self.evaluation), *showing.in_words(self.evaluation)]
 
     def table(self) -> tuple[Sequence[str], list[tuple[str, ...]]]:
@@ -65,7 +65,7 @@ class Evaluated:
         return showing.COLUMNS, list(showing.rows(self.evaluation))
 
     def part_table(self) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-        """The same of the table of parts, which has no row where these were not asked for."""
+        """The table of parts, without rows unless asked for."""
         return showing.PART_COLUMNS, list(showing.part_rows(self.evaluation))
 
     def save_picture(self, path: str | os.PathLike[str]) -> None:
@@ -110,12 +110,12 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
 ) -> Evaluated:
     """Measure match rules on documents: recall, precision, curves and costs, as `neardup evaluate` does.
 
-    The documents are files, folders and patterns, those that `truth` names, or a `sample` of a store. `truth` is a file
-    of pairs or groups of near-duplicates, with paths relative to `root`; without one a pair should be found if the
+    The documents are files, folders and patterns, those named by `truth`, or a `sample` of a store. `truth` is a file
+    of pairs or groups of near-duplicates, with paths relative to `root`. Without one a pair should be found if the
     Jaccard coefficient of its 5-word shingles is at least `alike`, and a returned pair is correct if it is at least
-    `right`; of short texts that of their words, where no number, size, negation or name differs. With `parts` passages
-    are taken out of the documents, and it is measured which of them each rule finds. Memory grows with all texts
-    together. Raises UsageError and StoreError.
+    `right`; for short texts the coefficient is of their words, if no number, size, negation or name differs. With
+    `parts` the share of passages each rule finds is measured, on passages taken out of the documents. Memory grows with
+    all texts together. Raises UsageError and StoreError.
     """
     require_rules(rules, alike=alike, right=right)
     named = read_truth(truth, root) if isinstance(truth, str | os.PathLike) else truth
@@ -161,7 +161,6 @@ def _better_kind(texts: MeasuredTexts) -> FittingKind | None:
 
 
 def _part_rules(store: Store | None) -> list[str]:
-    """The rules of parts that are measured where none is named: of the schemes of a store, else of new ones."""
     own = [scheme_of(store, known.name) for known in store.info.schemes] if store else []
     ids = [scheme.id for scheme in own if scheme.of_parts] or ["passages", "passages:features=letters"]
     return [f"{name}@{least}" for name in ids for least in ("0.5", "0.25")]

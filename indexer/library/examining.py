@@ -1,4 +1,4 @@
-"""The examination of a store: what is wrong with it, or soon will be, and what to do about that."""
+"""The examination of a store: present and coming problems, with advice."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _AT_ONCE = 500
 def examine(
     store: str | os.PathLike[str], *, texts: bool = False, told: Callable[[Finding], object] | None = None
 ) -> Examination:
-    """The findings about what is wrong with a store, or soon will be, as `neardup doctor`; nothing is changed.
+    """The findings about present and coming problems of a store, as `neardup doctor`; nothing is changed.
 
-    With `texts` every document is read again, to find those that have changed. `told` is called with each finding as
-    it is made. Where the store can't be opened, the findings before that are there, and the `error`.
+    With `texts` every document is read again to find changed ones. `told` is called with each finding. If the store
+    can't be opened, there are the earlier findings and the `error`.
     """
     findings: list[Finding] = []
     failed: StoreError | None = None
@@ -58,10 +58,10 @@ def examine(
 
 
 def _findings(name: str, *, texts: bool = False) -> Iterator[Finding]:
-    """Look at the store with this path or URL, and give each finding as it is made; nothing is changed.
+    """Give findings on the store with this path or URL; nothing is changed.
 
-    With `texts` every document is read again from where it came from. Raises StoreError where there is no store that
-    can be opened, after the findings that need none; UsageError for a name of none.
+    With `texts` every document is read again from its source. Raises StoreError if no store can be opened, after the
+    findings without one; UsageError for a wrong name.
     """
     yield Finding(
         "neardup",
@@ -85,7 +85,6 @@ def _of_store(store: Store, *, texts: bool) -> Iterator[Finding]:
 
 
 def _made_with(store: Store) -> Finding:
-    """The finding on whether documents that come now can be compared with those that are there."""
     try:
         store.info.require_comparable(store_info(store.info.content, kind=store.info.kind), "the store")  # type: ignore[arg-type]
     except IncompatibleStoreError as error:
@@ -97,7 +96,6 @@ def _made_with(store: Store) -> Finding:
 
 
 def _sketches(store: Store) -> Finding:
-    """The finding on whether the default rule can compare every document."""
     names = [family_of(scheme) for scheme in kind_named(store.info.kind).schemes]
     wanting = [name for name in names if all(scheme.name != name for scheme in store.info.schemes)]
     if wanting:
@@ -143,7 +141,6 @@ def _clusters(store: Store) -> Iterator[Finding]:
 
 
 def _texts(store: Store) -> Finding:
-    """Read every document again, as far as the store knows from where, and count those that have another text now."""
     try:
         counts = Counter(_compared(store))
     except NeardupError as error:
@@ -157,7 +154,6 @@ def _texts(store: Store) -> Finding:
 
 
 def _compared(store: Store) -> Iterator[str]:
-    """The outcome for each document: "same", CHANGED, or "gone" where it can't be told."""
     for items in chunks(stored_inputs(store, store.scan(sketches=False), Selection()), _AT_ONCE):
         files = [item for item in items if isinstance(item, Input) and item.path]
         records = store.get([Ref(item.id) for item in files], sketches=False)

@@ -1,4 +1,4 @@
-"""The hits of any search with their copies folded: each kept hit with the later ones that are near it."""
+"""The hits of any search with their copies folded: each kept hit with its later near ones."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from indexer.model import Ref
 
 @dataclass(frozen=True, slots=True)
 class FoldedCopy:
-    """A hit that is folded.
+    """A folded hit.
 
     Attributes:
         position: Its place among the hits, from 0
         id: Its id; null for a text without one
-        similarity: The similarity (0 to 1) to the hit that it is folded into
+        similarity: The similarity (0 to 1) to the hit it is folded into
     """
 
     position: int
@@ -31,13 +31,13 @@ class FoldedCopy:
 
 @dataclass(frozen=True, slots=True)
 class DistinctHit:
-    """A hit that is near none before it, with those behind it that are near it.
+    """A hit without a near one before it, with later near ones.
 
     Attributes:
         position: Its place among the hits, from 0
         id: Its id; null for a text without one
-        copies: The later hits that are near it, in order
-        error: Why it could not be compared, so that it stands for itself; null if it could
+        copies: The later hits near it, in order
+        error: The reason why it could not be compared and stands for itself; null if it could
     """
 
     position: int
@@ -56,12 +56,12 @@ class Folding(OpenStore):
         match: AnyRule = None,
         threads: int | None = None,
     ) -> Rows[DistinctHit]:
-        """The hits that are near none before them, with the later ones that are near them.
+        """The hits without a near one before them, with their later near ones.
 
         Each is a pair (id, text), or a dict with id, text or both. A hit with a text is compared by it, one without by
-        the sketches that are stored for its id; so a ranking from anywhere, of keys, words or vectors, can be folded.
-        Nothing is removed: what is only a form of another hit, with other facts, is folded too and is named among the
-        copies. Raises UsageError for a rule of parts, and for one that compares texts.
+        the stored sketches of its id; so any ranking, of keys, words or vectors, can be folded. Nothing is removed: a
+        form of another hit, with other facts, is folded too and named among the copies. Raises UsageError for a rule of
+        parts, and for one that compares texts.
         """
         from indexer.library.making import many_sketches
         from indexer.library.memory import rule_without_store
@@ -97,7 +97,6 @@ class Folding(OpenStore):
         made: list[dict[str, Any]],
         errors: dict[int, NeardupError],
     ) -> None:
-        """Add the stored sketches of ids by their places; why there are none is an error."""
         refs: dict[int, Ref] = {}
         names = [id_ or "" for _, id_ in named]
         for (place, id_), found in zip(named, self.store.find_each(names), strict=True):

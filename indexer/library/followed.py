@@ -1,4 +1,4 @@
-"""The index of an engine as it is followed, and what is followed in general: what changed there, and taking it up."""
+"""An index of an engine being followed, and the base of following: finding changes, and taking them up."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _PATIENCE = RetryPolicy(timeout=30.0, limit=20.0)
 
 @dataclass(frozen=True, slots=True)
 class TakenUp:
-    """The outcome of a run over what was new.
+    """The outcome of a run over new documents.
 
-    There are so many `documents`, and were `known` before; `annotated` got a fingerprint, `failed` counts by reason,
-    `removed` records went. `held` says that too many documents are gone at once, so that nothing was removed for it,
-    `is_changed` that clusters may have to be made anew.
+    There are so many `documents`, and `known` before; `annotated` got a fingerprint, `failed` counts by reason,
+    `removed` records went. `held` says that nothing was removed because too many documents are gone at once;
+    `is_changed` that clusters may need a new run.
     """
 
     documents: int
@@ -55,39 +55,39 @@ class TakenUp:
 
 
 class Followed(ABC):
-    """A place where documents come and go, and the store with their fingerprints, `target`."""
+    """A place of changing documents, and the store with their fingerprints, `target`."""
 
     shown: str
     target: str
 
     @abstractmethod
     def look(self) -> int | None:
-        """The number of changes that nobody has looked at, also 0; None if there is nothing to take up.
+        """The number of unseen changes, possibly 0; None if there is nothing to take up.
 
         Raises StoreError.
         """
 
     @abstractmethod
     def take_up(self, begun: Callable[[Store], None], stop: Event) -> TakenUp:
-        """Fingerprint what is new, put it into clusters and remove what is gone; `begun` gets the store before.
+        """Fingerprint new documents, put them into clusters and remove missing ones; `begun` gets the store before.
 
-        Raises StoreError, and KeyboardInterrupt where `stop` is set.
+        Raises StoreError, and KeyboardInterrupt if `stop` is set.
         """
 
     def held(self, lost: Callable[[], None]) -> AbstractContextManager[bool]:  # noqa: ARG002
-        """A time in which no other process works; False where another one does. `lost` is called if it takes over."""
+        """A time as the only working process; False if another one works. `lost` is called if it takes over."""
         return nullcontext(True)
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what is open, so that the next look begins anew."""
+        """Close everything, so that the next look begins anew."""
 
 
 class FollowedIndex(Followed):
     """An index, alias or data stream of an engine.
 
-    One question a look says whether anything changed (see `indexer.engine.documents.marks`), and it is taken up by the
-    run of `neardup annotate --cluster`, under a lease. Raises UsageError for what is not one index of an engine.
+    One request a look tells about changes (see `neardup.engine.documents.marks`), and the run of `neardup annotate
+    --cluster` takes them up, under a lease. Raises UsageError unless it is one index of an engine.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class FollowedIndex(Followed):
         self._since, self._me = now(), uuid.uuid4().hex
 
     def look(self) -> int | None:
-        """See Followed.look."""
+        """Compare the sequence numbers of the shards with the marks."""
         client = self._connected()
         shards = read_shards(client, reading_path(client.target.name))
         if not shards:
@@ -132,13 +132,13 @@ class FollowedIndex(Followed):
         return behind if behind or not marks.seen.keys() <= there else None
 
     def held(self, lost: Callable[[], None]) -> AbstractContextManager[bool]:
-        """See Followed.held."""
+        """Hold the lease of the index."""
         self._connected()
         assert self._lease  # noqa: S101 connected
         return self._lease.held(lost)
 
     def take_up(self, begun: Callable[[Store], None], stop: Event) -> TakenUp:
-        """See Followed.take_up."""
+        """Annotate new documents and put them into clusters."""
         summary = AnnotationSummary()
         usual = arriving_in(summary, self._tell, since=self._since)
         moved = 0

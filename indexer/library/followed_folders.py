@@ -1,4 +1,4 @@
-"""Folders as they are followed into a store in a file: what is new, changed or gone is seen by looking through them."""
+"""Folders followed into a store in a file: looking through them finds new, changed and missing files."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _REMOTE = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "lustre", "fuse
 
 @dataclass(frozen=True, slots=True)
 class _Losses:
-    """The documents of a store from the folders: how many there were, and those whose files are gone.
+    """The documents of a store from the folders: their number, and those with missing files.
 
-    Where only one of several files with an id is gone, the hashes of the others are `elsewhere`.
+    If only one of several files with an id is gone, the hashes of the others are `elsewhere`.
     """
 
     known: int = 0
@@ -54,11 +54,11 @@ class _Losses:
 
 
 class FollowedFolders(Followed):
-    """Folders whose files come into a store, as `neardup index --cluster` brings them; what is gone is removed.
+    """Folders whose files come into a store, as with `neardup index --cluster`; missing ones are removed.
 
-    Events of the system only say that it is time to look; what changed is seen by the size, time and number (inode) of
-    each file, so that no lost event and no network hides anything for longer than ten minutes. Raises UsageError for a
-    store that is no file, and for what is no folder.
+    Events of the system only prompt a look; the size, time and number (inode) of each file tell about changes, so lost
+    events and network file systems delay anything by ten minutes at most. Raises UsageError unless the store is a file,
+    and the folders are folders.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class FollowedFolders(Followed):
         self._due = self._not_before = self._retry_at = 0.0
 
     def look(self) -> int | None:
-        """See Followed.look."""
+        """Look through the folders after an event, or after ten minutes."""
         moment = time.monotonic()
         if moment < self._not_before or (moment < self._due and not self._hint.is_set()):
             return None
@@ -122,7 +122,6 @@ class FollowedFolders(Followed):
         return len(self._changed) + len(seen.keys() - self._there.keys())
 
     def _files(self) -> Iterator[tuple[int, int]]:
-        """The files that are documents, each as the hash of its path and of what changes with it."""
         with self._run() as run:
             for file in run.sources().files():
                 if isinstance(file, Rejected):
@@ -134,7 +133,7 @@ class FollowedFolders(Followed):
                     yield hash(os.path.abspath(file.path)), signature
 
     def take_up(self, begun: Callable[[Store], None], stop: Event) -> TakenUp:
-        """See Followed.take_up."""
+        """Index new and changed files into clusters, and remove missing ones."""
         begin, path = time.monotonic(), store_file(self.target)
         losses, removed = _Losses(), 0
         if (self._seen is None or self._lost or self._is_held) and os.path.exists(path):
@@ -164,7 +163,6 @@ class FollowedFolders(Followed):
         )
 
     def _read(self, begun: Callable[[Store], None], stop: Event) -> IndexingSummary:
-        """Bring what has changed into the store; notes files that can't be read, and ids that several files have."""
         shared: dict[Ref, set[int]] = {}
 
         def note(ref: Ref, *documents: Record | Input) -> None:
@@ -190,7 +188,7 @@ class FollowedFolders(Followed):
         return indexing.summary
 
     def close(self) -> None:
-        """Watch the folders no more; the next look goes through them."""
+        """Stop watching the folders; the next look goes through them."""
         self._watch()
         self._watch, self._is_watched, self._due = _no_watch, False, 0.0
 
@@ -203,7 +201,6 @@ class FollowedFolders(Followed):
     # What is gone
 
     def _remove(self, begun: Callable[[Store], None]) -> tuple[_Losses, int]:
-        """Remove the documents whose files are gone, unless these are too many; what there was, and how many went."""
         from indexer.clustering.assign import cluster_of, is_alone
 
         with opened(self.target, self._tell) as store:
@@ -264,12 +261,11 @@ class FollowedFolders(Followed):
             self._tell(f"{reason}: the folders are looked through every {self._how.interval:g} seconds, or less often")
 
 
-def _no_watch() -> None:
-    """Nothing: no folder is watched."""
+def _no_watch() -> None: ...
 
 
 def _watched(folders: Sequence[str], store: str, hint: Event) -> Callable[[], None]:
-    """Set an event whenever something changes in folders, but for the store; gives what ends it.
+    """Set an event whenever something changes in folders, except the store; returns the function to end it.
 
     Raises ImportError and OSError.
     """
@@ -309,7 +305,6 @@ def _file_of(place: str) -> str:
 
 
 def _is_gone(path: str) -> bool:
-    """True if a file is surely not there; what can't be asked about is."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -319,7 +314,6 @@ def _is_gone(path: str) -> bool:
 
 
 def _is_remote(folder: str) -> bool:
-    """True if a folder lies on a network, as far as the system tells."""
     try:
         mounts = [line.split(" ")[1:3] for line in Path("/proc/self/mounts").read_text("utf-8", "replace").splitlines()]
     except OSError:

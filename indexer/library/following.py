@@ -1,4 +1,4 @@
-"""An index or folders that are kept right: what is new, changed or gone is taken up as it comes."""
+"""Keep a store in step with an index or folders: new, changed and missing documents are taken up as they come."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _PASSING = (StoreError, MachineError, NotFoundError)
 
 @dataclass(slots=True)
 class FollowState(AlertCounts):
-    """The state of a process that follows an index or folders, as it is told to whoever watches.
+    """The state of a process following an index or folders, for its observers.
 
-    `behind` changes were not looked at yet. `documents` there are; `annotated`, `failed` and `removed` count those of
-    this process, `passes` its runs over what was new, `regroupings` those over everything, `errors` the looks that
-    failed. `rate` is how many documents a second the last run that had any has annotated. `held` says that too many
-    documents are gone at once, so that nothing is removed for it; `standing_by` that another process works. `error` is
-    what is wrong now, `looked_at` when the index was last looked at (seconds since 1970).
+    `behind` counts unseen changes, `documents` all; `annotated`, `failed` and `removed` count those of this process,
+    `passes` its runs over new documents, `regroupings` its full runs, `errors` failed looks. `rate` is the documents a
+    second of the last run with any. `held` says that nothing is removed because too many documents are gone at once;
+    `standing_by` that another process works. `error` is the present problem, `looked_at` the time of the last look
+    (seconds since 1970).
     """
 
     behind: int = 0
@@ -70,11 +70,11 @@ class FollowState(AlertCounts):
         return bool(self.looked_at) and not self.error and not self.held
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, and whether it is well."""
+        """The state as a dict, with `is_well`."""
         return {"well": self.is_well, **asdict(self)}
 
     def metrics(self, shown: str) -> str:
-        """The state as metrics of a store that is called so, in Prometheus's text format."""
+        """The state as metrics with this store's name, in Prometheus's text format."""
         from indexer.report.metrics import Metric, exposition
 
         values, here = self.as_dict(), {"store": shown}
@@ -83,11 +83,11 @@ class FollowState(AlertCounts):
 
 
 class Follower:
-    """Follows what is new, changed or gone in an index or in folders; `state` tells how far it is, also to threads.
+    """Follows changes in an index or in folders; `state` reports its progress, also to threads.
 
-    What changed is fingerprinted and put into clusters. When it is quiet all of it is grouped anew, which takes a small
-    share of the time, and writes only what arrival order got wrong. Alerts tell of copies and new clusters. Raises
-    UsageError for a receiver of alerts that is none.
+    Changed documents are fingerprinted and put into clusters. In quiet times all are grouped anew, which takes a small
+    share of the time, and corrects effects of the arrival order. Alerts tell of copies and new clusters. Raises
+    UsageError for an invalid receiver of alerts.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Follower:
     def run(self, stop: Event | None = None, *, once: bool = False) -> FollowState:
         """Follow until `stop` is set, or with `once` until nothing is left to do.
 
-        Raises UsageError for fields or schemes that don't fit from the start, and with `once` all that goes wrong.
+        Raises UsageError for unfitting fields or schemes at the start, and with `once` every error.
         """
         self._stop = stop or self._stop
         failed = 0
@@ -136,14 +136,14 @@ class Follower:
         return self.state
 
     def look(self) -> bool:
-        """Look once, and take up what is new; True if there was anything. Raises StoreError."""
+        """Look once, and take up changes; True if there was anything. Raises StoreError."""
         behind = self._followed.look()
         self.state.looked_at = time.time()
         self.state.behind = behind or 0
         return self._regroup_if_due() if behind is None else self._leased(self._pass)
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close everything."""
         self._followed.close()
 
     def _note_error(self, error: NeardupError) -> None:
@@ -155,7 +155,6 @@ class Follower:
         self.close()
 
     def _leased(self, work: Callable[[Event], bool]) -> bool:
-        """Work while no other process does; what it did is lost to nobody where the lease is."""
         stop = _Either(self._stop)
         with self._followed.held(stop.set) as mine:
             if self.state.standing_by is mine:
@@ -171,7 +170,6 @@ class Follower:
                 raise StoreError("another process took over, since this one was too slow") from None
 
     def _pass(self, stop: Event) -> bool:
-        """Take up what was not looked at."""
         done, state = self._followed.take_up(self._begin, stop), self.state
         self._quiet_since = time.monotonic()
         self._changed |= done.is_changed or (not state.passes and bool(done.documents))
@@ -198,7 +196,6 @@ class Follower:
         return True
 
     def _begin(self, store: Store) -> None:
-        """Note what the pass before left to a grouping of everything, and let alerts tell of what this one does."""
         from indexer.clustering.memory import last_clustering
 
         last = last_clustering(store)
@@ -208,7 +205,6 @@ class Follower:
             store.watcher = self._alerts
 
     def _regroup_if_due(self) -> bool:
-        """Group everything anew where that is left to do, and the time has come; True if it was done."""
         quiet = time.monotonic() - self._quiet_since >= self._how.quiet_for and time.monotonic() >= self._regroup_at
         if self.state.held or not (self._broken or (self._changed and quiet)):
             return False
@@ -235,12 +231,11 @@ class Follower:
 
 
 class _Either(Event):
-    """An event that is also set where another one is."""
+    """An event that is also set if another one is."""
 
     def __init__(self, other: Event) -> None:
         super().__init__()
         self._other = other
 
     def is_set(self) -> bool:
-        """True if one of them is set."""
         return super().is_set() or self._other.is_set()

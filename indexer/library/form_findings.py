@@ -23,7 +23,7 @@ _ADVICE = (
 
 
 def forms_found(store: Store) -> Iterator[Finding]:
-    """The finding, where there are clusters: of up to forty, as their ids fall, two documents each are read again.
+    """The finding, if there are clusters: of up to forty, in the order of their ids, two documents each are read again.
 
     Files of more than 2 MB are not.
     """

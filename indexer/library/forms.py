@@ -1,4 +1,4 @@
-"""Results in their declared form, made of what the packages below give."""
+"""Results in their declared form, made from those of the packages below."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def hash_members(fingerprint: Fingerprint | None) -> dict[str, Any]:
-    """The members of a result that tell a simhash."""
+    """The members of a result about a simhash."""
     if fingerprint is None:
         return {"hash": None, "hex": None, "tokens": 0}
     return {"hash": str(fingerprint), "hex": f"{fingerprint.value:016x}", "tokens": fingerprint.tokens}
@@ -92,7 +92,7 @@ def described(record: Record, annotations: Mapping[str, Any]) -> Described:
 
 
 def with_left_out(document: Described, record: Record, store: Store) -> Described:
-    """The same document with what was read beside its text, which is read again."""
+    """The document with the parts outside its text, read again."""
     from indexer.extract.base import why_left_out
     from indexer.ingest.rereading import StoredTexts
 
@@ -104,7 +104,7 @@ def with_left_out(document: Described, record: Record, store: Store) -> Describe
 
 
 def relation_members(relation: Relation | str | None) -> dict[str, Any]:
-    """The members of a result that tell how two texts stand to each other; a text says why that is unknown."""
+    """The members of a result about the relation of two texts; a string is the reason for none."""
     if isinstance(relation, Relation):
         facts = tuple(Fact(*fact) for fact in relation.facts)
         return {"relation": relation.word, "evidence": relation.evidence, "facts": facts}
@@ -112,18 +112,18 @@ def relation_members(relation: Relation | str | None) -> dict[str, Any]:
 
 
 def order_members(order: Order | None) -> dict[str, Any]:
-    """The members of a result that tell how two documents stand in time; empty ones where that was not looked for."""
+    """The members of a result about the order of two documents in time; empty if not looked for."""
     word, confidence, evidence = order or ("", 0.0, "")
     return {"order": word, "order_confidence": confidence, "order_evidence": evidence}
 
 
 def query_of(question: Question) -> Query:
-    """A document that is asked about."""
+    """A document asked about."""
     return Query(question.name, question.title, **hash_members(question.simhash))
 
 
 def match_of(match: NearDocument, signs: Signs) -> Match:
-    """A document that is near a query of such signs."""
+    """A document near a query with these signs."""
     from indexer.relations.versions.order import Order, compared
     from indexer.relations.versions.signs import signs_of
 
@@ -145,7 +145,7 @@ def match_of(match: NearDocument, signs: Signs) -> Match:
 
 
 def pair_of(related: RelatedPair, rule: MatchRule) -> Pair:
-    """Two documents that are near by a rule."""
+    """Two documents near by a rule."""
     (left, right, similarity), relation, order = related
     bits = rule.bits(similarity) if rule.width else None
     # Of millions, mostly nothing more is known.
@@ -159,7 +159,7 @@ def unread_of(unread: Mapping[Ref, str]) -> tuple[Unread, ...]:
 
 
 def plan_of(rule: MatchRule) -> RulePlan:
-    """The plan of a rule. Raises UsageError where a finder can't serve its threshold."""
+    """The plan of a rule. Raises UsageError if a finder can't serve its threshold."""
     from indexer.matching.lookups import plans
 
     finders = (
@@ -173,7 +173,7 @@ def plan_of(rule: MatchRule) -> RulePlan:
 
 
 def similar_of(answered: Answered | Unanswered, rule: MatchRule, plan: RulePlan | None = None) -> Similar:
-    """The answer about one document, or the reason why there is none."""
+    """The answer about one document, or the reason for none."""
     from indexer.matching.asking import Unanswered
 
     if isinstance(answered, Unanswered):
@@ -191,7 +191,6 @@ def similar_of(answered: Answered | Unanswered, rule: MatchRule, plan: RulePlan 
 
 
 def _note(answered: Answered) -> str:
-    """A sentence about what is not in the rows of an answer."""
     question, answer = answered
     shown = len(answer.matches)
     if answer.total > shown:

@@ -1,4 +1,4 @@
-"""Documents as programs have them: texts, pairs, dicts, DataFrames and Arrow tables, as one stream of inputs."""
+"""Documents from programs: texts, pairs, dicts, DataFrames and Arrow tables, as one stream of inputs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FIELDS = ("id", "text", "html", "title")
 
 
 def columns_of(fields: Mapping[str, str] | None) -> ColumnNames:
-    """The names that `fields`, such as {"text": "body"}, give for the id, the text (or HTML) and the title.
+    """The names in `fields`, such as {"text": "body"}, for the id, the text (or HTML) and the title.
 
-    Raises UsageError for anything else of these.
+    Raises UsageError for other names.
     """
     named = dict(fields or {})
     if wrong := sorted(set(named) - set(FIELDS)):
@@ -33,9 +33,9 @@ def columns_of(fields: Mapping[str, str] | None) -> ColumnNames:
 
 
 def documents(given: Any, columns: ColumnNames) -> Iterator[Input | Rejected]:
-    """The documents of whatever was given, one at a time; one that can't be read is rejected with its number, from 1.
+    """The given documents, one at a time; an unreadable one is rejected with its number, from 1.
 
-    Raises UsageError for what is no documents at all.
+    Raises UsageError for anything else.
     """
     for number, one in enumerate(_each(given), 1):
         if isinstance(one, Mapping):
@@ -66,7 +66,7 @@ def _marked(data: bytes) -> bytes:
 
 
 def _about(value: Any) -> Any:
-    """A value as JSON has it. Raises UsageError for one that JSON can't have."""
+    """A value as JSON has it. Raises UsageError for one outside JSON."""
     try:
         return plain(value)
     except RecursionError:
@@ -77,7 +77,7 @@ def _about(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it; what JSON has not, as text, and None for what is no number."""
+    """A value as JSON has it; others as text, and None for NaN and infinity."""
     if isinstance(value, Mapping):
         return {str(name): kept for name, element in value.items() if (kept := plain(element)) is not None}
     if isinstance(value, list | tuple | set | frozenset):
@@ -102,7 +102,6 @@ def _whole(text: str) -> str:
 
 
 def _each(given: Any) -> Iterable[Any]:
-    """The given items, one by one: the rows of tables as dicts."""
     if isinstance(given, str | bytes):
         raise UsageError("one text is not a list of texts: put it into a list, or use add()")
     if isinstance(given, Mapping):
@@ -122,7 +121,6 @@ def _each(given: Any) -> Iterable[Any]:
 
 
 def _several(given: Any) -> Any:
-    """The tables that something gives one after the other; whatever else as it is."""
     if hasattr(given, "collect") and hasattr(given, "lazy"):  # polars, before anything is computed
         if not hasattr(given, "collect_batches"):
             raise UsageError("a lazy frame has no rows yet: give what its collect() gives")

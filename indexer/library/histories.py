@@ -1,4 +1,4 @@
-"""The history of a document: its versions in their order in time, and what each changed."""
+"""The history of a document: its versions in their order in time, with the changes between them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class VersionChange:
 
     Attributes:
         relation: The relation of the two texts in a word, such as edited or form
-        removed: The number of words that were removed
-        added: The number of words that were added
-        facts: The facts that differ, each as OLD / NEW
-        unread: Why the texts could not be compared; else empty
+        removed: The number of removed words
+        added: The number of added words
+        facts: The differing facts, each as OLD / NEW
+        unread: The reason why the texts could not be compared; else empty
     """
 
     relation: str = ""
@@ -48,9 +48,9 @@ class VersionEntry:
         ordinal: Its place among the versions, from 1, the oldest; documents of the same version have the same
         is_latest: True if no newer version is known
         title: Its title
-        source: The path or URL that it came from
-        evidence: Why it comes after the version before it; empty for the first
-        change: What it changed of the version before it; null for the first
+        source: Its path or URL
+        evidence: The reason for its place after the version before it; empty for the first
+        change: The change from the version before it; null for the first
     """
 
     id: str
@@ -64,13 +64,13 @@ class VersionEntry:
 
 @dataclass(frozen=True, slots=True)
 class UnplacedMember:
-    """Another document of the cluster, which is not known to be a version.
+    """Another document of the cluster, not known to be a version.
 
     Attributes:
         id: The name of the document
-        order: How it stands in time to the one that was asked about: newer, older or unknown
-        confidence: How sure that is, 0 to 1; 0 if unknown
-        evidence: Why; empty if unknown
+        order: Its place in time against the document asked about: newer, older or unknown
+        confidence: The confidence in the order, 0 to 1; 0 if unknown
+        evidence: The reason; empty if unknown
     """
 
     id: str
@@ -86,8 +86,8 @@ class History(Shown):
     Attributes:
         id: The name of the document
         cluster: Its cluster; null if it is alone
-        confidence: How sure the order of its versions is, 0 to 1; 0 if there are none, or their order is unknown
-        versions: Its versions, from the oldest; none if there are none, or their order is unknown
+        confidence: The confidence in the order of its versions, 0 to 1; 0 without any, or for an unknown order
+        versions: Its versions, from the oldest; none without any, or for an unknown order
         others: The other documents of the cluster
     """
 
@@ -99,7 +99,7 @@ class History(Shown):
 
 
 def history_of(store: Store, name: str, *, changes: bool) -> History:
-    """The history of a stored document, with what each version changed if `changes`, for which texts are read again."""
+    """The history of a stored document, with the change of each version if `changes`, from texts read again."""
     from indexer.clustering.history import version_history
 
     [refs] = asking.found_each(store, [name])
@@ -130,7 +130,7 @@ def history_of(store: Store, name: str, *, changes: bool) -> History:
 
 
 class _StoredChanges:
-    """The changes between stored documents, whose texts are read again, the last two kept."""
+    """The changes between stored documents, from texts read again, with the last two kept."""
 
     def __init__(self, store: Store) -> None:
         from indexer.ingest.rereading import StoredTexts
@@ -140,7 +140,6 @@ class _StoredChanges:
         self._known: dict[Any, Any] = {}
 
     def between(self, older: Record, newer: Record) -> VersionChange:
-        """The change from the older one to the newer one."""
         from indexer.relations.comparing import relate
         from indexer.text.differences import word_difference
 
@@ -154,7 +153,6 @@ class _StoredChanges:
         return VersionChange(relation.word, words.removed, words.added, facts)
 
     def ordered(self, one: Record, other: Record) -> Order:
-        """The place in time of one beside the other by what contains what; unknown where they can't be read."""
         from indexer.relations.comparing import relate
         from indexer.relations.relation import order_with
         from indexer.relations.versions.order import Order

@@ -1,4 +1,4 @@
-"""Indexing: documents that come into a store, from files that are named or from a program."""
+"""Indexing: documents brought into a store, from files or a program."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _NO_COLUMNS = "the store can't remember the names of the columns; give them wher
 
 
 class Indexing:
-    """A run that brings files into a store, as `neardup index`; a context manager, in which its own files stay unread.
+    """A run that brings files into a store, as `neardup index`; a context manager that keeps its own files unread.
 
-    `summary` and `count` tell how far it is, `opened` whether it came to open the store. `dead_letters` names the file
-    for documents that the store refuses, and `tell` is called with sentences about what can't be done as asked. Raises
-    UsageError, and NotFoundError for a path that does not exist.
+    `summary` and `count` report progress, `opened` whether the store was opened. `dead_letters` names the file for
+    refused documents, and `tell` gets sentences about requests that can't be met. Raises UsageError, and NotFoundError
+    for a missing path.
     """
 
     def __init__(
@@ -84,13 +84,13 @@ class Indexing:
         self._own.close()
 
     def sources(self) -> Sources:
-        """The documents that the paths stand for."""
+        """The documents behind the paths."""
         path = store_file(self._store)
         selection = self._walk.selection(self._extraction, os.path.dirname(path), self._known)
         return Sources(self._paths, replace(selection, only=self.only), paths_from=self._walk.listed())
 
     def count(self) -> int | None:
-        """The number of documents, found by walking; None where only reading would tell."""
+        """The number of documents, found by walking; None if it takes reading."""
         return self.sources().count()
 
     def run(
@@ -105,11 +105,11 @@ class Indexing:
         on_new: Callable[[str], None] | None = None,
         following: AbstractContextManager[object] | None = None,
     ) -> Indexed:
-        """Bring the documents into the store; where there is none, the first of them makes it, unless not to `create`.
+        """Bring the documents into the store; the first of them makes a missing one, unless not to `create`.
 
-        `on_new` is called with the id of each document that has no near-duplicate on arrival, unless `arriving` names a
-        file for these. `following` is entered while documents are read. When interrupted with `stop` set, what is done
-        is stored, and the result says so. Raises StoreError, NoStoreError, IncompatibleStoreError and UsageError.
+        `on_new` is called with the id of each document without near-duplicates on arrival, unless `arriving` names a
+        file for these. `following` is entered while documents are read. On an interruption by `stop`, finished work is
+        stored, and the result says so. Raises StoreError, NoStoreError, IncompatibleStoreError and UsageError.
         """
         self.sources()
         settings, exists = self._settings(create=create, retry_failed=retry_failed)
@@ -157,7 +157,6 @@ class Indexing:
         )
 
     def _settings(self, *, create: bool, retry_failed: bool) -> tuple[Settings, bool]:
-        """The settings of the run, in the content mode of the store that is there, and if there is one."""
         content, exists = self._extraction.content, True
         try:
             with open_store(self._store, read_only=True) as there:
@@ -179,7 +178,7 @@ class Indexing:
 
 
 def with_added(store: Store, added: Sequence[str], exactly: str | None = None) -> list[Scheme]:
-    """The schemes of a store beside simhash-doc, with those `added` to it; raises as `schemes_of`."""
+    """The secondary schemes of a store, with those `added` to it; raises as `schemes_of`."""
     schemes = schemes_of(store, added, exactly)
     for scheme in schemes:
         store.add_scheme(scheme.info)
@@ -196,9 +195,9 @@ def arrivals(
     since: str = "",
     found_again: bool = False,
 ) -> Iterator[Arrivals | None]:
-    """The `Arrivals` that look at documents as they come, None where nothing is asked about near-duplicates.
+    """The `Arrivals` that look at documents as they come, None if nothing is asked about near-duplicates.
 
-    After an interruption what came is put into its cluster, unless the next run finds it again.
+    After an interruption new documents are put into their clusters, unless the next run finds them again.
     """
     if not arriving:
         yield None
@@ -245,7 +244,7 @@ def arrivals(
 
 @contextmanager
 def versions_kept(store: Store, coming: Arrivals | None) -> Iterator[DuplicateFilter[Any] | None]:
-    """The filter that looks at documents: `coming`, else where there are clusters one that keeps versions in order."""
+    """The filter for documents: `coming`, else, with clusters, one that keeps versions in order."""
     if coming or not store.clustering_notes():
         yield coming
         return
@@ -283,9 +282,9 @@ def indexed(
 
 
 def begun(inputs: Iterable[Each]) -> Iterable[Each] | None:
-    """The same inputs once there is a first; None where there is none, so that no store need be made for it.
+    """The inputs after the first exists; None without any, so that no store is made for it.
 
-    What is wrong with a name or a pattern is raised before a store is made.
+    Errors in a name or a pattern are raised before a store is made.
     """
     rest = iter(inputs)
     first = list(islice(rest, 1))
@@ -293,7 +292,7 @@ def begun(inputs: Iterable[Each]) -> Iterable[Each] | None:
 
 
 def _require_rule(arriving: Arriving, made: StoreInfo, name: str) -> None:
-    """UsageError for a rule that a new store can't serve, before it is made."""
+    """Raise UsageError for a rule a new store can't serve, before it is made."""
     from indexer.stores.sketches import require_schemes
 
     rule = arriving.rule()

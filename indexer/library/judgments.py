@@ -1,4 +1,4 @@
-"""The precision of the clusters of a store, by what somebody said of a random sample."""
+"""The precision of a store's clusters, by judgments of a random sample."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _OTHER = "it repeats another document now"
 
 @dataclass(frozen=True, slots=True)
 class JudgedShare:
-    """The precision from a threshold on, as judgments of a sample say.
+    """The precision from a threshold on, by judgments of a sample.
 
     Attributes:
-        of: "all" for all documents that repeat another one, "copies" for those of them that say the same
-        threshold: The least similarity (0 to 1) to what they repeat
-        documents: How many documents these are
-        judged: How many of them were judged
-        right: How many of these were called the same as what they repeat
-        precision: The share of the documents that is right, weighted by strata; null where one has none judged
+        of: "all" for all documents that repeat another one, "copies" for those saying the same
+        threshold: The least similarity (0 to 1) to the repeated document
+        documents: The number of these documents
+        judged: The number of judged ones
+        right: The number of those called the same as the repeated document
+        precision: The share of right documents, weighted by strata; null where a stratum has none judged
         low: The lower limit of its confidence interval; null like it
         high: The upper limit of its confidence interval; null like it
     """
@@ -56,11 +56,11 @@ class JudgedShare:
 
 @dataclass(frozen=True, slots=True)
 class NotCounted:
-    """A judgment that does not count.
+    """A judgment without effect.
 
     Attributes:
         id: The document, as the file names it
-        reason: Why not
+        reason: The reason
     """
 
     table: ClassVar[tuple[str, ...]] = ("id", "reason")
@@ -71,19 +71,19 @@ class NotCounted:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JudgedRule(Shown):
-    """The precision of the rule of a store's clusters, as judgments of a random sample say.
+    """The precision of the rule of a store's clusters, by judgments of a random sample.
 
     Attributes:
         rule: The match rule with all parameters
-        documents: The documents that repeat another one, from which the sample was drawn
-        sampled: How many of these were drawn
-        judged: How many of them were judged
-        needed: How many have to be judged before anything is said
-        wanted: The precision that a threshold should have
-        fits: The least threshold with an estimated precision of that and more; null for none, or too few judgments
+        documents: The documents that repeat another one, the source of the sample
+        sampled: The number of drawn ones
+        judged: The number of judged ones
+        needed: The number of judgments needed for any answer
+        wanted: The wanted precision of a threshold
+        fits: The least threshold with an estimated precision of at least that; null for none, or too few judgments
         shares: The precision from each threshold on; empty for too few judgments
-        not_counted: Judgments of what is not in the sample now, or has changed
-        says: The same in sentences
+        not_counted: Judgments of documents outside the sample, or changed
+        says: The result in sentences
     """
 
     rule: str
@@ -139,7 +139,6 @@ def _sentences(done: JudgedRule, rule: MatchRule, fits: JudgedShare | None) -> I
 
 
 def _counting(store: Store, given: JudgedSample, sample: Sample) -> tuple[dict[Sampled, bool], list[NotCounted]]:
-    """The documents of a sample that somebody judged, True where right, and the judgments that do not count."""
     drawn = {one.document: one for one in sample.in_turn()}
     said, refused = dict[Sampled, bool](), list[NotCounted]()
     for document, other in seen_documents(store, given.judged):

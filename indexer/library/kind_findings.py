@@ -1,4 +1,4 @@
-"""The finding on whether the texts of a collection are of the kind that its store is made for."""
+"""The finding on the kind of a collection's texts, compared with its store's kind."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MANY_WORDS = int(registry.scheme("short-text").parameters["words"])
 
 @dataclass(frozen=True, slots=True)
 class FittingKind:
-    """The kind that fits most of some texts better than the one that they are compared as, and why, in a sentence."""
+    """A better fitting kind of texts, with the reason in a sentence."""
 
     kind: KindName
     says: str
 
 
 def fitting_kind(kind: str, words: Sequence[int], extractors: Sequence[str]) -> FittingKind | None:
-    """The kind that fits texts better, by the words and the extractor of each; None where theirs does."""
+    """The better fitting kind of texts, by the words and the extractor of each; None if theirs fits."""
     if len(words) < _FEWEST:
         return None
     looked_at = f"of {counted(len(words), 'document')} looked at"
@@ -73,7 +73,7 @@ def fitting_kind(kind: str, words: Sequence[int], extractors: Sequence[str]) -> 
 
 
 def better_kind(store: Store) -> FittingKind | None:
-    """The kind that fits the first documents of a store better than its own; None where none does."""
+    """The better fitting kind of a store's first documents; None if its own fits."""
     records = [record for record in islice(store.scan(sketches=False), LOOKED_AT) if record.has_words]
     return fitting_kind(
         store.info.kind, [record.tokens for record in records], [record.extractor for record in records]

@@ -1,4 +1,4 @@
-"""Sketches of many texts, or of features that the caller has made, in several threads."""
+"""Sketches of many texts, or of the caller's features, in several threads."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _AT_ONCE, _SIZE_AT_ONCE = 64, 1 << 20
 
 
 def sketches_of(given: Any, schemes: Mapping[str, Scheme]) -> dict[str, Sketch | None]:
-    """The sketch by each scheme of a text or of features; None where there is nothing to sketch.
+    """The sketch by each scheme of a text or of features; None if there is nothing to sketch.
 
-    Raises UsageError for features that are none, and by schemes that read texts only.
+    Raises UsageError for invalid features, and by schemes that read texts only.
     """
     [sketches] = many_sketches([given], schemes)
     return sketches
 
 
 def many_sketches(given: Sequence[Any], schemes: Mapping[str, Scheme]) -> list[dict[str, Sketch | None]]:
-    """The same of each; the core reads many texts in one call, for which it releases the GIL once."""
+    """`sketches_of` for each; the core reads many texts in one call, and releases the GIL once."""
     texts = [one for one in given if isinstance(one, str | bytes)]
     made = iter(_text_sketches(texts, schemes))
     return [next(made) if isinstance(one, str | bytes) else _feature_sketches(one, schemes) for one in given]
@@ -54,12 +54,12 @@ def _feature_sketches(given: Any, schemes: Mapping[str, Scheme]) -> dict[str, Sk
 
 
 def is_many(given: Any) -> bool:
-    """True if something can be iterated over, as an array of no dimension can't."""
+    """True for an iterable, unlike an array of no dimension."""
     return isinstance(given, Iterable) and bool(getattr(given, "ndim", 1))
 
 
 def hashed(features: Any) -> tuple[Hashes, Weights | None]:
-    """The hashes of features, uint64 of shape (n,), and their weights where they have any.
+    """The hashes of features, uint64 of shape (n,), and their weights if they have any.
 
     A hash is lookup8 of a token's UTF-8, or of a number's 8 bytes, the lowest first. Raises UsageError.
     """
@@ -105,7 +105,7 @@ def all_sketches(
 ) -> Iterator[dict[str, Sketch | None]]:
     """The sketches of each text or set of features, in order; some hundred are read ahead.
 
-    `threads` is the number of processors where None. The core lets go of the GIL while it works on a text.
+    `threads` defaults to the number of processors. The core releases the GIL while it works on a text.
     """
     workers = number_of_threads(threads)
     if workers == 1:
@@ -122,7 +122,6 @@ def all_sketches(
 
 
 def _parts(given: Iterable[Any]) -> Iterator[list[Any]]:
-    """Some texts at a time, few enough that they take little memory together."""
     batch: list[Any] = []
     size = 0
     for text in given:

@@ -31,7 +31,7 @@ _AT_ONCE = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A document of an index that is near the query, and its similarity (0 to 1) by the rule's measure."""
+    """A document of an index near the query, and its similarity (0 to 1) by the rule's measure."""
 
     id: Any
     similarity: float
@@ -79,7 +79,7 @@ class MemoryIndex:
         return len(ids)
 
     def query(self, text: TextInput, *, limit: int | None = 10, at_least: float | None = None) -> Rows[Near]:
-        """The documents that the rule calls near a text, the most similar first, ties in order of insertion.
+        """The documents near a text by the rule, the most similar first, ties in order of insertion.
 
         `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces the rule's thresholds: below the
         rule's own every document is compared, and 0 returns the nearest ones, however distant.
@@ -132,7 +132,7 @@ class MemoryIndex:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MemoryIndex:
-        """Load an index that `save` wrote. Raises StoreError for any other file, or a damaged one."""
+        """Load an index written by `save`. Raises StoreError for any other file, or a damaged one."""
         from indexer.library.saving import load
 
         saved = load(path)
@@ -147,7 +147,7 @@ class MemoryIndex:
         return index
 
     def insert_sketches(self, id_: str | int, sketches: Mapping[str, Sketch | None]) -> None:
-        """Insert a document by its sketches, as made by `indexer.library.making` for the rule's schemes."""
+        """Insert a document by its sketches, as made by `neardup.library.making` for the rule's schemes."""
         if isinstance(id_, bool) or not isinstance(id_, str | int):
             raise UsageError(f"an id is a string or an integer, not {shown(id_)}")
         with self._lock:
@@ -192,7 +192,6 @@ class MemoryIndex:
             return Rows(Near, [Near(self._ids[places[place]], float(values[place])) for place in nearest.tolist()])
 
     def _candidates(self, asked: Mapping[str, Sketch | None]) -> list[int]:
-        """The places of the documents that have enough of a finder's keys, in order."""
         candidates: set[int] = set()
         for finder, plan in self._plans:
             sketch = asked[finder.name]
@@ -211,7 +210,6 @@ class MemoryIndex:
         return sorted(place for place in candidates if self._ids[place] is not None)
 
     def _found(self, asked: Mapping[str, Sketch | None], places: Sequence[int]) -> npt.NDArray[np.bool_]:
-        """True for each of some documents that a finder finds."""
         found = np.zeros(len(places), dtype=np.bool_)
         for finder in self.rule.finders:
             sketch = asked[finder.name]
@@ -220,7 +218,6 @@ class MemoryIndex:
         return found
 
     def _similarities(self, finder: Finder, payload: bytes, places: Sequence[int]) -> npt.NDArray[np.float64]:
-        """The similarities of the documents at some places, below 0 for those without a sketch."""
         rows = self._payloads[finder.name]
         others = [rows[place] for place in places]
         if all(others):
@@ -231,7 +228,6 @@ class MemoryIndex:
         return similarities
 
     def _compact(self) -> None:
-        """Give the places of those that are gone to the others."""
         kept = np.array([one is not None for one in self._ids], dtype=np.bool_)
         place = np.where(kept, np.cumsum(kept) - 1, -1)
         for postings in self._postings.values():
@@ -243,7 +239,7 @@ class MemoryIndex:
 
 
 def rule_without_store(match: str | MatchRule | None) -> MatchRule:
-    """The parsed rule. Raises UsageError for one that reads texts, because without a store they can't be read again."""
+    """The parsed rule. Raises UsageError for one that reads texts, impossible without a store."""
     rule = default_rule() if match is None else match if isinstance(match, MatchRule) else parse_rule(match)
     if not isinstance(rule.measure, Finder):
         raise UsageError(f"{rule}: without a store texts can't be read again; verify by a sketch, as in +minhash@0.6")

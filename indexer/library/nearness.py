@@ -29,7 +29,7 @@ class Nearness(OpenStore):
     """The near documents of a collection."""
 
     def plan(self, match: AnyRule = None) -> RulePlan:
-        """The plan of a rule: what it looks up, and what that guarantees. Raises UsageError."""
+        """The plan of a rule: its lookups, with their guarantee. Raises UsageError."""
         with self._lock:
             return plan_of(self.rule(match))
 
@@ -49,12 +49,11 @@ class Nearness(OpenStore):
         """The documents near a text, a file (a Path, or `path`) or a stored document (`id`), the most similar first.
 
         `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces the rule's thresholds: below the
-        rule's own every stored sketch is compared, which reads all of them, and 0 returns the nearest documents,
-        however distant (by a rule that reads texts, the nearest of those that share keys). Short documents are left out
-        unless `include_short`. With `passages` the texts of matches are read again, and each match has the passages
-        that the two have in common. With `relation` they are read to say how the text that is asked about stands to
-        each near one, with "at hand" only those in fields of an index, or in files of at most 2 MB. Raises UsageError,
-        NotFoundError and ExtractionError.
+        rule's own every stored sketch is compared, and 0 returns the nearest documents, however distant (by a rule that
+        reads texts, the nearest with common keys). Short documents are left out unless `include_short`. With `passages`
+        texts are read again, and each match has the passages in common. With `relation` they are read for the relation
+        of the question to each near one, with "at hand" only in fields of an index, or in files of at most 2 MB. Raises
+        UsageError, NotFoundError and ExtractionError.
         """
         from indexer.matching.asking import Answered, added_by
         from indexer.matching.lookups import lookup
@@ -93,16 +92,16 @@ class Nearness(OpenStore):
         relation: Relating = False,
         parts: bool = False,
     ) -> Iterator[Similar]:
-        """Yield what `similar` answers for each of many documents, in order; in an engine 50 are one request.
+        """Yield the answer of `similar` for each of many documents, in order; in an engine 50 are one request.
 
-        Documents and `fields` are as for `add_many`, `paths` as for `index`; or they are stored ones, by `ids`, or
-        fingerprints, by `hashes`; `names` are what `neardup similar` takes: paths, "-" for standard input, and ids. A
-        document is no answer to itself: one with its id and source, or its path, is left out. One that can't be read,
-        or is not stored, has an `error`. With `explain` each has the `plan` of the rule; with `passages` each match
-        has the passages in common, of texts that are read again; `relation` is as for `similar`; with `parts`, what is
-        near nothing has the document that holds a part of it. `verify_in_engine` is for a rule of simhash-doc alone,
-        and changes no answer. With `current` those matches are left out of an index, and counted, whose text their
-        owner has changed after it was fingerprinted. Memory: that of 50 documents. Raises UsageError.
+        Documents and `fields` are as for `add_many`, `paths` as for `index`. Others are stored ones, by `ids`, or
+        fingerprints, by `hashes`; `names` are the arguments of `neardup similar`: paths, "-" for standard input, and
+        ids. A document is no answer to itself: the one with its id and source, or its path, is left out. An unreadable
+        or unknown one has an `error`. With `explain` each has the `plan` of the rule; with `passages` each match has
+        the passages in common, from texts read again; `relation` is as for `similar`; with `parts`, a document without
+        near ones has the document with a part of it. `verify_in_engine` is for a rule of simhash-doc alone, and changes
+        no answer. With `current` matches changed by their owner since the fingerprint are left out of an index, and
+        counted. Memory: that of 50 documents. Raises UsageError.
         """
         ways = {"documents": documents, "paths": paths, "ids": ids, "names": names, "hashes": hashes}
         if len(given := [way for way, value in ways.items() if value is not None]) != 1:
@@ -135,7 +134,6 @@ class Nearness(OpenStore):
         return self._turns(lambda: (self._with_part(*each) if parts else each[1] for each in answers), 1)
 
     def _with_part(self, answered: Any, similar: Similar) -> Similar:
-        """An answer without matches with the document that holds most of what was asked about, or is most in it."""
         from indexer.matching.lookups import nearest_part
 
         if similar.error or similar.total or not similar.query.tokens:
@@ -165,7 +163,7 @@ class Nearness(OpenStore):
     def compare(
         self, a: AnyPath, b: AnyPath, *, match: AnyRule = None, extraction: Extraction | None = None
     ) -> Comparison:
-        """Two documents beside each other, which are files, or stored documents named by id ("id:ID" is always one).
+        """Two documents beside each other: files, or stored documents named by id ("id:ID" is always one).
 
         "-" is standard input. Raises UsageError, NotFoundError and ExtractionError.
         """
@@ -183,10 +181,10 @@ class Nearness(OpenStore):
         max_words: int = 100_000,
         extraction: Extraction | None = None,
     ) -> TextDifference:
-        """The words that differ between two documents, as for `compare`; files of stored ones are read again.
+        """The differing words of two documents, as for `compare`; files of stored ones are read again.
 
         `context` unchanged words are shown around each change. Only the first `max_words` of each are compared: the
-        time grows with the square of that. Raises UsageError, NotFoundError and ExtractionError.
+        time grows with the square of them. Raises UsageError, NotFoundError and ExtractionError.
         """
         from indexer.library.comparing import diff
 
@@ -205,9 +203,9 @@ class Nearness(OpenStore):
         relation: bool = False,
         threads: int | None = None,
     ) -> PairStream:
-        """Every pair of documents that the rule calls near, as it is found; see `pairs`.
+        """Every pair of documents near by the rule, as it is found; see `pairs`.
 
-        What the iterator says of the documents that were not compared is complete when it has ended.
+        The iterator's account of documents not compared is complete at its end.
         """
         from indexer.matching.measures.reading import reader_of
         from indexer.matching.pairing import pairs_of
@@ -243,13 +241,13 @@ class Nearness(OpenStore):
         relation: bool = False,
         threads: int | None = None,
     ) -> Rows[Pair]:
-        """Every pair of documents that the rule calls near, the most similar first.
+        """Every pair of documents near by the rule, the most similar first.
 
         With `collapse`, documents with equal sketches are paired only with the first of them. With `against` the pairs
         are of a document of this collection and one of another store, or of a list of fingerprints as printed by
         `neardup hash --json`. Short documents are left out unless `include_short`. With `relation` the texts are read
-        again to say how the left of each pair stands to the right. Memory grows with the number of pairs; `iter_pairs`
-        avoids that.
+        again for the relation of the left of each pair to the right. Memory grows with the number of pairs;
+        `iter_pairs` avoids it.
         """
         iterated = self.iter_pairs(
             match=match, collapse=collapse, include_short=include_short, against=against, relation=relation,

@@ -1,4 +1,4 @@
-"""Opening a store by its path or URL, what can be said of that place before, and the sentences that go with it."""
+"""Opening a store by its path or URL, checks of the place before, and messages about it."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def open_store(
 ) -> Store:
     """Open the store at a path, a `sqlite:///path` URL or a cluster's URL.
 
-    A store that is not there is made only where `create` is given, with its schemes. With `create` the store is opened
-    to be written at once: a store that is there must be comparable with it (IncompatibleStoreError), and the place of
-    the one writer is taken now and kept until close() (StoreBusyError after `wait` seconds). Without it the first write
-    takes that place. With `read_only` nothing is ever written; `create` is then only compared. With `any_thread`
-    other threads may use the store too; the caller sees to it that only one does at a time. Raises StoreError where
-    there is no store or it can't be used, UsageError where the URL names no kind of store.
+    A missing store is made only with `create`, with its schemes. With `create` the store is opened to be written at
+    once: an existing one must be comparable with it (IncompatibleStoreError), and the place of the one writer is taken
+    now and kept until close() (StoreBusyError after `wait` seconds). Without it the first write takes the place. With
+    `read_only` nothing is ever written; `create` is then only compared. With `any_thread` other threads may use the
+    store too, one at a time under the caller's care. Raises StoreError if there is no store or it can't be used,
+    UsageError for an unknown kind of URL.
     """
     name = os.fspath(url)
     scheme = _SCHEME.match(name)
@@ -59,9 +59,9 @@ def open_store(
 
 
 def examine_place(url: str | os.PathLike[str]) -> Iterator[Finding]:
-    """The findings on the place that a URL names, which need no store to be there; Store.examine() gives the others.
+    """The findings on the place of a URL that need no store; Store.examine() gives the others.
 
-    Raises StoreError, and UsageError where the URL names no kind of store.
+    Raises StoreError, and UsageError for an unknown kind of URL.
     """
     name = os.fspath(url)
     if store_file(name):
@@ -119,14 +119,14 @@ _PASSED_OVER = (str(Path(__file__).parents[1]) + os.sep, contextlib.__file__)
 
 
 class Tell(Protocol):
-    """Called with a sentence about what an action can't do as asked; `fields` are the counts of which it speaks."""
+    """Called with a sentence about a request that can't be met; `fields` are the counts in it."""
 
     def __call__(self, text: str, *, level: Level = "info", **fields: object) -> None:
         """Tell it."""
 
 
 class RunProgress(Protocol):
-    """The counts of a run that is under way: of `total` documents (0 if unknown), so many are `done`."""
+    """The counts of a run in progress: `done` of `total` documents (0 if unknown)."""
 
     total: int
 
@@ -136,7 +136,7 @@ class RunProgress(Protocol):
 
     @property
     def failures(self) -> int:
-        """The number of those that failed."""
+        """The number of failed documents."""
 
 
 Follow = Callable[[RunProgress], AbstractContextManager[object]]
@@ -144,7 +144,7 @@ Follow = Callable[[RunProgress], AbstractContextManager[object]]
 
 
 def warned(text: str, *, level: Level = "info", **_fields: object) -> None:
-    """Warn of what needs attention, as a UserWarning at the line outside this package that is responsible."""
+    """Warn the user with a UserWarning at the responsible line outside this package."""
     if level == "info":
         return
     frame, depth = inspect.currentframe(), 1
@@ -161,7 +161,7 @@ def opened(
     read_only: bool = False,
     refresh: Refresh = "wait",
 ) -> Store:
-    """Open a store; one that is not there is made only where `create` says with what."""
+    """Open a store; a missing one is made only with `create`."""
     opened_store = open_store(store, create=create, read_only=read_only)
     opened_store.refresh = refresh
     tell_made(opened_store, os.fspath(store), tell)
@@ -171,13 +171,13 @@ def opened(
 
 
 def tell_made(store: Store, name: str, tell: Tell) -> None:
-    """Tell that an index was made, whose name may have been mistyped."""
+    """Tell that an index was made, in case its name was mistyped."""
     if store.created and not store.capabilities.embedded:
         tell(f"there was no index {shown_name(name)}, so it was made")
 
 
 def tell_contended(store: Store, tell: Tell) -> int:
-    """Tell which documents were left as they are, because others change them all the time; how many."""
+    """Tell about documents left as they are because others change them constantly; returns how many."""
     if sentence := store.contended.sentence():
         tell(sentence, level="warning", contended=store.contended.count)
     return store.contended.count

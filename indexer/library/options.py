@@ -1,4 +1,4 @@
-"""Options of actions that belong together, as commands and programs give them."""
+"""Groups of options of actions, as commands and programs give them."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class WorkerLimits:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The options of reading; `content` and `format` are None where nothing was asked, `max_size` is in bytes.
+    """The options of reading; `content` and `format` are None for the default, `max_size` is in bytes.
 
-    `ocr` are the languages of scanned pages and images, None where these are not read.
+    `ocr` are the languages of scanned pages and images, None if these are not read.
     """
 
     content: Content | None = None
@@ -83,7 +83,10 @@ class Extraction:
         return Limits(seconds=self.worker.timeout, memory=self.worker.memory, input_bytes=self.max_size)
 
     def reading(self, content: Content | None) -> tuple[Options, Limits]:
-        """Options and limits in the content mode of a store, if there is one; IncompatibleStoreError for another."""
+        """Options and limits in the content mode of a store, if there is one.
+
+        Raises IncompatibleStoreError for another.
+        """
         if self.content and content and self.content != content:
             raise IncompatibleStoreError(
                 f"--content {self.content}: this store holds fingerprints of content {content}, which can't be compared"
@@ -100,21 +103,21 @@ class NamedColumns:
     title_field: str | None = None
 
     def columns(self, extraction: Extraction) -> ColumnNames:
-        """The same for a reader; the text is HTML where that is the kind of the documents."""
+        """The names for a reader; the text is HTML if the documents are."""
         is_html = extraction.format == "html"
         return ColumnNames(self.text_field or "", self.id_field or "", self.title_field or "", html=is_html)
 
 
 @dataclass(frozen=True, slots=True)
 class NamedFields:
-    """The fields that are named for the texts of an index, and those of files that hold many documents."""
+    """The named fields for the texts of an index, and of files with many documents."""
 
     field: tuple[str, ...] = ()
     html: bool = False
     columns: NamedColumns = NamedColumns()
 
     def fields(self, *, stored: bool) -> TextFields | None:
-        """The fields that were named; UsageError where documents of no store are read (`stored` False)."""
+        """The named fields. Raises UsageError for documents without a store (`stored` False)."""
         if not self.field:
             return None
         if not stored:
@@ -126,7 +129,7 @@ class NamedFields:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The list of paths beside those named, the files of a folder that are taken, and what names documents."""
+    """The list of paths beside the named ones, the selection of a folder's files, and the way to name documents."""
 
     paths_from: str | None = None
     include: tuple[str, ...] = ()
@@ -137,7 +140,7 @@ class Walk:
     columns: NamedColumns = NamedColumns()
 
     def selection(self, extraction: Extraction, base: str, known: KnownColumns | None = None) -> Selection:
-        """The selection of documents; `base` is the folder that ids of files are seen from."""
+        """The selection of documents; ids of files are relative to `base`."""
         return Selection(
             include=self.include,
             exclude=self.exclude,
@@ -152,13 +155,13 @@ class Walk:
         )
 
     def listed(self) -> Iterable[str]:
-        """The paths of the list. Raises NotFoundError where it can't be read."""
+        """The paths of the list. Raises NotFoundError if it can't be read."""
         return list_of_paths(self.paths_from) if self.paths_from else ()
 
 
 @dataclass(frozen=True, slots=True)
 class InFolders:
-    """The files of folders that are taken, and what names them, where folders alone are named."""
+    """The selection and naming of files, if only folders are named."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -168,7 +171,7 @@ class InFolders:
 
     @property
     def walk(self) -> Walk:
-        """The same for a run that could read more than folders."""
+        """The options as a Walk."""
         return Walk(None, self.include, self.exclude, self.hidden, self.follow_links, self.id_from)
 
 
@@ -176,10 +179,9 @@ class InFolders:
 class Fingerprinting:
     """The options of fingerprinting documents.
 
-    `jobs` is None for a worker process on each processor, `scheme` names schemes that are to be added to the store, and
-    `schemes` is a list of those that a new one is made with, None where nothing was asked. `kind` is the kind of texts,
-    None for that of the store, and documents of fewer than `min_tokens` words are short, None for as many as the kind
-    says.
+    `jobs` is None for a worker process on each processor, `scheme` names schemes to add to the store, and `schemes` is
+    a list for a new one, None by default. `kind` is the kind of texts, None for the store's; documents of fewer than
+    `min_tokens` words are short, None for the kind's own.
     """
 
     jobs: int | None = None
@@ -189,7 +191,7 @@ class Fingerprinting:
     schemes: str | None = None
 
     def least_words(self, kind: str) -> int:
-        """The number of words from which on a document of this kind is not short."""
+        """The least number of words of a document of this kind that is not short."""
         return kind_named(kind).min_tokens if self.min_tokens is None else self.min_tokens
 
     @property
@@ -202,7 +204,7 @@ class Fingerprinting:
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """The options of clustering beside the match rule; None where nothing was asked."""
+    """Options of clustering beside the match rule; None for the default."""
 
     bound: float | None = None
     canonical: str | None = None
@@ -210,7 +212,7 @@ class ClusterOptions:
 
     @property
     def canonical_rule(self) -> CanonicalRule | None:
-        """The rule for the document that stands for a cluster, None where nothing was asked. Raises UsageError."""
+        """The rule for the document representing a cluster, None by default. Raises UsageError."""
         from indexer.clustering.canonical import canonical_asked
 
         return canonical_asked(self.canonical, self.prefer)
@@ -218,10 +220,10 @@ class ClusterOptions:
 
 @dataclass(frozen=True, slots=True)
 class Arriving:
-    """The options of indexing about near-duplicates, and the rule for them; `new_to` names a file for ids of new ones.
+    """The options of indexing about near-duplicates, and their rule; `new_to` names a file for ids of new ones.
 
-    With `cluster` documents are put into clusters as they come, with `skip_duplicates` near-duplicates are left out:
-    those that say what a stored one says, by their texts, also forms with `forms`; or by their sketches alone.
+    With `cluster` documents are put into clusters as they come. With `skip_duplicates` documents saying the same as a
+    stored one by their texts are left out, also forms with `forms`; or near ones by their sketches alone.
     """
 
     cluster: bool = False
@@ -237,7 +239,7 @@ class Arriving:
         return self.cluster or self.skip_duplicates
 
     def rule(self, store: Store | None = None) -> MatchRule | None:
-        """The match rule that is asked for, None where nothing is; raises what `rule_asked` does."""
+        """The requested match rule, None by default; raises the errors of `rule_asked`."""
         from indexer.matching.shorthand import RuleRequest, rule_asked
 
         return rule_asked(RuleRequest(match=self.match, distance=self.distance), store)
@@ -245,16 +247,15 @@ class Arriving:
 
 @dataclass(frozen=True, slots=True)
 class RemovalRequest:
-    """The choice of documents that are removed: those that repeat a kept one, as their texts say, unless one asks more.
+    """The choice of documents to remove: by default those that repeat a kept one, by their texts.
 
-    Texts are read again and aligned; those stay in which facts differ, unless `forms`, and those that say less than a
-    kept one, unless `edited`. What says something that no kept one says always stays. With `identical` only documents
-    go that have the same text as the one that they repeat. With verify="sketch" the stored sketches have to agree
-    instead, with `unverified` nothing has to. `with_documents` deletes an owner's documents as a whole: identical ones,
-    unless `verify` is given, without another field that differs, except for those in `ignore_field`. `parts` names
-    instead what stands whole in a longer document that stays, whether or not there are clusters. `decisions` is a file
-    of decisions: what it drops is selected in place of all that, and nothing else; with `last_copies` also where it
-    keeps no copy.
+    Texts are read again and aligned. Documents with other facts stay, unless `forms`; those saying less than a kept one
+    stay, unless `edited`. A document saying something found in no kept one always stays. With `identical` only
+    documents with the same text go. With verify="sketch" only the stored sketches have to agree, with `unverified`
+    nothing has to. `with_documents` deletes an owner's documents as a whole: identical ones, unless `verify` is given,
+    without another differing field, except for those in `ignore_field`. `parts` selects instead documents found whole
+    in a longer kept document, with or without clusters. `decisions` is a file of decisions: its dropped documents are
+    selected instead, and nothing else; with `last_copies` even without a kept copy.
     """
 
     identical: bool = False
@@ -270,12 +271,12 @@ class RemovalRequest:
 
 
 def content_of(store: Store) -> Content:
-    """The content mode that a store's fingerprints were made in."""
+    """The content mode of a store's fingerprints."""
     return cast(Content, store.info.content)
 
 
 def list_of_paths(name: str) -> Iterator[str]:
-    """The paths in a file ("-": standard input), one a line, or ended by NUL where the first block holds one."""
+    """The paths in a file ("-": standard input), one a line, or ended by NUL if the first block has one."""
     try:
         file = sys.stdin.buffer if name == STDIN else open(name, "rb", opener=own_files.reader)  # noqa: SIM115 - closed below
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The results of runs, declared as those in `indexer.library.records`."""
+"""The results of runs, declared as in `neardup.library.records`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Outcome(Shown):
-    """A result that counts what failed, by reason."""
+    """A result with failures counted by reason."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Outcome(Shown):
 
     @property
     def failures(self) -> int:
-        """The number of documents that failed."""
+        """The number of failed documents."""
         return sum(self.failed.values())
 
     @property
@@ -53,33 +53,31 @@ class Indexed(Outcome):
     """The outcome of adding documents.
 
     Each is counted in exactly one of `indexed`, `replaced`, `unchanged`, `failed`, `failed_before` and `duplicates`.
-    With --dry-run the answer is one object per line, the `id` and the `source` of each document that would be read.
+    With --dry-run the answer is one object per line, with the `id` and the `source` of each document to be read.
 
     Attributes:
         store: The store
         indexed: New documents
-        replaced: Documents whose record was made anew
-        unchanged: Documents that are as they were stored
+        replaced: Documents with a new record
+        unchanged: Documents stored before without a change
         failed: Documents that could not be indexed, counted by reason
-        failed_before: Documents that failed before and have not changed, so that they were not tried
-        duplicates: With --skip-duplicates, near-duplicates that were left out
-        same_id: Documents that another one of their id took the place of: a later one of this run, or one from another
-            file, with another content
-        same_ids: The first ten of these: the id, and where both stand
-        reused: Of the stored documents, those equal to one that was stored, so that they were not extracted again
+        failed_before: Unchanged documents not tried because they failed before
+        duplicates: With --skip-duplicates, near-duplicates left out
+        same_id: Documents replaced by one with the same id and other content, later in this run or from another file
+        same_ids: The first ten of these: the id, and both places
+        reused: Of the stored documents, those equal to a stored one and not extracted again
         empty: Of the stored documents, those without words
         short: Of the stored documents, those with too few words to be compared
-        scanned: Of the stored documents, those with scanned pages that were not read
-        new: Stored documents that had no near-duplicate on arrival; null if none were looked for
-        near: Stored documents that had a near-duplicate on arrival; null if none were looked for
-        reading_seconds: How long it took to read texts again and to align them, for how documents stand to what they
-            repeat; null where none had to be
-        refused: Of those that failed, the ones that the store did not take
-        dead_letters: The file of documents that the store did not take; null for none
-        first_failure: The document that failed first, and why; empty for none
-        left_out: Files that were left out by name or kind
-        bytes: The size of what was read
-        seconds: How long it took
+        scanned: Of the stored documents, those with unread scanned pages
+        new: Stored documents without a near-duplicate on arrival; null if none were looked for
+        near: Stored documents with a near-duplicate on arrival; null if none were looked for
+        reading_seconds: The time to read texts again and to align them for relations; null if there was none
+        refused: The failed documents refused by the store
+        dead_letters: The file of refused documents; null for none
+        first_failure: The first failed document, with the reason; empty for none
+        left_out: Files left out by name or kind
+        bytes: The size of the input
+        seconds: The time it took
         stopped: True after Ctrl-C
     """
 
@@ -109,7 +107,7 @@ class Indexed(Outcome):
 
     @property
     def unread_scans(self) -> int:
-        """The number of documents with scanned pages that were not read, and of images."""
+        """The number of documents with unread scanned pages, and of images."""
         return self.scanned + self.failed.get(NEEDS_OCR, 0)
 
     @property
@@ -123,32 +121,31 @@ class Indexed(Outcome):
 class AnnotatedDocuments(Outcome):
     """The outcome of fingerprinting the documents of an index.
 
-    Each that was read is counted in exactly one of `annotated`, `unchanged`, `without`, `gone` and `failed`.
+    Each document read is counted in exactly one of `annotated`, `unchanged`, `without`, `gone` and `failed`.
 
     Attributes:
         store: The index
-        to: With --to, the index that fingerprints were written to; else null
+        to: With --to, the index of the fingerprints; else null
         dry_run: True if nothing was written
         total: The documents at the start
-        annotated: Documents that got a fingerprint, or would in a dry run
-        missing: Of these, documents that had none before
-        stale: Of these, documents that had one of another text
-        renewed: Of these, documents that had one of the same text, of which the source, the title or sketches are new
-        unchanged: Documents that have the right one
-        trusted: Of these, documents that were not read, since nobody has written them after they were looked at
-        without: Documents that have none of the fields
+        annotated: Documents given a fingerprint, or to be given one in a dry run
+        missing: Of these, documents without one before
+        stale: Of these, documents with one of another text
+        renewed: Of these, documents with one of the same text, but a new source, title or sketch
+        unchanged: Documents with the right one
+        trusted: Of these, documents not read because nobody wrote them since the last look
+        without: Documents with none of the fields
         empty: Of the annotated documents, those without words
         short: Of the annotated documents, those with too few words to be compared
-        beside: Of the annotated documents, long ones, whose passages lie in an index beside
-        clusters: With --cluster, clusters that were made or changed, else null
-        changed: Documents that others changed at the same moment, and that were processed again
-        gone: Documents that were deleted meanwhile
-        removed: With --to, records whose documents are gone, and that were removed
+        beside: Of the annotated documents, long ones with their passages in an index beside
+        clusters: With --cluster, clusters made or changed, else null
+        changed: Documents changed by others at the same moment, and processed again
+        gone: Documents deleted meanwhile
+        removed: With --to, removed records of missing documents
         failed: Documents that could not be processed, counted by reason
-        forgotten: True if the mapping may not be changed, so that the index does not remember the fields
-        reading_seconds: With --cluster, how long it took to read texts again and to align them; null where none had to
-            be
-        seconds: How long it took
+        forgotten: True if the index can't remember the fields because its mapping may not be changed
+        reading_seconds: With --cluster, the time to read texts again and to align them; null if there was none
+        seconds: The time it took
     """
 
     store: str
@@ -187,16 +184,15 @@ class StoreStats(Shown):
         short: Documents with too few words to be compared
         empty: Documents without words
         failures: Documents that could not be indexed, counted by reason
-        passed_over: Files of indexed folders that the last run left out by name or kind, counted by suffix
+        passed_over: Files of indexed folders left out by the last run by name or kind, counted by suffix
         formats: Documents, counted by format
-        relations: The documents that could be removed, counted by how they stand to what they repeat; an empty name
-            for those of which it is not known
+        relations: The removable documents, counted by their relation to the repeated one; an empty name if unknown
         bytes_on_disk: Its size on disk
-        last_indexed_at: When the latest document was fingerprinted; ISO 8601 in UTC, empty for never
-        extra: What only a store of this kind tells
-        clustered_at: When all documents were last put into clusters; ISO 8601 in UTC, empty for never
-        clustering_finished: False if the last clustering did not come to its end; null if there was none
-        made_with: The versions and schemes that its fingerprints were made with
+        last_indexed_at: The time of the latest fingerprint; ISO 8601 in UTC, empty for never
+        extra: Facts only stores of this kind have
+        clustered_at: The time of the last clustering of all documents; ISO 8601 in UTC, empty for never
+        clustering_finished: False if the last clustering is unfinished; null if there was none
+        made_with: The versions and schemes behind its fingerprints
     """
 
     store: str
@@ -225,7 +221,7 @@ class Examination(Shown):
         store: The store
         healthy: True if every finding is ok
         findings: The findings, one for each check
-        error: Why the store can't be opened; null if it can
+        error: The reason why the store can't be opened; null if it can
     """
 
     store: str
@@ -236,20 +232,20 @@ class Examination(Shown):
 
 @dataclass(frozen=True, slots=True)
 class SchemeFigures:
-    """A scheme that can be used.
+    """An available scheme.
 
     Attributes:
         name: Its name
-        summary: What it is, in a sentence
-        measure: What its similarities measure
+        summary: Its description, in a sentence
+        measure: The meaning of its similarities
         parameters: Its parameters with their defaults
         tables: The number of tables of keys
         bytes: The size of the payload of a document of 500 words
         keys: The number of keys of such a document
-        agreeing: In how many tables a key must agree for a document to be compared
+        agreeing: The number of tables with an equal key needed for a comparison
         similarity: The similarity (0 to 1) from which documents are near by default
-        near_from: The same as the threshold of a rule that names only the scheme
-        corpus: The statistics that it needs; empty for none
+        near_from: The same as the threshold of a rule naming only the scheme
+        corpus: The statistics it needs; empty for none
     """
 
     name: str
@@ -267,11 +263,11 @@ class SchemeFigures:
 
 @dataclass(frozen=True, slots=True)
 class BrokenScheme:
-    """A scheme of another package that can't be used.
+    """A broken scheme of another package.
 
     Attributes:
         name: Its name
-        reason: Why it can't be used
+        reason: The reason why it can't be used
     """
 
     name: str
@@ -285,7 +281,7 @@ class KeptScheme:
     Attributes:
         name: Its name
         id: The scheme with its parameters
-        documents: How many documents have a sketch by it
+        documents: The number of documents with a sketch by it
     """
 
     name: str
@@ -298,8 +294,8 @@ class SchemeList:
     """The schemes.
 
     Attributes:
-        schemes: All schemes that can be used
-        broken: Schemes of other packages that can't be used
+        schemes: All available schemes
+        broken: Broken schemes of other packages
         stored: With --store, the schemes of the store; else null
     """
 
@@ -310,12 +306,12 @@ class SchemeList:
 
 @dataclass(frozen=True, slots=True)
 class CorpusKept:
-    """The statistics of a corpus that a store keeps.
+    """The statistics of a corpus kept by a store.
 
     Attributes:
-        name: The name under which they are kept
-        digest: A digest of them, which is part of the ids of schemes that use them
-        documents: The number of documents that were counted
+        name: The name they are kept under
+        digest: A digest of them, part of the ids of schemes using them
+        documents: The number of counted documents
         terms: The number of different words or shingles
         bytes: Their size
     """
@@ -332,10 +328,10 @@ class GatheredStatistics(Shown):
     """The result of counting words.
 
     Attributes:
-        corpora: The statistics that are kept now
-        documents: The number of documents that were counted
-        failed: The number of documents that could not be read
-        reasons: Why these could not be read, in words; empty for none
+        corpora: The statistics kept now
+        documents: The number of counted documents
+        failed: The number of unreadable documents
+        reasons: The reasons for these, in words; empty for none
     """
 
     corpora: tuple[CorpusKept, ...]
@@ -349,11 +345,11 @@ class SetupRequest:
     """A request of a set-up.
 
     Attributes:
-        why: What it does, in a sentence
+        why: Its purpose, in a sentence
         method: Its HTTP method
         path: Its path
-        body: Its body; null for none, and where each document has its own
-        text: The same as consoles write it; for documents that lose neardup's values one of many
+        body: Its body; null for none, and if each document has its own
+        text: The request as consoles write it; for documents losing neardup's values one of many
     """
 
     why: str
@@ -371,7 +367,7 @@ class SetUp(Shown):
         store: The index
         dry_run: True if nothing was changed
         steps: The requests
-        done: What was done, in sentences
+        done: The finished work, in sentences
     """
 
     store: str

@@ -1,4 +1,4 @@
-"""Pairs as a stream, which knows of the documents that were not compared."""
+"""Pairs as a stream, with an account of documents not compared."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class PairStream(Iterator[Pair]):
-    """An iterator over pairs by the match rule `rule`, of which `count` have come.
+    """An iterator over pairs by the match rule `rule`; `count` have come so far.
 
-    `lacking` documents of the other collection, if there is one, lack the sketch that the rule compares.
+    `lacking` documents of the other collection, if there is one, have no sketch for the rule.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class PairStream(Iterator[Pair]):
 
     @property
     def unread(self) -> tuple[Unread, ...]:
-        """The documents that could not be read again to verify them, and so were left out."""
+        """The documents left out because they could not be read again for verification."""
         return unread_of(self._reader.unread if self._reader else {})
 
     def uncompared(self) -> Uncompared:
-        """The documents of the store that are not compared, and why."""
+        """The documents of the store not compared, with the reason."""
         from indexer.ingest.failures import DUPLICATE
 
         stats = self._store.stats()
@@ -54,14 +54,17 @@ class PairStream(Iterator[Pair]):
 
 
 def is_list(name: str | os.PathLike[str]) -> bool:
-    """True if a name is that of a list of fingerprints, and of no store."""
+    """True for a list of fingerprints, false for a store."""
     from indexer.matching.lists import is_store
 
     return not is_store(os.fspath(name))
 
 
 def other_nodes(store: Store, rule: MatchRule, against: str | os.PathLike[str], *, include_short: bool) -> Nodes:
-    """The documents of another store or of a list, to be compared with those of `store`; NotFoundError for neither."""
+    """The documents of another store or of a list, to compare with those of `store`.
+
+    Raises NotFoundError for neither.
+    """
     from indexer.library.opening import open_store
     from indexer.matching.lists import read_list, read_store
 

@@ -1,4 +1,4 @@
-"""Keys and their owners, in memory: one sorted array, and what came since it was sorted."""
+"""Keys and their owners, in memory: one sorted array, and later keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SORTED_AFTER = 1 << 16
 
 
 class Postings:
-    """The owners of packed keys: 12 bytes a key, and some 200 for those of the latest that are not sorted yet."""
+    """The owners of packed keys: 12 bytes a key, and some 200 for recent unsorted ones."""
 
     def __init__(self) -> None:
         self._keys: Positions = np.empty(0, dtype=np.int64)
@@ -24,7 +24,7 @@ class Postings:
         self._waiting = 0
 
     def add(self, owner: int, keys: Sequence[int]) -> None:
-        """Take note of an owner's keys."""
+        """Note an owner's keys."""
         for key in keys:
             self._recent.setdefault(key, []).append(owner)
         self._waiting += len(keys)
@@ -33,11 +33,11 @@ class Postings:
             self._sort()
 
     def extend(self, owners: Positions, keys: Positions) -> None:
-        """Take note of many keys, each with its owner: twice shape (n,)."""
+        """Note many keys, each with its owner: twice shape (n,)."""
         self._merge(keys, owners.astype(np.int32))
 
     def owners(self, keys: Sequence[int]) -> list[tuple[int, list[int]]]:
-        """Of these keys those that somebody has, with who has them; a key may come twice."""
+        """Of these keys the owned ones, with their owners; a key may come twice."""
         owned = [(key, self._recent[key]) for key in keys if key in self._recent]
         if self._keys.size:
             asked = np.array(keys, dtype=np.int64)
@@ -48,12 +48,12 @@ class Postings:
         return owned
 
     def in_order(self) -> tuple[Positions, Positions]:
-        """(keys, owners): every key, in order, with who has it."""
+        """(keys, owners): every key, in order, with its owner."""
         self._sort()
         return self._keys, self._owners.astype(np.int64)
 
     def keep(self, place: Positions) -> None:
-        """Give each owner the number `place[owner]`, and forget those for whom it is below 0."""
+        """Give each owner the number `place[owner]`, and forget those with one below 0."""
         self._sort()
         owners = place[self._owners]
         kept = owners >= 0

@@ -1,4 +1,4 @@
-"""OCR on this machine: its program, and the pages that are kept."""
+"""OCR on this machine: its program, and the pages kept."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ NEEDED = tesseract.INSTALL
 
 @dataclass(frozen=True, slots=True)
 class OcrState:
-    """The program that reads scanned pages on this machine, and the pages that are kept.
+    """The program for scanned pages on this machine, and the pages kept.
 
     Attributes:
-        version: The version of tesseract; empty where it is not installed
-        languages: The languages that it has data for
+        version: The version of tesseract; empty if it is not installed
+        languages: The languages with data
         pillow: True if Pillow is installed, too
-        needs: What has to be installed
-        folder: The folder of the pages that are kept, which only the user can read
-        documents: The documents of which pages are kept
+        needs: The missing installations
+        folder: The folder of the pages kept, readable by the user only
+        documents: The documents with kept pages
         bytes: Their size
-        most_bytes: The size from which on those used least lately are removed
-        removed: The documents whose pages were removed now
+        most_bytes: The size at which the least recently used entries are removed
+        removed: The documents with pages removed now
     """
 
     version: str
@@ -39,7 +39,7 @@ class OcrState:
 
 
 def ocr_state(*, clear: bool = False) -> OcrState:
-    """The program that reads scanned pages on this machine, and the pages that are kept; with `clear` none stays."""
+    """The program for scanned pages on this machine, and the pages kept; `clear` removes them."""
     removed = kept.clear() if clear else 0
     sizes = []
     for entry in kept.kept_files():

@@ -1,11 +1,11 @@
 """The results of all actions, each declared once: for programs, for the terminal, in JSON and in Arrow tables.
 
-To add a field, write it below, and its meaning in the docstring: a short phrase that begins with a capital and has no
-final full stop. Nothing else declares it. `as_json` gives the object that --json prints; `Rows` of a class are a table
-(of the columns in its `table` where people read it), arrays, Arrow and frames. A command with
-`cls=Answering, answers="Clustering"` lists the members in its help, and `python docs/site/json_reference.py` writes its
-section of docs/reference/json.md, which a test compares. A field is always in the answer: null, 0 or empty where there
-is nothing to say. The id of a document is its name for every command and every method.
+To add a field, write it below, and its meaning in the docstring: a short phrase with a capital and without a final full
+stop. Nothing else declares it. `as_json` gives the object printed by --json; `Rows` of a class are a table (of the
+columns in its `table` for people), arrays, Arrow and frames. A command with `cls=Answering, answers="Clustering"` lists
+the members in its help, and `python docs/site/json_reference.py` writes its section of docs/reference/json.md, compared
+by a test. A field is always in the answer: null, 0 or empty if there is nothing to say. The id of a document is its
+name for every command and every method.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ class Stored:
 
     Attributes:
         id: The name of the document: its id; in a store of several indices INDEX/ID, with ?routing=VALUE if it has one
-        index: In a store of several indices the one that it is in, else empty
+        index: In a store of several indices its index, else empty
         routing: Its routing value in the engine; null for none
         hash: Its simhash in base32; null if it has no words
         hex: The simhash as 16 hexadecimal digits; null if it has no words
         tokens: The number of its words
-        short: True if it has too few words to be compared, so that it is left out of answers
-        source: The path or URL that it came from
-        container: The file with many documents that it was read from, where `source` is an address of its own
+        short: True if it has too few words to be compared and is left out of answers
+        source: Its path or URL
+        container: The file with many documents it was read from, if `source` is an address of its own
         title: Its title
         format: Its format
-        extractor: The extractor that gave the text
+        extractor: The extractor of the text
         bytes: Its size
-        source_digest: A digest of what the fingerprint was made from
-        text_digest: A digest of the text, equal for texts that differ only in case and white space
-        read_digest: The same of all that was read, also of the title, page margins, form values and navigation
-        indexed_at: When its record was made; ISO 8601 in UTC
-        first_indexed_at: When the document first came; ISO 8601 in UTC
+        source_digest: A digest of the fingerprint's input
+        text_digest: A digest of the text, equal for texts with other case and white space
+        read_digest: The same of everything read, also of the title, page margins, form values and navigation
+        indexed_at: The time of its record; ISO 8601 in UTC
+        first_indexed_at: The time the document first came; ISO 8601 in UTC
         metadata: The other fields of its row or line
     """
 
@@ -75,14 +75,14 @@ class Membership:
 
     Attributes:
         id: The id of the cluster
-        is_canonical: True for the document that represents the cluster
+        is_canonical: True for the document representing the cluster
         similarity: The similarity (0 to 1) to the canonical document
-        size_class: The class of the cluster's size, empty for a document that is alone
-        repeats: For a document that could be removed, the kept one that it repeats; else null
-        repeats_similarity: The similarity (0 to 1) to that one; else null
-        relation: How its text stands to that one: "identical", "reflowed", "noise", "form", "reworded", "edited",
-            "contains" or "part", "unverified" if a text could not be read; "identical" too if it differs from that one
-            and equals another one that stays; null if it is not known
+        size_class: The class of the cluster's size, empty for a single document
+        repeats: For a removable document, the kept one it repeats; else null
+        repeats_similarity: The similarity (0 to 1) to the kept one; else null
+        relation: The relation of its text to the kept one's: "identical", "reflowed", "noise", "form", "reworded",
+            "edited", "contains" or "part", "unverified" if a text could not be read; also "identical" if it differs
+            from the kept one and equals another kept one; null if unknown
     """
 
     id: str
@@ -100,7 +100,7 @@ class OmittedPart:
 
     Attributes:
         kind: The kind of part, such as "footer" or "page margin"
-        why: Why it is not in the text
+        why: The reason why it is not in the text
         text: Its words
     """
 
@@ -111,17 +111,17 @@ class OmittedPart:
 
 @dataclass(frozen=True, slots=True)
 class Described(Stored):
-    """A stored document, as `show` prints it; other commands include what comes before `cluster`.
+    """A stored document, as `show` prints it; other commands include the members before `cluster`.
 
     Attributes:
-        cluster: Its place in a cluster; null if none is noted, as of a document that is alone in a file's store
-        duplicate_of: The kept document that it repeats, if prune has marked it; else empty
+        cluster: Its place in a cluster; null if none is noted, as for a single document in a file's store
+        duplicate_of: The kept document it repeats, if prune has marked it; else empty
         ordinal: Its place among the versions of the same work, from 1, the oldest; null if there are none, or their
             order is unknown
         is_latest: True if no newer version of it is known
-        left_out: The parts that were left out of its text; empty unless `show` or get(left_out=True) reads it again
+        left_out: The parts left out of its text; empty unless `show` or get(left_out=True) reads it again
         notes: Remarks of the extractor, read again in the same way
-        unread: Why the document could not be read again; else empty
+        unread: The reason why the document could not be read again; else empty
     """
 
     cluster: Membership | None
@@ -135,7 +135,7 @@ class Described(Stored):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A document that is asked about.
+    """A document asked about.
 
     Attributes:
         name: Its path or id; a text without an id is called "the text"
@@ -154,13 +154,13 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact in which two texts differ.
+    """A fact that differs in two texts.
 
     Attributes:
-        kind: "number", "date", "time", "amount", "code", "name", "negation", "sign", "word", "passage",
-            "order of numbers" or "order of words"
-        left: What the first text says; empty for nothing
-        right: What the other one says; empty for nothing
+        kind: "number", "date", "time", "amount", "code", "name", "negation", "sign", "word", "passage", "order of
+            numbers" or "order of words"
+        left: The fact in the first text; empty for nothing
+        right: The fact in the other one; empty for nothing
     """
 
     kind: str
@@ -170,26 +170,27 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Match(Stored):
-    """A document that is near a query.
+    """A document near a query.
 
     Attributes:
         similarity: The similarity (0 to 1) by the measure of the rule
-        near: True if it is near by the rule; false for what only --at-least lets in
+        near: True if it is near by the rule; false if only --at-least lets it in
         identical: True if the texts are known to be equal except for case and white space
-        bits: How many of the 64 bits of the simhash differ; null if unknown
+        bits: The number of differing bits of the simhash's 64; null if unknown
         label: "identical", "near", "close" or "loose"; by a rule of parts "contains", "contained in" or "shares"
-        of_query: By a rule of parts or with --passages, how much of the query is in it (0 to 1); else null
-        of_match: By a rule of parts or with --passages, how much of it is in the query (0 to 1); else null
-        longest: Where the texts were aligned, the number of words of the longest passage in both; else null
-        passages_total: With --passages, in how many passages the two texts agree; else null, or if it can't be read
+        of_query: By a rule of parts or with --passages, the share of the query in it (0 to 1); else null
+        of_match: By a rule of parts or with --passages, its share in the query (0 to 1); else null
+        longest: After an alignment, the number of words of the longest passage in both; else null
+        passages_total: With --passages, the number of common passages of the two texts; else null, or if it can't be
+            read
         passages: With --passages, the longest 100 of these, in the order of the query; else empty
-        relation: How the query's text stands to that of a near document: "identical", "reflowed", "noise", "form",
-            "reworded", "edited", "contains" or "part"; empty where the texts were not compared
-        evidence: What differs, in one line, or why the texts were not compared
-        facts: Of a form, the facts that differ
-        order: How the query stands in time to a near document: "newer", "older" or "unknown"
-        order_confidence: How sure that is, 0 to 1; 0 if unknown
-        order_evidence: Why; empty if unknown
+        relation: The relation of the query's text to that of a near document: "identical", "reflowed", "noise", "form",
+            "reworded", "edited", "contains" or "part"; empty if the texts were not compared
+        evidence: The difference, in one line, or the reason why the texts were not compared
+        facts: Of a form, the differing facts
+        order: The query's place in time: "newer" or "older" than a near document, or "unknown"
+        order_confidence: The confidence in the order, 0 to 1; 0 if unknown
+        order_evidence: The reason; empty if unknown
     """
 
     table: ClassVar[tuple[str, ...]] = (
@@ -223,10 +224,10 @@ class FinderPlan:
         scheme: The scheme with its parameters
         measure: The measure of its similarities
         similarity: The least similarity (0 to 1)
-        probes: How many keys are looked up at most; null for all keys of the text
-        agreeing: In how many tables a key has to agree
-        recall: The share (0 to 1) that is expected to be found of documents exactly as similar
-        guaranteed: True if every document that is so similar is found, however common its keys are
+        probes: The most keys to look up; null for all keys of the text
+        agreeing: The number of tables with an equal key needed
+        recall: The expected share found (0 to 1) of documents exactly as similar
+        guaranteed: True if every document so similar is found, however common its keys are
         explanation: The same in words
     """
 
@@ -246,8 +247,8 @@ class RulePlan:
 
     Attributes:
         rule: The match rule with all parameters
-        finders: What each of its finders looks up
-        verifier: The part of the rule that verifies; null for none
+        finders: The lookup of each of its finders
+        verifier: The verifying part of the rule; null for none
     """
 
     rule: str
@@ -261,7 +262,7 @@ class Unread:
 
     Attributes:
         id: The name of the document
-        reason: Why it could not be read
+        reason: The reason
     """
 
     id: str
@@ -270,21 +271,21 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """The answer about one of the documents that were asked about.
+    """The answer about one document asked about.
 
     Attributes:
-        query: The document that was asked about
+        query: The document asked about
         rule: The match rule
-        plan: What the rule looks up; null unless asked for with --explain
-        total: How many documents are near, before --limit
-        not_comparable: How many documents lack the sketch that the rule compares
-        unread: The documents that could not be read again: to verify them, and so were left out, or for --passages
-        matches: The documents that are near, the most similar first
-        part: If nothing is near, a document that holds a part of it, or is a part of it; null for none, or if not asked
-        part_rule: The rule of parts by which that was found; null for none
-        set_aside: How many keys of the query were set aside, since very many documents hold them
-        outdated: How many near documents were left out, since their texts were changed after they were fingerprinted
-        error: Why it could not be asked about; null if it could
+        plan: The lookups of the rule; null unless asked for with --explain
+        total: The number of near documents, before --limit
+        not_comparable: The number of documents without a sketch for the rule
+        unread: The documents that could not be read again: left out for lack of verification, or without passages
+        matches: The near documents, the most similar first
+        part: If nothing is near, a document with a part of it, or a part of it; null for none, or if not asked
+        part_rule: The rule of parts for it; null for none
+        set_aside: The number of the query's keys set aside because very many documents have them
+        outdated: The number of near documents left out because their texts changed after the fingerprint
+        error: The reason why it could not be asked about; null if it could
     """
 
     query: Query
@@ -302,7 +303,7 @@ class Similar:
 
     @property
     def name(self) -> str:
-        """The name of the document that was asked about."""
+        """The name of the document asked about."""
         return self.query.name
 
 
@@ -314,7 +315,7 @@ class Hashed(Query):
         format: Its format; empty for a text
         scheme: With --scheme, the scheme with its parameters; else null
         sketch: With --scheme, its sketch, in the form for interchange if it has one; null if it has no features
-        features: With --scheme, how many features the sketch was made from; else null
+        features: With --scheme, the number of features in the sketch; else null
     """
 
     format: str
@@ -325,13 +326,13 @@ class Hashed(Query):
 
 @dataclass(frozen=True, slots=True)
 class Uncompared:
-    """The documents of a store that a rule does not compare.
+    """The documents of a store a rule does not compare.
 
     Attributes:
         empty: Documents without text
         short: Documents with too few words to be compared
         refused: Documents that could not be indexed
-        not_comparable: Documents that lack the sketch that the rule compares
+        not_comparable: Documents without a sketch for the rule
     """
 
     empty: int
@@ -342,20 +343,20 @@ class Uncompared:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two documents that are near.
+    """Two near documents.
 
     Attributes:
         left: The name of the one
         right: The name of the other
         similarity: The similarity (0 to 1) by the measure of the rule
-        bits: By a rule that counts bits, how many of the simhash differ; else null
-        relation: With --relation, how the left text stands to the right: "identical", "reflowed", "noise", "form",
+        bits: By a rule that counts bits, the number of differing bits of the simhash; else null
+        relation: With --relation, the relation of the left text to the right: "identical", "reflowed", "noise", "form",
             "reworded", "edited", "contains" or "part"; else empty
-        evidence: With --relation, what differs, in one line, or why the texts were not compared
-        facts: With --relation, of a form, the facts that differ
-        order: With --relation, how the left stands in time to the right: "newer", "older" or "unknown"; else empty
-        order_confidence: How sure that is, 0 to 1; 0 if unknown
-        order_evidence: Why; empty if unknown
+        evidence: With --relation, the difference, in one line, or the reason why the texts were not compared
+        facts: With --relation, of a form, the differing facts
+        order: With --relation, the left's place in time: "newer" or "older" than the right, or "unknown"; else empty
+        order_confidence: The confidence in the order, 0 to 1; 0 if unknown
+        order_evidence: The reason; empty if unknown
     """
 
     table: ClassVar[tuple[str, ...]] = ("left", "right", "similarity", "bits", "relation", "evidence", "order")
@@ -379,7 +380,7 @@ class Cluster:
     Attributes:
         id: The id of the cluster
         size: The number of its documents
-        canonical: The document that represents it
+        canonical: The document representing it
         members: Its documents, the canonical one first
         similarities: The similarities (0 to 1) of the members to the canonical one
     """
@@ -398,9 +399,9 @@ class FailedDocument:
     Attributes:
         id: The name of the document
         reason: The reason, a short fixed word
-        detail: What was wrong
-        source: The path or URL that it came from
-        failed_at: When it failed; ISO 8601 in UTC
+        detail: The problem
+        source: Its path or URL
+        failed_at: The time of the failure; ISO 8601 in UTC
     """
 
     id: str
@@ -412,13 +413,13 @@ class FailedDocument:
 
 @dataclass(frozen=True, slots=True)
 class SharedKey:
-    """A key that so many documents have in common that comparing them is costly.
+    """A key so many documents have in common that comparing them is costly.
 
     Attributes:
         id: One of the documents
         scheme: The scheme of the key
-        documents: How many different documents have it
-        comparisons: How many comparisons they took
+        documents: The number of different documents with it
+        comparisons: The number of comparisons for it
     """
 
     id: str
@@ -429,12 +430,12 @@ class SharedKey:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The changes that a clustering wrote, or would write in a dry run.
+    """The changes written by a clustering, or to be written after a dry run.
 
     Attributes:
-        documents: Documents whose place changed
-        clusters: Clusters that are new or changed
-        removed: Clusters that were removed
+        documents: Documents in another place
+        clusters: New or changed clusters
+        removed: Removed clusters
     """
 
     documents: int
@@ -449,29 +450,27 @@ class Clustering(Shown):
     Attributes:
         rule: The match rule
         documents: The documents of the store
-        compared: Those that were compared
-        not_comparable: Those that lack the sketch that the rule compares
+        compared: The documents compared
+        not_comparable: The documents without a sketch for the rule
         clusters: The clusters of two or more documents
         clustered: The documents in them
         largest: The documents in the largest
-        split: The chains of near documents that were too wide and were split
-        versions: The documents of which other versions are known, and in which order
-        unordered: With the canonical rule newest or oldest, the clusters where the order is unknown, and the earliest
-            document is the canonical one
-        apart: With the relation form kept apart, the documents in clusters of their own since facts differ from those
-            near them
-        relations: The documents that could be removed, counted by how they stand to what they repeat: "identical",
-            "reflowed", "noise", "form", "reworded", "edited", "contains", "part", "unverified", or
-            empty where it is not known
-        reading_seconds: How long it took to read their texts again and to align them; null where none had to be
-        comparisons: The comparisons that were made
-        costliest: The keys that cost most comparisons
-        unread: The documents that could not be read again to verify them
-        written: What was written, or would be in a dry run
-        contended: Documents that others change constantly, left as they are
-        changed: What of the rule, the bound, the canonical rule and the relation that is kept apart is not as in the
-            last clustering, in words
-        resting: Those of the five largest clusters that rest on passages; not looked for in a dry run
+        split: The chains of near documents too wide and therefore split
+        versions: The documents with other versions in a known order
+        unordered: With the canonical rule newest or oldest, clusters of unknown order, with the earliest document as
+            the canonical one
+        apart: With the relation form kept apart, the documents in clusters of their own for their different facts
+        relations: The removable documents, counted by their relation to the repeated one: "identical", "reflowed",
+            "noise", "form", "reworded", "edited", "contains", "part", "unverified", or empty if unknown
+        reading_seconds: The time to read their texts again and to align them; null if there was none
+        comparisons: The comparisons made
+        costliest: The keys with most comparisons
+        unread: The documents that could not be read again for verification
+        written: The changes written, or to be written after a dry run
+        contended: Documents left as they are because others change them constantly
+        changed: The differences from the last clustering in rule, bound, canonical rule and relation kept apart, in
+            words
+        resting: Those of the five largest clusters held together by passages; not looked for in a dry run
         dry_run: True if nothing was written
     """
 

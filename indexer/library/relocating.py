@@ -20,14 +20,14 @@ from indexer.stores import Store
 
 @dataclass(frozen=True, slots=True)
 class RelocatedFile:
-    """A file that is moved, linked or put back, or why it is left.
+    """A file moved, linked or put back, or left.
 
     Attributes:
-        id: The document whose file it is
+        id: The document of the file
         act: "move", "hard" or "symbolic"; empty for a document that stays
-        path: Where the file is, or was before it was moved
-        target: Where it goes, or the kept file that a link leads to
-        left: Why nothing is done; empty where something is
+        path: The file's place, also before a move
+        target: The new place, or the kept file of a link
+        left: The reason for leaving it; else empty
     """
 
     table: ClassVar[tuple[str, ...]] = ("id", "act", "path", "target", "left")
@@ -41,14 +41,14 @@ class RelocatedFile:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Relocations(Shown):
-    """The files that were moved, linked or put back.
+    """The files moved, linked or put back.
 
     Attributes:
-        files: Each file, those that are left too
-        done: How many were moved, linked or put back, or in a dry run would be
-        failed: How many were to be and could not be; `left` says why
-        bytes: Their size; of links what they free
-        list: The list that neardup undo takes back; empty in a dry run
+        files: Each file, also those left
+        done: The number of files moved, linked or put back, or to be in a dry run
+        failed: The number of failed files, with the reason in `left`
+        bytes: Their size; for links the bytes freed
+        list: The list for neardup undo; empty in a dry run
         dry_run: True if nothing was changed
     """
 
@@ -68,7 +68,7 @@ def relocate(
     list_file: str | os.PathLike[str] | None,
     dry_run: bool,
 ) -> Relocations:
-    """Move or link the files of the documents of a removal; see `indexer.library.clusters.Clusters.relocate`."""
+    """Move or link the files of the documents of a removal; see `neardup.library.clusters.Clusters.relocate`."""
     if (move_to is None) == (link is None):
         raise UsageError("give a folder to move files to, or the kind of link that takes their place")
     relocation = Relocation(removal, folder=os.fspath(move_to) if move_to is not None else "", link=link)
@@ -81,7 +81,7 @@ def relocate(
 
 
 def undo(store: Store, list_file: str | os.PathLike[str], *, dry_run: bool) -> Relocations:
-    """Take back what a list says; see `indexer.library.clusters.Clusters.undo`."""
+    """Take back the acts of a list; see `neardup.library.clusters.Clusters.undo`."""
     rows, failed = [], 0
     for act, why in undone(store, acts_backwards(list_file), dry_run=dry_run):
         rows.append((_act_row(act, "it was not done, or was taken back" if why is None else why), act.size))

@@ -1,4 +1,4 @@
-"""The removal of documents that a request asks for."""
+"""The removal of documents for a request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def removal_of(asked: RemovalRequest, store: Store) -> Removal:
-    """The removal of a store's documents that is asked for. Raises UsageError where it can't be used as it is."""
+    """The requested removal of a store's documents. Raises UsageError if it can't be used as it is."""
     from indexer.clustering.deciding import DecidedPruning
     from indexer.clustering.decision_file import read_decisions
     from indexer.clustering.parts import PartPruning

@@ -1,4 +1,4 @@
-"""Passages that stand in several documents of a collection."""
+"""Passages common to several documents of a collection."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ WORDS = 50
 
 
 class Repeated(OpenStore):
-    """Passages that stand in several documents of a collection."""
+    """Passages common to several documents of a collection."""
 
     def passages(
         self, *, words: int = WORDS, held_by: bool = False, write: bool = False, progress: Progress | None = None
     ) -> Repetition:
-        """Every passage of at least `words` words (8 or more) that stands in two documents or more.
+        """Every passage of at least `words` words (8 or more) in two documents or more.
 
-        All documents are read again from where they came from; with `held_by` each passage names all that have it.
-        Memory grows with the passages and the number of documents; a temporary folder takes twice the size of the
-        texts. With `write` all of it is kept beside the index, for dashboards, in the place of what was kept before.
-        Raises UsageError for fewer words, and for a store that has no dashboards.
+        All documents are read again from their sources; with `held_by` each passage names all its documents. Memory
+        grows with the passages and the number of documents; a temporary folder takes twice the size of the texts. With
+        `write` all of it is kept beside the index, for dashboards, replacing earlier results. Raises UsageError for
+        fewer words, and for a store without dashboards.
         """
         from indexer.clustering.copied import StorePassages
         from indexer.clustering.resting import clusters_on_passages
@@ -95,7 +95,6 @@ def _partly_copied(found: StorePassages) -> list[PartlyCopied]:
 
 
 def _kept(found: Repetition, holders: Mapping[str, Holder]) -> Iterator[CopiedRow]:
-    """The rows for dashboards."""
     for each in found.passages:
         holder = holders[each.first]
         yield CopiedRow(

@@ -1,4 +1,4 @@
-"""The results about what stands in several documents, declared as those in `indexer.library.records`."""
+"""The results about repeated passages, declared as in `neardup.library.records`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from indexer.library.rows import Rows
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage that stands in two documents or more, and that no word can be added to without losing one of them.
+    """A passage of two documents or more; no further word is common to all of them.
 
     Attributes:
-        text: What it says in the document that came first
+        text: Its text in the first document
         words: The number of its words
-        documents: How many documents it stands in
-        origins: How many hosts or folders these are from
-        boilerplate: True if it stands in ten documents or more for each of their origins
-        first: The document that came first
-        first_indexed_at: When that one came; ISO 8601 in UTC
+        documents: The number of documents with it
+        origins: The number of their hosts or folders
+        boilerplate: True if it is in ten documents or more for each of their origins
+        first: The first document
+        first_indexed_at: The time of the first document; ISO 8601 in UTC
         longest: The words of the longest of its variants, or its own
-        variants: How many passages mostly lie in this one and are not listed, with other limits and in other documents
-        held_by: The documents that it stands in; empty unless asked for
+        variants: The number of unlisted passages mostly in this one, with other limits and in other documents
+        held_by: The documents with it; empty unless asked for
     """
 
     table: ClassVar[tuple[str, ...]] = ("documents", "origins", "words", "longest", "boilerplate", "first", "text")
@@ -43,11 +43,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class CopiedWords:
-    """The words of documents of one origin that stood first in documents of another, or of the same.
+    """The words one origin took over from another one's documents, or repeats itself.
 
     Attributes:
-        origin: The host or folder whose documents came first
-        by: The host or folder whose documents came later
+        origin: The host or folder of the earlier documents
+        by: The host or folder of the later documents
         words: The words of passages in the later documents
     """
 
@@ -58,13 +58,13 @@ class CopiedWords:
 
 @dataclass(frozen=True, slots=True)
 class PartlyCopied:
-    """A document that has passages in common with others.
+    """A document with passages in common with others.
 
     Attributes:
         id: The name of the document
         source: The path or URL that it came from
         words: The number of its words
-        in_passages: How many of them lie in passages that stand in another document too
+        in_passages: The number of its words in passages found in another document too
         share: Their share (0 to 1)
     """
 
@@ -77,19 +77,19 @@ class PartlyCopied:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """The passages of a collection that stand in several documents.
+    """The passages found in several documents of a collection.
 
     Attributes:
-        least: The words that a passage has at least
-        documents: The documents that were read
+        least: The least number of words of a passage
+        documents: The documents read
         words: Their words
-        in_passages: Those of them that lie in passages
-        unread: The documents that could not be read again, so that their passages are not known
-        passages: The passages, those in most documents first, of those that mostly overlap one
-        copied: The words that each origin has of what stood first in another, most first
+        in_passages: The number of words in passages
+        unread: The documents that could not be read again, with unknown passages
+        passages: The passages, those in most documents first, one for each group of overlapping ones
+        copied: The words each origin has from another's earlier documents, most first
         partly_copied: The documents with passages, those with the largest share first
-        resting: The clusters whose documents are near for such passages, the largest first
-        written: How many rows were written for dashboards; 0 unless asked for
+        resting: The clusters held together by such passages, the largest first
+        written: The number of rows written for dashboards; 0 unless asked for
     """
 
     least: int

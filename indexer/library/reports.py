@@ -21,7 +21,7 @@ from indexer.report.html import report_html
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """A report of how much of a collection is duplicated, where and how."""
+    """A report on the number, places and forms of duplicates in a collection."""
 
     contents: contents.ReportContents
 
@@ -37,7 +37,7 @@ class Report:
 
     @property
     def redundant(self) -> int:
-        """The number of redundant documents: those that repeat a kept one, and are not known to be forms or parts."""
+        """The number of redundant documents: repeats of a kept one, not known to be forms or parts."""
         return self.contents.figures.total.redundant
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Report:
         return figures
 
     def to_html(self) -> str:
-        """The report as a single page that loads nothing from elsewhere."""
+        """The report as a single page without outside content."""
         return self.text("html")
 
     def to_markdown(self) -> str:

@@ -1,4 +1,4 @@
-"""Clusters that rest on what very many documents have, as results."""
+"""Clusters held together by common passages, as results."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RestingCluster:
-    """A cluster whose documents are near for passages that many documents have, such as a menu or a licence.
+    """A cluster of documents near for passages of many documents, such as a menu or a licence.
 
     Attributes:
         cluster: The id of the cluster
-        documents: How many documents it has
-        share: The share of a document's words (0.5 to 0.95) in passages that half of them, and ten documents, have
+        documents: The number of its documents
+        share: The share of a document's words (0.5 to 0.95) in passages common to half of them, and ten documents
         words: The words of the longest of these passages
-        held_by: How many of the documents that were read have that one
-        text: What it says
+        held_by: The number of documents read with the longest one
+        text: The text of the longest one
     """
 
     table: ClassVar[tuple[str, ...]] = ("documents", "share", "words", "held_by", "cluster", "text")
@@ -34,7 +34,7 @@ class RestingCluster:
 
 
 def resting_rows(found: Iterable[ClusterOnPassages]) -> list[RestingCluster]:
-    """The same as results, the largest clusters first."""
+    """The clusters as results, the largest first."""
     made = [
         RestingCluster(
             one.id, one.size, round(one.share, 6), one.passage.words, one.passage.documents, one.passage.text

@@ -24,7 +24,7 @@ _NUMBERS = {"int": "int64", "float": "float64", "bool": "bool"}
 
 
 class Rows(Sequence[Row], Generic[Row]):
-    """A sequence of records of one kind, whose fields are the columns; `note` is a sentence printed with them."""
+    """A sequence of records of one kind, with their fields as columns; `note` is a sentence printed with them."""
 
     def __init__(self, kind: type[Row], rows: Iterable[Row] = (), note: str = "") -> None:
         self._kind, self._rows, self.note = kind, tuple(rows), note
@@ -81,7 +81,7 @@ class Rows(Sequence[Row], Generic[Row]):
         return pa.table(arrays)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows by Arrow's own interface, for polars, DuckDB and whatever else reads it."""
+        """The rows by Arrow's own interface, for polars, DuckDB and other readers."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> Any:
@@ -123,7 +123,6 @@ class Rows(Sequence[Row], Generic[Row]):
         return html_table(columns, cells) + "".join(f"<p>{html.escape(remark)}</p>" for remark in self._remarks())
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
-        """The columns that say something, and the cells of the first rows."""
         columns = getattr(self._kind, "table", self.columns)
         lines = [[_cell(getattr(row, name)) for name in columns] for row in self._rows[:_SHOWN]]
         filled = [place for place in range(len(columns)) if any(line[place] for line in lines)]
@@ -143,7 +142,7 @@ class Shown:
 
     @classmethod
     def of(cls, counts: object, **members: Any) -> Self:
-        """The record with these members; those that are not given are as `counts` has them under the same name."""
+        """The record with these members; missing ones are those of `counts` with the same name."""
         declared = {field.name for field in fields(cls) if field.init}  # type: ignore[arg-type]
         counted = {name: _frozen(getattr(counts, name)) for name in declared - set(members)}
         return cls(**counted, **members)
@@ -204,7 +203,6 @@ def _cell(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value as Arrow takes it."""
     if isinstance(value, Mapping) or is_dataclass(value):
         return json.dumps(as_json(value), default=str)
     if isinstance(value, str):

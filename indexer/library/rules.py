@@ -23,7 +23,7 @@ def is_asked(match: AnyRule) -> bool:
 
 
 def rule_of(match: AnyRule, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
-    """The rule that is asked for, else the store's default, without a store that of a new one.
+    """The requested rule, else the store's default, without a store that of a new one.
 
     With `hashes` the default is by hashes of simhash-doc alone. Raises UsageError, and IncompatibleStoreError if the
     store has a scheme with other parameters.

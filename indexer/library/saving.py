@@ -1,4 +1,4 @@
-"""An index of documents in memory as one file: arrays in a ZIP archive, as numpy writes them, and nothing that runs."""
+"""An index of documents in memory as one file: arrays in a ZIP archive, as numpy writes them, without code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PairedPositions = tuple[Positions, Positions]
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The content of a file: `postings[family]` are keys in order, and the place in `ids` of each one's holder."""
+    """The content of a file: `postings[family]` are keys in order, with the place of each holder in `ids`."""
 
     rule: MatchRule
     ids: Sequence[str | int]

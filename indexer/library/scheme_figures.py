@@ -1,4 +1,4 @@
-"""The schemes that there are, with their figures, and those of a store."""
+"""All schemes with their figures, and those of a store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SAMPLE_WORDS = 500
 
 
 def list_schemes() -> SchemeList:
-    """All schemes that can be used, and those of other packages that can't, with the reason."""
+    """All available schemes, and broken ones of other packages with the reason."""
     listed: list[SchemeFigures] = []
     broken: list[BrokenScheme] = []
     for family in registry.families():
@@ -26,7 +26,7 @@ def list_schemes() -> SchemeList:
 
 
 def recipe_of(name: str) -> Recipe:
-    """The recipe of the features that are counted in the statistics of this name."""
+    """The recipe of the features in the statistics of this name."""
     return parse_recipe(name.removeprefix("corpus."))
 
 
@@ -56,7 +56,6 @@ def _figures(family: str) -> SchemeFigures:
 
 
 def _sample_text() -> str:
-    """A made-up text with stop-words between, as long as a page."""
     words = (f"{['the', 'of', 'a', 'and', 'in', 'is'][n % 6]} word{n * 7919 % 997}" for n in range(_SAMPLE_WORDS // 2))
     return " ".join(words).replace("0", "o").replace("1", "i")
 

@@ -1,4 +1,4 @@
-"""Setting up an index of a search engine for neardup, and taking away again what that added."""
+"""Setting up an index of a search engine for neardup, and undoing it."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def setup(  # noqa: PLR0913 - they are options of the command
     confirm: Callable[[Mapping[str, int]], object] | None = None,
     told: Callable[[str], object] | None = None,
 ) -> SetUp:
-    """Set up the index that a URL names, as `neardup setup` does; doing it again changes nothing.
+    """Set up the index of a URL, as `neardup setup` does; doing it again changes nothing.
 
-    With `remove` what neardup added is taken away, with `repair` the settings are restored that a killed bulk load left
-    behind. `search_templates` are requests that applications send by name; `dashboards` is the URL of Kibana or
-    OpenSearch Dashboards, and `space` a space or tenant there. In a dry run the requests are planned, and none that
-    changes anything is sent. Those of `new` that `for_new` names don't matter where the index is there. `confirm` is
-    called with the indices that will be deleted as a whole and their numbers of documents, and raises to stop it;
-    `told` is called with a sentence for each thing that is done. Raises UsageError and StoreError.
+    With `remove` neardup's additions are taken away, with `repair` the settings left by a killed bulk load are
+    restored. `search_templates` are requests for applications to send by name; `dashboards` is the URL of Kibana or
+    OpenSearch Dashboards, and `space` a space or tenant there. A dry run plans the requests, and sends none that
+    changes anything. An existing index ignores the options of `new` named in `for_new`. `confirm` is called with the
+    indices to delete as a whole and their numbers of documents, and raises to stop; `told` is called with a sentence
+    for each finished step. Raises UsageError and StoreError.
     """
     if repair and remove:
         raise UsageError("--repair and --remove can't be combined")
@@ -109,7 +109,6 @@ def _steps(
 
 
 def _side_indices(client: Client) -> list[SetupStep]:
-    """The steps that make the indices for dashboards beside the store's own, before there is anything in them."""
     sides = [
         (side.name, side.making()) for side in (clusters_index(client), failures_index(client), copied_index(client))
     ]
@@ -123,7 +122,6 @@ def _repairs(client: Client) -> list[SetupStep]:
 
 
 def _removal(provision: Provision, pipelines: PipelineOptions, *, templates: bool, dashboards: bool) -> list[SetupStep]:
-    """The steps of a removal: of pipelines, search templates and dashboards alone where they are named, else of all."""
     everything = not (pipelines.pipelines or templates or dashboards)
     steps = []
     if pipelines.pipelines or everything:

@@ -38,11 +38,11 @@ def gather(
     extraction: Extraction = Extraction(),
     tell: Tell = warned,
 ) -> GatheredStatistics:
-    """Count in how many documents each word occurs, and keep the counts in a store, as `neardup corpus` does.
+    """Count the documents with each word, and keep the counts in a store, as `neardup corpus` does.
 
-    The documents are those of `paths`, or with `from_store` those of the store, read again. `schemes` are those that
-    need the counts. A store that is not there is made, unless its documents are meant. Raises UsageError, also where
-    sketches of the store rest on the counts that are there, and StoreError where no document can be read.
+    The documents are those of `paths`, or with `from_store` the store's own, read again. `schemes` are those in need of
+    the counts. A missing store is made, unless its documents are meant. Raises UsageError, also if sketches of the
+    store depend on its present counts, and StoreError if no document can be read.
     """
     if bool(paths) == from_store:
         raise UsageError("name files or folders to count, or give --from-store")
@@ -81,7 +81,7 @@ def gather(
 
 @dataclass(slots=True)
 class GatheredCorpora(RunCounts):
-    """The corpora, in the order of their recipes, how many documents were counted, and how many gave no text."""
+    """The corpora, in the order of their recipes, with the numbers of counted and failed documents."""
 
     corpora: list[Corpus] = field(default_factory=list)
     documents: int = 0
@@ -90,9 +90,9 @@ class GatheredCorpora(RunCounts):
 def _gather_corpora(
     inputs: Iterable[Input | Rejected], recipes: Sequence[Recipe], options: Options, limits: Limits, jobs: int = 1
 ) -> GatheredCorpora:
-    """Count the features of documents by each recipe; a document that can't be read is counted as failed.
+    """Count the features of documents by each recipe; unreadable documents count as failed.
 
-    Memory: what the counting needs (see `indexer.text.corpus.CorpusBuilder`), and a few documents.
+    Memory: that of the counting (see `neardup.text.corpus.CorpusBuilder`), and a few documents.
     """
     builders = [CorpusBuilder(recipe) for recipe in recipes]
     gathered = GatheredCorpora()
@@ -112,7 +112,7 @@ def _gather_corpora(
 
 
 def _require_unused(store: Store, name: str) -> None:
-    """UsageError where sketches of a store rest on the statistics under this name, which are to be replaced."""
+    """Raise UsageError if sketches of a store depend on the statistics to be replaced."""
     old = store.get_resource(name)
     if old is None:
         return
@@ -130,7 +130,6 @@ def _reasons(gathered: GatheredCorpora) -> str:
 
 
 def _made_with(store: str) -> tuple[Content, str]:
-    """The content mode and the kind of texts of a store, the usual ones where there is none."""
     try:
         with open_store(store, read_only=True) as there:
             return content_of(there), there.info.kind

@@ -1,4 +1,4 @@
-"""A store that a program holds open: its lock, its turns and its names."""
+"""A store held open by a program: its lock, its turns and its names."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ AT_ONCE = 500
 
 
 class OpenStore:
-    """A store that is open, under the `name` that its user gave; `tell` is called with what its user should know.
+    """An open store, under the user's `name`; `tell` is called with messages for the user.
 
-    `workers` read the files that are asked about; where there are none, each call starts some and ends them.
+    `workers` read files as questions; without them, each call starts some and ends them.
     """
 
     workers: KeptWorkers | None = None
@@ -43,7 +43,7 @@ class OpenStore:
         self._lock = threading.RLock()
 
     def kept_workers(self, most: int) -> KeptWorkers:
-        """Processes that read files as this store asks, at most `most` and as many as the machine has processors."""
+        """Processes to read files for this store, at most `most` and as many as the machine has processors."""
         from indexer.extract.kept import KeptWorkers
         from indexer.ingest.indexing import default_jobs
         from indexer.library.options import Extraction, content_of
@@ -51,7 +51,7 @@ class OpenStore:
         return KeptWorkers(min(most, default_jobs()), *Extraction().reading(content_of(self.store)))
 
     def rule(self, match: AnyRule = None, *, hashes: bool = False) -> MatchRule:
-        """The rule that is asked for, else the store's default; with `hashes` for hashes of simhash-doc alone.
+        """The requested rule, else the store's default; with `hashes` for hashes of simhash-doc alone.
 
         Raises UsageError, and IncompatibleStoreError if the store has a scheme with other parameters.
         """
@@ -59,23 +59,23 @@ class OpenStore:
             return rule_of(match, self.store, hashes=hashes)
 
     def rule_asked(self, match: AnyRule) -> MatchRule | None:
-        """The rule that is asked for, None where nothing is. Raises what `rule` does."""
+        """The requested rule, or None. Raises the errors of `rule`."""
         return self.rule(match) if is_asked(match) else None
 
     def tell_plan(self, rule: MatchRule) -> None:
-        """Tell what a rule looks up, and what that guarantees or is expected to miss."""
+        """Tell a rule's lookups, with their guarantee or expected misses."""
         for line in explained(rule):
             self.tell(line)
 
     def tell_size(self, rule: MatchRule) -> None:
-        """Tell if the store is too large for what holds something of each document."""
+        """Tell if the store is too large to hold something of each document in memory."""
         from indexer.matching import room
 
         if sentence := room.remark_on(self.store.count(), rule, room.available_memory()):
             self.tell(sentence, level="warning")
 
     def tell_contended(self, before: int = 0) -> int:
-        """Tell which documents were left as they are since there were `before`; how many."""
+        """Tell about documents left as they are since there were `before`; returns how many."""
         return tell_contended(self.store, self.tell) - before if self.store.contended.count > before else 0
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class OpenStore:
             return "closed"
 
     def _refs(self, given: str | Iterable[str]) -> list[Ref]:
-        """The identities that names mean, without those that mean none. UsageError where one means several."""
+        """The identities behind names, without unknown ones. Raises UsageError for an ambiguous one."""
         names = asking.names_of(given)
         found = zip(names, asking.found_each(self.store, names), strict=True)
         return [asking.only(name, refs) for name, refs in found if refs]
@@ -129,5 +129,4 @@ class OpenStore:
 
     @property
     def _folder(self) -> str:
-        """The folder that ids of files are seen from: that of an embedded store's file, empty for another."""
         return asking.folder_of(self.store)

@@ -1,4 +1,4 @@
-"""The results of pruning, declared as those in `indexer.library.records`."""
+"""The results of pruning, declared as in `neardup.library.records`."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Surplus(Stored):
-    """A document that repeats a kept one, or with --parts stands whole in it.
+    """A document that repeats a kept one, or with --parts is found whole in it.
 
     Attributes:
         cluster: The id of its cluster; empty if it is in none
-        repeats: The kept document that it repeats, or stands whole in
-        similarity: The similarity (0 to 1) to that one, computed anew; below 0 if unknown. Of parts 1
+        repeats: The kept document it repeats, or is part of
+        similarity: The similarity (0 to 1) to the kept one, computed anew; below 0 if unknown. Of parts 1
         identical: True if the texts are equal except for case and white space
-        kept: Why it stays; empty for a document that would be marked or deleted
-        differs: With --with-documents, the other fields for which it stays
-        relation: How its text stands to that of the kept one: "identical", "reflowed", "noise", "form",
-            "reworded", "edited", "contains" or "part"; empty if they were not compared
-        evidence: What differs, in one line
-        facts: Of a form, the facts that differ, the document's on the left
-        lost: How many of its words stand in no kept document
+        kept: The reason for keeping it; empty if it would be marked or deleted
+        differs: With --with-documents, the other fields that keep it
+        relation: The relation of its text to the kept one's: "identical", "reflowed", "noise", "form", "reworded",
+            "edited", "contains" or "part"; empty if they were not compared
+        evidence: The difference, in one line
+        facts: Of a form, the differing facts, the document's on the left
+        lost: The number of its words found in no kept document
     """
 
     table: ClassVar[tuple[str, ...]] = (
@@ -55,13 +55,12 @@ class Pruned(Shown):
 
     Attributes:
         surplus: In a dry run, the documents that repeat a kept one
-        marked: Documents that were marked
-        unmarked: Documents whose mark was removed
-        deleted: Documents that were deleted
-        stripped: Documents of an owner, which stay and only lost neardup's fields
-        contended: Documents that others change constantly, left as they are
-        outdated: Documents that stay, since their text, or that of what they repeat, was changed after it was
-            fingerprinted
+        marked: Documents marked
+        unmarked: Documents with their mark removed
+        deleted: Documents deleted
+        stripped: Documents of an owner, kept without neardup's fields
+        contended: Documents left as they are because others change them constantly
+        outdated: Documents kept because their text, or the repeated one's, changed after the fingerprint
     """
 
     surplus: Rows[Surplus] = field(default_factory=lambda: Rows(Surplus), repr=False)
@@ -74,10 +73,7 @@ class Pruned(Shown):
 
 
 class SurplusStream(Iterator[Surplus]):
-    """An iterator over the documents that repeat a kept one; its `tally` counts those that have come.
-
-    They were near by `rule`.
-    """
+    """An iterator over the documents near a kept one by `rule`; its `tally` counts them."""
 
     def __init__(self, pruning: Removal, surplus: Iterator[Any]) -> None:
         from indexer.clustering.removal import Tally
@@ -86,7 +82,7 @@ class SurplusStream(Iterator[Surplus]):
 
     @property
     def remark(self) -> str:
-        """A sentence on texts that could not be read, or are too short, known at the end; else empty."""
+        """A sentence on unreadable or too short texts, known at the end; else empty."""
         return self._pruning.remark()
 
     def __next__(self) -> Surplus:

@@ -1,4 +1,4 @@
-"""Functions that need no store: fingerprints and sketches of texts, near-duplicate pairs, and deduplication."""
+"""Functions without a store: fingerprints and sketches of texts, near-duplicate pairs, and deduplication."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Fingerprints(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextSketches:
-    """The sketches of n texts by a scheme: `payloads` in a row each, of no bytes where a text has no features.
+    """The sketches of n texts by a scheme: `payloads` in a row each, empty for a text without features.
 
-    `mask` (bool, shape (n,)) tells which have any.
+    `mask` (bool, shape (n,)) marks the others.
     """
 
     scheme: Scheme
@@ -64,7 +64,7 @@ class TextSketches:
 
     @property
     def matrix(self) -> npt.NDArray[np.uint8]:
-        """The payloads as uint8 of shape (n, width), zeros for a text without; UsageError where lengths differ."""
+        """The payloads as uint8 of shape (n, width), zeros for a text without. Raises UsageError if lengths differ."""
         sizes = self.payloads.sizes[self.mask]
         width = int(sizes.max(initial=0))
         if np.any(sizes != width):
@@ -74,7 +74,7 @@ class TextSketches:
         return rows
 
     def similarities(self, left: npt.ArrayLike, right: npt.ArrayLike) -> Similarities:
-        """The similarities (0 to 1) of texts by their positions, left[i] and right[i]; NaN where one has no sketch."""
+        """The similarities (0 to 1) of texts by their positions, left[i] and right[i]; NaN if one has no sketch."""
         one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
         place = np.cumsum(self.mask) - 1
         values = np.full(one.shape, np.nan)
@@ -94,10 +94,10 @@ class TextPair:
 
 @dataclass(frozen=True, slots=True)
 class TextCopy:
-    """A text by its position that repeats the text at `of`, with their similarity (0 to 1).
+    """A text by its position, a repeat of the text at `of`, with their similarity (0 to 1).
 
-    `relation` is the word for how it stands to that one, such as "edited", and `evidence` explains it in a line; both
-    are empty where texts were not compared.
+    `relation` is a word such as "edited", and `evidence` explains it in a line; both are empty if texts were not
+    compared.
     """
 
     position: int
@@ -111,10 +111,10 @@ class TextCopy:
 class Deduped:
     """The result of deduplicating n texts: text i is a copy of text `of[i]`, and is kept if `of[i]` is i.
 
-    `of` is int64 of shape (n,); `similarity` is float64 of that shape, the similarity to the text that is kept.
-    `missing` has the positions of what is no text, as None: it repeats nothing, and stays where a table has it.
-    `relations` has the relation of each copy that is near that text, and `reasons` says why others that are near a kept
-    text are kept, such as forms; both by position, where texts were compared.
+    `of` is int64 of shape (n,); `similarity` is float64 of that shape, the similarity to the kept text. `missing` has
+    the positions of missing texts, as None: they repeat nothing, and stay. `relations` has the relation of each copy
+    near its kept text, and `reasons` the reason for keeping other near texts, such as forms; both by position, if texts
+    were compared.
     """
 
     of: Positions
@@ -135,7 +135,7 @@ class Deduped:
 
     @property
     def copies(self) -> Rows[TextCopy]:
-        """The texts that are not kept, in order."""
+        """The removed texts, in order."""
         places = np.flatnonzero(~self.mask)
         rows = zip(places.tolist(), self.of[places].tolist(), self.similarity[places].tolist(), strict=True)
         return Rows(TextCopy, (TextCopy(*row, *self._evidence(row[0])) for row in rows))
@@ -174,9 +174,9 @@ def sketches(
 ) -> TextSketches:
     """The sketches of texts by a scheme, named as in `neardup schemes` (`minhash:values=256`).
 
-    Instead of a text you may pass your own features: an iterable of tokens (strings or bytes) or integers, each of
-    which is hashed, or, for schemes with weights, a mapping from these to counts (positive integers).
-    `threads` defaults to the number of processors. Raises UsageError.
+    Instead of a text you may pass your own features: an iterable of tokens (strings or bytes) or integers, to be
+    hashed, or, for schemes with weights, a mapping from these to counts (positive integers). `threads` defaults to the
+    number of processors. Raises UsageError.
     """
     made = registry.scheme(scheme) if isinstance(scheme, str) else scheme
     if not isinstance(made, Scheme):
@@ -201,10 +201,10 @@ def pairs_of(
     collapse: bool = False,
     threads: int | None = None,
 ) -> Rows[TextPair]:
-    """Every pair of texts, or of features (see `sketches`), that a match rule calls near, sorted by left, then right.
+    """Every pair of texts, or of features (see `sketches`), near by a match rule, sorted by left, then right.
 
     `match` is a rule as in `parse_rule`; None means the default rule of a new store. With `collapse`, texts with equal
-    sketches are paired only with the first of them, which stands for them in other pairs. `threads` defaults to the
+    sketches are paired only with the first of them, and it represents them in other pairs. `threads` defaults to the
     number of processors. Memory: the sketches, about 300 bytes a text, and the pairs. Raises UsageError.
     """
     if isinstance(texts, Store):
@@ -227,19 +227,18 @@ def dedupe(
     verify: Literal["text", "sketch"] = "text",
     threads: int | None = None,
 ) -> Deduped:
-    """Deduplicate texts, or features (see `sketches`): which to keep, and of which kept one each other is a copy.
+    """Deduplicate texts, or features (see `sketches`): find the texts to keep, and the kept one for each copy.
 
-    Preferred are the texts that come first ("first"), those that come last ("last"), or the longest, of equally long
-    ones the first ("longest"). In this order a text is kept if the rule calls it near none of those kept so far; the
-    relation of each other one to the kept text that it is nearest to is told by an alignment. It is a copy if both have
-    the same sentences in the same order, else it is kept: a form, in which facts differ, unless `forms` is true, and a
-    text that says less than a kept one unless `edited` is true. Of two that differ in misread words the cleaner one
-    stays, whatever `keep` says. Near is what `pairs_of` lists. Equal texts are always copies; None is no
-    text, and no copy of another None.
+    Preferred are the first texts ("first"), the last ones ("last"), or the longest, the first of equally long ones
+    ("longest"). In this order a text is kept if it is near none kept so far. Otherwise an alignment tells its relation
+    to the nearest kept text. It is a copy if both have the same sentences in the same order. Other texts are kept, such
+    as a form with other facts unless `forms` is true, or a text saying less than a kept one unless `edited` is true. Of
+    two texts with misread words the cleaner one stays, whatever `keep` says. Near pairs are those of `pairs_of`. Equal
+    texts are always copies; None is no text, and no copy of another None.
 
-    With verify="sketch" texts are not aligned: all that is near goes, also forms, and no two kept texts are near.
-    Features are compared so too. `match` and `threads` are as for `pairs_of`. Memory: the sketches, about 300 bytes a
-    text, the texts where they can be read but once, and those that are near others. Raises UsageError.
+    With verify="sketch" texts are not aligned: all near texts go, also forms, and no two kept texts are near. Features
+    are always compared so. `match` and `threads` are as for `pairs_of`. Memory: the sketches, about 300 bytes a text,
+    the texts if they can be read only once, and texts near others. Raises UsageError.
     """
     if not isinstance(keep, str) or keep not in ("first", "last", "longest"):
         raise UsageError(f"keep={shown(keep)}: is one of first, last, longest")
@@ -284,9 +283,9 @@ def dedupe(
 def dedupe_sketches(
     made: Iterable[dict[str, Any]], rule: MatchRule, *, threads: int | None = None
 ) -> tuple[Positions, Similarities]:
-    """(of, similarity), as those of `Deduped`, of documents that are given by their sketches, the first ones preferred.
+    """(of, similarity), as in `Deduped`, for documents given by their sketches, the first ones preferred.
 
-    A sketch of each of the rule's schemes by its name, None where there is none. All that is near goes, also forms.
+    A sketch of each of the rule's schemes by its name, None if missing. All near documents go, also forms.
     """
     nodes = nodes_of(rule, _batches(iter(listed := list(made)), rule))
     compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
@@ -297,13 +296,12 @@ def dedupe_sketches(
 
 
 def _chosen(nodes: Nodes, comparison: Comparer, ranks: Positions, threads: int | None) -> tuple[Positions, Choice]:
-    """The numbers of what is near directly or by others, by node, and the choice among that by ranks."""
     whole = group(nodes, comparison, radius=1.0, threads=threads).whole
     return whole, choose(nodes, comparison, whole, np.arange(ranks.size), ranks, threads=threads)
 
 
 class _Distinct:
-    """The distinct ones of some texts: which of them each is, and how they are preferred."""
+    """The distinct ones of some texts, with the index of each, and their order of preference."""
 
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
@@ -313,7 +311,6 @@ class _Distinct:
         self._lengths: list[int] = []
 
     def of(self, texts: Iterable[TextInput]) -> Iterator[TextInput]:
-        """The distinct texts in order; what is not hashed is distinct."""
         seen: dict[bytes, int] = {}
         count = itertools.count()
         for place, text in enumerate(texts):
@@ -337,7 +334,6 @@ class _Distinct:
             yield text
 
     def ranked(self) -> tuple[Positions, Positions, Positions]:
-        """The number of each text among the distinct ones, its rank, and the preferred place of each distinct one."""
         of_text = np.array(self._same, dtype=np.int64)
         order = _preferred(of_text.size, self._keep, self._lengths)
         _, first = np.unique(of_text[order], return_index=True)
@@ -347,13 +343,11 @@ class _Distinct:
 
 
 def _similarity(comparison: Comparer, nodes: Nodes, one: int, other: int) -> float:
-    """The similarity of two documents that the rule calls near, below 0 for others; 1 where sketches are equal."""
     left, right = nodes.node_of[[one]], nodes.node_of[[other]]
     return 1.0 if left[0] == right[0] else float(comparison.judged(left, right)[0])
 
 
 def _relations(texts: Iterable[Any], place_of: Positions, of: Positions, permitted: Permitted) -> Relations[int]:
-    """The relations of texts by their numbers, text i at place `place_of[i]`, of those that repeat another one."""
     going = np.flatnonzero(of != np.arange(of.size))
     wanted = {int(place_of[number]): int(number) for number in (*going, *of[going])}
     held = {wanted[place]: text for place, text in enumerate(texts) if place in wanted}
@@ -397,7 +391,6 @@ def _is_missing(text: Any) -> bool:
 
 
 def _preferred(count: int, keep: Keep, lengths: Sequence[int]) -> Positions:
-    """The positions of texts, the preferred ones first."""
     if keep == "longest":
         return np.argsort(-np.array(lengths, dtype=np.int64), kind="stable")
     return np.arange(count)[::-1] if keep == "last" else np.arange(count)
@@ -409,7 +402,6 @@ def _digest(text: str | bytes) -> bytes:
 
 
 def _batches(made: Iterator[dict[str, Any]], rule: MatchRule) -> Iterator[Found]:
-    """The sketches of texts as batches of a scan; a text is named by its position."""
     rows: list[tuple[int, dict[str, Any]]] = []
     for place, sketches in enumerate(made):
         rows.append((place, sketches))

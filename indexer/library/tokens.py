@@ -1,4 +1,4 @@
-"""Tokens that a program shows, or is shown, as "Authorization: Bearer", and the addresses that need none."""
+"""Bearer tokens to show or to check ("Authorization: Bearer"), and the addresses that need none."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from indexer.errors import UsageError
 
 
 def read_token(path: str | None, option: str, variable: str) -> str:
-    """The token in a file that an `option` names, else in a `variable` of the environment; empty for none.
+    """The token in a file named by an `option`, else in a `variable` of the environment; empty for none.
 
-    Raises UsageError, which never shows it, for a file that has none, and for what no header can hold.
+    Raises UsageError, never showing it, for an empty file, and for text no header can hold.
     """
     where = variable if path is None else f"{option} {path}"
     try:
@@ -28,7 +28,7 @@ def read_token(path: str | None, option: str, variable: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """True for a name or address that only this machine reaches."""
+    """True for a name or address within reach of this machine alone."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

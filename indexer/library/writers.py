@@ -1,4 +1,4 @@
-"""Results as files: CSV, JSON lines and Parquet, the same for rows that a program has and for what a command prints."""
+"""Results as files: CSV, JSON lines and Parquet, the same for a program's rows and a command's output."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NUMBERS = (type(None), int, float)
 
 
 def save(rows: Iterable[Row], kind: type[Row], path: str | os.PathLike[str], form: RowFormat | None = None) -> int:
-    """Write records of a kind to a file, by default in the format that its name ends in; how many there were.
+    """Write records of a kind to a file, by default in the format of its name; returns how many.
 
-    The file is there under its name only when it is complete. Raises UsageError where it can't be written, for another
-    name without `form`, and for Parquet without the extra parquet.
+    The file gets its name only when complete. Raises UsageError if it can't be written, for another name without
+    `form`, and for Parquet without the extra parquet.
     """
     ending = form or Path(path).suffix[1:].lower()
     if ending not in FORMATS:
@@ -40,7 +40,7 @@ def save(rows: Iterable[Row], kind: type[Row], path: str | os.PathLike[str], for
 
 
 def write(rows: Iterable[Row], kind: type[Row], file: IO[Any], form: RowFormat) -> int:
-    """Write records of a kind to an open file, of bytes for Parquet, and of text else; how many there were."""
+    """Write records of a kind to an open file, of bytes for Parquet, else of text; returns how many."""
     return _WRITERS[form](rows, kind, file)
 
 
