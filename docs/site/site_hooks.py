@@ -22,6 +22,7 @@ OUTSIDE = {
     "README.md": "index.md",
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
     "docker/README.md": "docker.md",
     "mappings/README.md": "mappings.md",
     "mappings/dashboards/kibana.ndjson": "files/kibana.ndjson",

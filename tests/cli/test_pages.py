@@ -27,7 +27,8 @@ from tests.extract.made_scans import BRIDGE, image
 from tests.pages import DOCS, PAGES, README, ROOT, blocks, name_of, section, steps
 
 TUTORIAL = DOCS / "tutorial.md"
-HOW_TO = sorted((DOCS / "how-to").glob("*.md"))
+GUIDES = (DOCS / "concepts.md", DOCS / "deciding.md")
+HOW_TO = (*sorted((DOCS / "how-to").glob("*.md")), *sorted((DOCS / "for").glob("*.md")), *GUIDES)
 # Blocks that need more than a shell and neardup: an engine (tests/engines runs them), the service (tests/service), an
 # installation, a container.
 ELSEWHERE = re.compile(

@@ -16,7 +16,7 @@ import pytest
 
 import indexer
 from indexer.cli import cli
-from tests.pages import PAGES, README, ROOT
+from tests.pages import DOCS, PAGES, README, ROOT
 
 ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
 # What a browser fetches by itself.
@@ -37,6 +37,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stderr
     return folder
+
+
+def test_the_contents_list_every_page() -> None:
+    contents = (DOCS / "contents.md").read_text("utf-8")
+    assert [
+        name for page in DOCS.rglob("*.md") if f"({(name := page.relative_to(DOCS).as_posix())})" not in contents
+    ] == ["contents.md"]
 
 
 def shown(page: Path) -> str:

@@ -115,7 +115,7 @@ def everything(server: Server, index: str) -> dict[str, dict[str, Any]]:
 
 
 def test_the_first_screen(server: Server, index_name: str, news: str, tmp_path: Path) -> None:
-    top = README.read_text("utf-8").split("\n## ")[0] + section(README, "On an index that is there")
+    top = README.read_text("utf-8").split("\n## ")[0] + section(README, "On an index you have")
     before, after = re.findall(r"^```text\n(.*?)^```$", top, re.MULTILINE | re.DOTALL)[:2]
     commands = next(block for block in blocks(README, "sh") if HOST in block)
     untouched = everything(server, index_name)

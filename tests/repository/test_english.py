@@ -1,0 +1,91 @@
+"""The pages are plain English: few relative words, short sentences, and none of the turns of the old dialect."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.pages import PAGES, ROOT, name_of
+
+RELATIVE = re.compile(r"\b(?:that|those|which|what|who|whom|whose|where|such)\b", re.IGNORECASE)
+MOST_RELATIVE = 2.0
+MOST_WORDS = 15.0
+# A page of fewer words says too little for a share.
+FEWEST = 100
+TURNS = (
+    "but for",
+    "in place of",
+    "in the place of",
+    "such a one",
+    "those of which",
+    "what is none",
+    "who wants",
+    "whoever",
+)
+ALL = (*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md")
+UNMEASURED: tuple[str, ...] = (
+    "ARCHITECTURE.md",
+    "SECURITY.md",
+    "docker/README.md",
+    "docs/coming-from.md",
+    "docs/figures.md",
+    "docs/how-to/annotating.md",
+    "docs/how-to/clusters.md",
+    "docs/how-to/dashboards.md",
+    "docs/how-to/engines.md",
+    "docs/how-to/evaluation.md",
+    "docs/how-to/own-formats.md",
+    "docs/how-to/own-schemes.md",
+    "docs/how-to/passages.md",
+    "docs/how-to/pruning.md",
+    "docs/how-to/recipes.md",
+    "docs/how-to/report.md",
+    "docs/how-to/rules.md",
+    "docs/how-to/without-neardup.md",
+    "docs/operations.md",
+    "docs/reference/commands.md",
+    "docs/reference/fields.md",
+    "docs/reference/json.md",
+    "docs/reference/schemes.md",
+    "docs/reference/settings.md",
+    "docs/reference/tested.md",
+    "docs/schemes.md",
+    "mappings/README.md",
+)
+
+
+def prose(page: Path) -> str:
+    """A page without code, tables and addresses."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    text = re.sub(r"^\|.*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "X", text))
+
+
+def words(text: str) -> int:
+    return len(re.findall(r"[A-Za-z'’]+", text))
+
+
+def sentences(text: str) -> int:
+    """The sentences of three words or more; a paragraph, a list item and a heading end one too."""
+    blocks = re.split(r"\n\s*\n|\n\s*(?:[-*#]|\d+\.)\s", text)
+    return sum(words(each) > 2 for block in blocks for each in re.split(r"(?<=[.!?:])\s", block))
+
+
+@pytest.mark.parametrize("page", ALL, ids=name_of)
+def test_a_page_is_plain_english(page: Path) -> None:
+    text = prose(page)
+    if name_of(page) in UNMEASURED or words(text) < FEWEST:
+        return
+    relative = 100 * len(RELATIVE.findall(text)) / words(text)
+    assert relative <= MOST_RELATIVE, f"{relative:.1f} relative words in 100"
+    length = words(text) / max(1, sentences(text))
+    assert length <= MOST_WORDS, f"{length:.1f} words a sentence"
+
+
+@pytest.mark.parametrize("page", ALL, ids=name_of)
+def test_a_page_has_no_turn_that_was_given_up(page: Path) -> None:
+    if name_of(page) not in UNMEASURED:
+        text = " ".join(prose(page).lower().split())
+        assert [turn for turn in TURNS if re.search(rf"\b{turn}\b", text)] == []
