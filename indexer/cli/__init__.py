@@ -84,7 +84,7 @@ Exit codes:
 
 
 class MainOptions(NamedTuple):
-    """The options before the name of a command; `config` is the settings file that was read, None for none."""
+    """The options before the name of a command; `config` is the settings file, None for none."""
 
     debug: bool
     config: Path | None
@@ -137,7 +137,6 @@ def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
 
 
 def _known(group: click.Group) -> KnownOptions:
-    """The settings of all commands of a command."""
     return {
         name: _known(command) if isinstance(command, click.Group) else _settings_of(command)
         for name, command in group.commands.items()
@@ -145,7 +144,6 @@ def _known(group: click.Group) -> KnownOptions:
 
 
 def _settings_of(command: click.Command) -> dict[str, bool | None]:
-    """The options by their names as settings, and whether each takes several values; None for those that are none."""
     options = {
         max(parameter.opts, key=len).lstrip("-"): parameter
         for parameter in command.params
@@ -159,7 +157,6 @@ def _settings_of(command: click.Command) -> dict[str, bool | None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     name_store(DEFAULT_STORE)
     _open_standard_streams()
@@ -176,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _log_format(words: Sequence[str]) -> str:
-    """The value of --log-format: known before the command line is read, since that too can fail."""
+    """The value of --log-format, before the command line is read, since its reading can fail too."""
     given = os.environ.get("NEARDUP_LOG_FORMAT", "")
     for word, following in pairwise((*words, "")):
         name, equals, value = word.partition("=")
@@ -220,7 +217,6 @@ def _open_standard_streams() -> None:
 
 
 def _explain(error: BaseException, trace: str, words: Sequence[str]) -> int:
-    """Say what went wrong, and the exit code for it."""
     more = {**about(error), **({"traceback": trace} if trace else {})}
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return INTERRUPTED
@@ -261,7 +257,6 @@ def _explain_usage(error: click.ClickException, words: Sequence[str]) -> int:
 
 
 def _complain(message: str, words: Sequence[str] = (), /, **fields: object) -> None:
-    """Say it, without what may have been meant for a store and was given in another place."""
     say(without_credentials(message, _parts(words)), level="error", **fields)
 
 

@@ -230,7 +230,6 @@ def cluster(  # noqa: PLR0913, PLR0917 - they are options of the command
 
 
 def _remark_on(made: Clustering, rule: MatchRule) -> None:
-    """Say what somebody who acts on these clusters should know of them."""
     if unverified := made.relations.get("unverified", 0):
         say(
             f"{counted(unverified, 'document')} could not be compared with what is repeated, as no text was read; "

@@ -16,9 +16,9 @@ DEFAULT_STORE = "collection.neardup"
 
 
 def load_settings(path: Path | None) -> tuple[Mapping[str, Any], Path | None]:
-    """The settings file's content and its path: the file named, else ./neardup.toml, else nothing.
+    """The settings file's content and its path: the named file, else ./neardup.toml, else nothing.
 
-    Raises UsageError where a named file is absent, and where a file can't be read or is no TOML.
+    Raises UsageError if a named file is absent, and for a file that can't be read or is no TOML.
     """
     if path is None:
         path = Path(CONFIG_NAME)
@@ -40,10 +40,9 @@ KnownOptions = Mapping[str, "bool | KnownOptions | None"]
 def command_defaults(settings: Mapping[str, Any], known: KnownOptions, path: Path | None) -> dict[str, Any]:
     """Default values for each command, and for those of a command of commands in a dict of their own.
 
-    `settings` are those of a file. A key at the top holds for every command that knows it, one in the table of a
-    command for that command ([batch]: for its commands, [batch.sketch]: for that one), and the nearest one wins.
-    Raises UsageError, which names the key and the file, for a key or table that no command knows, and for one that
-    stands on the command line alone.
+    `settings` are those of a file. A key at the top holds for every command with this option, one in the table of a
+    command for that command ([batch]: for its commands, [batch.sketch]: for that one), and the nearest one wins. Raises
+    UsageError, with the key and the file, for an unknown key or table, and for an option of the command line alone.
     """
     return _defaults(settings, known, {}, f"{path}: ", "")
 
@@ -51,7 +50,6 @@ def command_defaults(settings: Mapping[str, Any], known: KnownOptions, path: Pat
 def _defaults(
     table: Mapping[str, Any], known: KnownOptions, above: Mapping[str, Any], file: str, name: str
 ) -> dict[str, Any]:
-    """The defaults of the command `name`, whose table this is; `above` holds the settings nearer to the top."""
     commands = {key: each for key, each in known.items() if isinstance(each, Mapping)}
     own, refused, inside = _names(known), _names(known, refused=True), f" in [{name}]" if name else ""
     here = dict(above)
@@ -77,7 +75,6 @@ def _joined(*names: str) -> str:
 
 
 def _names(known: KnownOptions, *, refused: bool = False) -> set[str]:
-    """The settings that a command, or one of its commands, knows; or the options that are no settings."""
     inner = [
         _names(each, refused=refused) if isinstance(each, Mapping) else {key} if (each is None) is refused else set()
         for key, each in known.items()
@@ -86,7 +83,6 @@ def _names(known: KnownOptions, *, refused: bool = False) -> set[str]:
 
 
 def _values(chosen: Mapping[str, Any], several: KnownOptions, file: str) -> dict[str, Any]:
-    """Settings of one command by the names of its parameters."""
     for key, value in chosen.items():
         if isinstance(value, list) and not several[key]:
             raise UsageError(f"{file}{key!r} takes one value, not a list")

@@ -97,7 +97,6 @@ def show(identity: str, store: str, json: bool) -> None:
 
 
 def _left_out(parts: Sequence[OmittedPart]) -> Iterator[tuple[str, str]]:
-    """The parts beside a text by their kinds, as far as there is room."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for part in parts:
         kinds.setdefault((part.kind, part.why), []).append(part.text)
@@ -117,7 +116,7 @@ def _in_words(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Copying:
-    """The documents whose copies are deleted too, what counts as a copy, and what is asked before."""
+    """The documents to delete with their copies, the definition of a copy, and the question asked before."""
 
     copies_of: tuple[str, ...]
     similarity: float | None
@@ -130,7 +129,6 @@ class Copying:
 
     @property
     def wanted(self) -> RuleRequest:
-        """The rule that the options ask for."""
         from indexer.library.rules import RuleRequest
 
         return RuleRequest(match=self.match, similarity=self.similarity)
@@ -247,7 +245,6 @@ def delete(
 
 
 def show_deleted(done: Deleted | Pruned) -> None:
-    """Print how many documents were deleted, and how many of an owner stay."""
     lines = [("deleted", f"{done.deleted:,}")]
     if done.stripped:
         stay = "they are their owner's and stay; neardup's fields are taken out of them"
@@ -293,7 +290,6 @@ def _delete_copies(store: str, copying: Copying, refresh: Refresh, *, as_json: b
 
 
 def _told(one: Copy, rule: MatchRule | None) -> str:
-    """A copy with its difference, in words."""
     if one.id == one.copy_of:
         return f"{one.id}  as named"
     if one.identical:
@@ -304,7 +300,6 @@ def _told(one: Copy, rule: MatchRule | None) -> str:
 
 
 def _tell_left(done: Erased, *, dry_run: bool) -> None:
-    """Say what was not deleted, and where texts still stand."""
     for name, count in (("deleted", done.deleted), ("stripped", done.stripped)):
         if count:
             say(f"{name}: {counted(count, 'document')}")

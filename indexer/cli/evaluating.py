@@ -32,7 +32,7 @@ _PRECISION = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """The rules to measure, the documents, and the Jaccard coefficients from which a pair is wanted and right."""
+    """The rules to measure, the documents, and the Jaccard coefficients of wanted and right pairs."""
 
     schemes: tuple[str, ...]
     documents: tuple[str, ...]
@@ -110,7 +110,7 @@ measuring_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """The judgments of somebody, instead of what is measured, and the precision that a threshold should have."""
+    """Somebody's judgments, instead of a measurement, and the wanted precision of a threshold."""
 
     judgments: str | None
     precision: float

@@ -75,7 +75,7 @@ folder_options = Group(InFolders, *_IN_FOLDERS, title="In folders, which files a
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """The way documents are written, and what becomes of those that fail."""
+    """The way to write documents, and to treat failed ones."""
 
     refresh: Refresh
     dead_letters: str | None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PruneOptions:
-    """The documents that are asked for, and what is done with them."""
+    """The selected documents, and the action on them."""
 
     dry_run: bool
     delete: bool
@@ -237,7 +237,6 @@ def prune(store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> in
 
 
 def _confirmed(collection: Collection, listed: SurplusStream, shown: str, pruning: PruneOptions) -> int:
-    """Say what is to be deleted, and ask; how many documents that are."""
     asked = pruning.asked
     if asked.decisions is not None:
         for one in listed:
@@ -396,7 +395,6 @@ def _relocate(store: str, pruning: PruneOptions, refresh: Refresh, *, as_json: b
 
 
 def _done_with_files(done: Relocations, what: str, *, as_json: bool) -> int:
-    """Say what was done, and what was to be and could not; the exit code."""
     if as_json:
         answer_json(done)
     else:

@@ -93,7 +93,6 @@ _RELATIONS = {"contains": ": A contains B", "contained in": ": A is contained in
 
 
 def _parts(made: Comparison) -> str:
-    """The share of either that stands in the other."""
     if made.of_a is None or made.of_b is None or made.longest is None:
         return ""
     if not made.longest:
@@ -155,7 +154,6 @@ def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, extracti
 
 
 def _print_hash(made: Hashed, *, as_json: bool) -> int:
-    """Print it; the exit code, which says where a document gave no text."""
     shown, features = (made.hash, made.tokens) if made.scheme is None else (made.sketch, made.features)
     if as_json:
         answer_json(made)

@@ -44,7 +44,6 @@ class Listed:
 
     @property
     def most(self) -> int | None:
-        """The number of rows to list; None for all."""
         return self.limit or (_SHOWN if self.format == "text" else None)
 
 

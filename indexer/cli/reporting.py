@@ -30,7 +30,7 @@ _REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """The numbers of what a report shows, and the field that it counts by over time."""
+    """The limits of a report, and the field to count by over time."""
 
     clusters: int
     members: int

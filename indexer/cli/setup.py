@@ -91,7 +91,7 @@ pipeline_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """The mode of `neardup setup`: setting up, its removal or a repair, in earnest or as a rehearsal."""
+    """The mode of `neardup setup`: set-up, removal or repair, for real or as a rehearsal."""
 
     dry_run: bool
     remove: bool
@@ -225,7 +225,6 @@ _NOTHING = {
 
 
 def _confirm(indices: Mapping[str, int]) -> None:
-    """Ask before indices are deleted as a whole."""
     for index, count in indices.items():
         say(f"the index {index} will be deleted with its {counted(count, 'document')}, which neardup made")
     if not can_ask():

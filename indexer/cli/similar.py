@@ -32,7 +32,7 @@ from indexer.model.paths import printable_path
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The ids, the text or the fingerprint as text that are asked about in the place of files."""
+    """The ids, the text or the fingerprint to ask about instead of files."""
 
     identities: tuple[str, ...]
     text: str | None
@@ -57,7 +57,7 @@ question_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The choice of the found documents that are shown, and the place where they are verified."""
+    """The choice of documents to show, and the place of verification."""
 
     at_least: float | None
     limit: int
@@ -203,7 +203,6 @@ def _relating(asked: bool | None, *, by_default: bool) -> bool | Literal["at han
 
 
 def _sole(files: Sequence[str], about: Asked) -> str | None:
-    """The name of the only document that is asked about; None where there may be several."""
     if any(map(holds_many, files)):
         return None
     names = [*(printable_path(name.removeprefix("id:")) for name in files), *about.identities]

@@ -1,1 +1,1 @@
-"""Clusters of near-duplicates: grouping, assignment, documents as they arrive, and what to do with copies."""
+"""Clusters of near-duplicates: grouping, assignment, documents as they arrive, and the removal of copies."""

@@ -1,4 +1,4 @@
-"""Groups of near documents cut so that those in which facts differ are apart."""
+"""Cut groups of near documents so that documents with different facts are apart."""
 
 from __future__ import annotations
 
@@ -31,16 +31,13 @@ MeasureSimilarity = Callable[[Positions, Positions], npt.NDArray[np.float64]]
 
 
 class _SameFacts(Permitted):
-    """Documents may be in one cluster where no facts differ, whatever else does."""
-
     def reason_to_keep(self, relation: Relation, repeats: str) -> Reason | None:
-        """The reason why a document is apart from the one that it was compared with; None where it is not."""
         return Reason(FORM, f"{relation}, beside {repeats}") if relation.word == FORM else None
 
     def lets_go(self, relation: Relation) -> bool:
-        """True if two documents belong together of which both are apart from a third one, or neither is near it.
+        """True if two documents belong together that are both apart from a third one, or neither is near it.
 
-        Of two fillings of one form the rest may hide the facts.
+        Two fillings of one form may differ mostly elsewhere, which hides the facts.
         """
         return relation.word in (*COPIES, "edited")
 
@@ -59,7 +56,6 @@ class GroupedDocuments:
     similar: MeasureSimilarity
 
     def places(self, positions: Positions) -> Positions:
-        """The places of documents by their positions, without those that are gone."""
         at = np.searchsorted(self._ordered, positions)
         there = np.searchsorted(self._ordered, positions, side="right") > at
         return np.asarray(self._order[at[there]], dtype=np.int64)
@@ -77,17 +73,16 @@ _SAME_FACTS = _SameFacts()
 
 
 class FormsApart:
-    """Cuts groups so that of documents whose facts differ each is in a group of its own, together with its copies.
+    """Cuts groups so that each document with other facts is in a group of its own, together with its copies.
 
-    Each document of a group is compared by its text with the kept one that it repeats, or with the first of the group
-    where it repeats none of it. One in which facts differ is apart, unless it is a copy of another one that is apart
-    for that: a few are looked at, which have the same words that the first lacks. So is one that repeats none and is no
-    such copy of the first. What can't be read stays where it is, as does what decisions, `held`, put together. What
-    one document is compared with doesn't grow with its group. One repeats another where they are as similar as `least`.
+    Each document of a group is compared by its text with the kept one it repeats, or with the first of the group. With
+    other facts it is apart, unless it is a copy of another one apart for the same reason. For this it is compared with
+    a few documents with the same words missing in the first. A document that repeats none and is no copy of the first
+    is apart too. Unreadable documents stay in place, and so do documents joined by decisions, `held`. The comparisons
+    per document don't grow with its group. A repeat has at least the similarity `least`.
 
-    `words` has the relations that were found in the last cut, of documents to those that they repeat, and `count` is
-    how many are apart in all. Memory: that of `indexer.clustering.relations.Relations`, and 200 bytes a document of
-    the groups of one cut.
+    `words` has the relations found in the last cut, of documents to those they repeat, and `count` is the number apart
+    in all. Memory: that of `indexer.clustering.relations.Relations`, and 200 bytes a document of the groups of one cut.
     """
 
     def __init__(self, texts: RelatedTexts[Record], held: HeldDecisions, least: float) -> None:
@@ -97,7 +92,7 @@ class FormsApart:
         self.count = 0
 
     def cut(self, groups: Sequence[Positions], grouped: GroupedDocuments) -> list[Positions]:
-        """The groups, positions, cut; what is apart then repeats nothing in the choice, or what it is a copy of."""
+        """The groups, positions, cut; a document apart then repeats nothing in the choice, or its original."""
         self.words = {}
         inside = [grouped.places(group) for group in groups]
         labels = Components(grouped.documents.size)
@@ -107,13 +102,11 @@ class FormsApart:
         return [part for some in inside for part in _parts(grouped.documents, some, labels)]
 
     def differing(self, records: Sequence[Record], other: Record) -> list[bool]:
-        """True for each document in which facts differ from those of another one."""
         self._relations.prepare(("", record, other) for record in records)
         found = [self._relations.texts.between(record, other) for record in records]
         return [isinstance(relation, Relation) and relation.word == FORM for relation in found]
 
     def _joined(self, pairs: Positions, grouped: GroupedDocuments) -> list[tuple[int, int]]:
-        """The places that belong together; `pairs` are places, those that each is compared with, and both's group."""
         joined: list[tuple[int, int]] = []
         place_of: dict[Ref, int] = {}
         # By the number of a decision the first document that it calls the same as others.
@@ -144,7 +137,6 @@ class FormsApart:
         return joined
 
     def _repeat(self, grouped: GroupedDocuments, one: int, beside: int) -> bool:
-        """Let a copy of a document that is apart repeat that, where it is near and repeats nothing; True if it does."""
         documents = grouped.documents
         [value] = grouped.similar(documents[[beside]], documents[[one]])
         if value >= self._least - SLACK and grouped.choice.of[beside] == documents[beside]:
@@ -154,7 +146,6 @@ class FormsApart:
         return False
 
     def _called_the_same(self, records: Mapping[int, Record], first: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """The places of what somebody called the same, each with the `first` of its decision."""
         sides = self._held.sides(one.ref for one in records.values()) if self._held else ()
         for place, decided in zip(records, sides, strict=False):
             yield from ((first.setdefault(number, place), place) for number, apart in decided.items() if not apart)
@@ -165,7 +156,9 @@ def _set_repeated(grouped: GroupedDocuments, one: int, other: int, similarity: f
 
 
 def _pairs(number: int, places: Positions, grouped: GroupedDocuments) -> Positions:
-    """The documents of a group but the first, what each is compared with, and the number of the group: shape (n, 3)."""
+    """The documents of a group except the first, with the one each is compared with, and the number of the group: shape
+    (n, 3).
+    """
     places = places[np.argsort(grouped.ranks[places])]
     repeated = grouped.choice.of[places]
     repeats = (repeated != grouped.documents[places]) & np.isin(repeated, grouped.documents[places])
@@ -177,9 +170,9 @@ def _pairs(number: int, places: Positions, grouped: GroupedDocuments) -> Positio
 
 
 def apart_asked(apart: str | None) -> str | None:
-    """The relation to be kept apart, as a note has it; None where nothing was asked.
+    """The relation to keep apart, as a note has it; None by default.
 
-    Raises UsageError for any but that of forms.
+    Raises UsageError for any but forms.
     """
     if apart not in (None, FORM, "none"):
         raise UsageError(f"apart={shown(apart)}: is {FORM} or none")
@@ -187,10 +180,9 @@ def apart_asked(apart: str | None) -> str | None:
 
 
 def forms_apart(apart: str, relations: NotedRelations, held: HeldDecisions, least: float) -> FormsApart | None:
-    """The cutter of groups by what is to be kept `apart`; None for nothing.
+    """The cutter of groups for the relation to keep `apart`; None for nothing.
 
-    `least` is the similarity from which on one document may repeat another. Raises UsageError where no texts are read,
-    by which alone facts are known.
+    `least` is the least similarity of a repeat. Raises UsageError if no texts are read, because facts are in texts.
     """
     if not apart:
         return None
@@ -200,7 +192,6 @@ def forms_apart(apart: str, relations: NotedRelations, held: HeldDecisions, leas
 
 
 def _parts(documents: Positions, inside: Positions, labels: Components) -> list[Positions]:
-    """The positions of the documents of one group, as it is cut."""
     if inside.size < 2:
         return [documents[inside]]
     roots = labels.roots(inside)

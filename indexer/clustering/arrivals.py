@@ -1,4 +1,4 @@
-"""Documents put into their clusters as they come, or left out where they are near-duplicates of stored ones."""
+"""Put documents into their clusters as they come, or leave out near-duplicates of stored ones."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ _WAIT_SECONDS, _WAIT_TIMES, _MOST_WAITING = 30.0, 5, 100_000
 
 @dataclass(slots=True)
 class Arrived:
-    """Counts of documents that the rule can compare and that came: `new` ones had nothing near when they came.
+    """Counts of comparable new documents: `new` ones had no near document when they came.
 
-    `outdated` ones were stored since what they would repeat was changed by its owner after it was fingerprinted.
+    `outdated` ones were stored because their counterpart was changed by its owner after its fingerprint.
     """
 
     new: int = 0
@@ -67,10 +67,9 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalRule:
-    """The rules by which documents that come are judged, and put into clusters at once unless that is `refused`.
+    """The rules for documents that come; they are put into clusters at once unless `refused`.
 
-    `refused` says why they are not, where the stored clusters don't say how they were made. `apart` is that of the note
-    of the clustering.
+    `refused` is the reason, such as stored clusters of unknown origin. `apart` is that of the clustering's note.
     """
 
     rule: MatchRule
@@ -92,10 +91,10 @@ def rule_for(
     canonical: CanonicalRule | None = None,
     cluster: bool = True,
 ) -> ArrivalRule:
-    """The rule for documents that come: the one by which the store's clusters were made, or the one wanted.
+    """The rule for documents that come: the one of the store's clusters, or the wanted one.
 
-    A store without clusters takes the one wanted, or its default. Raises UsageError where another one is wanted than
-    the store remembers, and for one that verifies by reading.
+    A store without clusters takes the wanted one, or its default. Raises UsageError if it differs from the remembered
+    one, and for a rule that verifies by reading.
     """
     chosen = ArrivalRule(wanted or default_rule(store), bound, canonical or CanonicalRule())
     if not cluster:
@@ -125,7 +124,6 @@ def rule_for(
 
 
 def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
-    """The same rule; UsageError where documents can't be judged by it as they come."""
     if isinstance(by.rule.verifier, TextVerification):
         raise UsageError(f"{by.rule}: arriving documents can't be verified by reading texts; verify by a sketch")
     by.rule.require_served(store)
@@ -137,22 +135,21 @@ def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
 
 
 class Arrivals(DuplicateFilter[Neighbour]):
-    """Puts documents that come into their clusters with `cluster`; with `skip` names what each of them repeats.
+    """Puts documents into their clusters as they come with `cluster`; with `skip` names the document each one repeats.
 
-    With `permitted` that is only what the relation of their texts permits; else what is near.
+    With `permitted` only repeats permitted by the relation of their texts count; else near ones.
 
-    `examine` is called with a batch before it is stored, `stored` with those of it that were, `close` at the end.
-    `since` is when a run began of which this is a part, empty for now.
-    `on_new` is called with each compared document that is stored and that nothing was near to when it came.
+    Call `examine` with a batch before storing it, `stored` with its stored documents, `close` at the end. `since` is
+    the beginning of a longer run, empty for now. `on_new` is called with each compared and stored document without a
+    near one on arrival.
 
-    Documents are put into clusters together: at the end, and every half minute or so as long as they come (with `skip`
-    each batch at once, so that none is left out for one that could be removed). Few of them are looked up, and the
-    clusters that they touch are grouped anew, by themselves, as `cluster` would group them: where no component is cut,
-    and none of their clusters has more than 1,000 documents together, the outcome is the same whatever the order of
-    arrival, and how the text of each stands to what it repeats is noted as by `cluster`. What touches larger ones joins
-    the cluster whose canonical document it is nearest to. Where at least
-    `fewest` came, and so many that reading the whole store takes less, all of it is grouped anew. Documents of two
-    indexers at work at once, and deletions, are put right by the next `cluster`.
+    Documents are put into clusters together: at the end, and every half minute or so (with `skip` after each batch, so
+    that none is left out for a removable one). A few are looked up, and the clusters they touch are grouped anew by
+    themselves, as `cluster` would do. If no component is cut, and their clusters have at most 1,000 documents together,
+    the result does not depend on the order of arrival, and relations are noted as by `cluster`. A document touching
+    larger ones joins the cluster with the nearest canonical document. If at least `fewest` came, and reading the whole
+    store takes less time, everything is grouped anew. The next `cluster` corrects the effects of concurrent indexers
+    and deletions.
     """
 
     def __init__(
@@ -193,16 +190,14 @@ class Arrivals(DuplicateFilter[Neighbour]):
 
     @property
     def changes(self) -> Changes:
-        """The changes to clusters that were written so far."""
         return self._assigner.changes
 
     @property
     def reading_seconds(self) -> float | None:
-        """The time that it took to read texts again and to align them; None where there were none."""
         return self._relations.seconds
 
     def close(self) -> None:
-        """Put what came into clusters, and note that these are whole; not called where a batch was broken off."""
+        """Put new documents into clusters, and note that these are complete; not called for a broken batch."""
         self.place()
         settle(self._assigner)
         self._replaced.close()
@@ -212,9 +207,9 @@ class Arrivals(DuplicateFilter[Neighbour]):
             self._begun = False
 
     def examine(self, records: Sequence[Record]) -> list[Neighbour | None]:
-        """The stored or earlier document that each one about to be stored is left out for, in order, or None.
+        """The stored or earlier document for which each one about to be stored is left out, in order, or None.
 
-        Only with `skip` is one left out, if it is not stored yet, comes once, is not short, and what is near stays.
+        With `skip` a document is left out if it is new, unique, not short, and its near document stays.
         """
         if self.cluster:
             # Before anything is stored: what a kill leaves without a cluster is put right by the next `cluster`.
@@ -240,7 +235,6 @@ class Arrivals(DuplicateFilter[Neighbour]):
     def _look_up(
         self, records: Sequence[Record], often: Counter[Ref], known: Collection[Ref]
     ) -> list[Neighbour | None]:
-        """The answers of `examine`; looks up the documents near each one that is to be stored."""
         coming, later = self._coming, often.copy()
         nearby = self._near = {}
         kept = Recent(self.rule)
@@ -290,7 +284,6 @@ class Arrivals(DuplicateFilter[Neighbour]):
         return answers
 
     def _outdated(self, found: Iterable[Sequence[Neighbour]], leaving: Collection[Ref]) -> tuple[set[Ref], set[Ref]]:
-        """The near documents whose text their owner has changed, and the more distant ones, which are not looked at."""
         if self.store.capabilities.embedded:
             return set(), set()
         near = [sorted((one for one in some if one.ref not in leaving), key=_nearest) for some in found]
@@ -301,20 +294,17 @@ class Arrivals(DuplicateFilter[Neighbour]):
         return outdated, {one.ref for some in near for one in some if one.ref not in looked_at}
 
     def _repeated(self, record: Record, near: Sequence[Neighbour], earlier: Mapping[Ref, Record]) -> Neighbour | None:
-        """The near document that a document is left out for: the nearest one, or the nearest that says what it says."""
         if not near:
             return None
         ref = self._stand_ins.first_of(record, [one.ref for one in near], earlier)
         return next((one for one in near if one.ref == ref), None)
 
     def said(self, near: Neighbour) -> str:
-        """The words that say what a document that is left out repeats."""
         return self.rule.said(near.similarity, near.ref.id)
 
     def _stored_near(
         self, asked: Mapping[SketchIdentity, tuple[int, Asking]], rows: Mapping[str, Ragged], without: Collection[Ref]
     ) -> dict[SketchIdentity, list[Neighbour]]:
-        """The near documents in the store, except `without`, of each that is asked, given with its place in `rows`."""
         answers: dict[SketchIdentity, list[Neighbour]] = {}
         judging = BulkJudge(self.rule, rows)
         results = self.store.probe_many([one.probes for _, one in asked.values()], list(self.rule.schemes))
@@ -331,7 +321,6 @@ class Arrivals(DuplicateFilter[Neighbour]):
         return {held: [each for each in near if each.ref not in without] for held, near in answers.items()}
 
     def stored(self, records: Sequence[Record]) -> None:
-        """Take note of documents that were examined, and are stored now."""
         refs = dict.fromkeys(record.ref for record in records if record.ref in self._coming)
         near = self._near
         if near is not None and near.keys() - refs.keys():
@@ -349,13 +338,12 @@ class Arrivals(DuplicateFilter[Neighbour]):
             self.place()
 
     def found(self, ref: Ref, *, is_settled: bool) -> None:
-        """Take up a document that was stored by others, who may not have put it into its cluster."""
+        """Take up a document stored by others, possibly without a cluster."""
         if self.cluster and not is_settled:
             self._begin()
             self._waiting.setdefault(ref, None)
 
     def leave(self, clusters: Collection[str]) -> None:
-        """Look at clusters that lost documents."""
         if self.cluster and clusters:
             self._begin()
             self._left.update(clusters)
@@ -367,14 +355,12 @@ class Arrivals(DuplicateFilter[Neighbour]):
             self.on_new(ref)
 
     def _unasked(self) -> int:
-        """The number of waiting documents for which nothing was looked up."""
         return sum(near is None for near in self._waiting.values())
 
     def _asked(self) -> int:
         return len(self._waiting) - self._unasked()
 
     def _reads_all(self, documents: int) -> bool:
-        """True if reading the whole store takes less than looking up so many documents, or as many as came before."""
         documents = max(documents, self._last)
         return documents >= self._fewest and self.store.count() <= min(documents * _READ_FOR, _MOST_READ)
 
@@ -384,7 +370,6 @@ class Arrivals(DuplicateFilter[Neighbour]):
             self._begun = True
 
     def place(self) -> None:
-        """Put the documents that were stored so far into clusters."""
         begin = time.monotonic()
         unasked = self._unasked()
         if unasked and self._reads_all(unasked):
@@ -401,7 +386,6 @@ class Arrivals(DuplicateFilter[Neighbour]):
         self._took = self._placed - begin
 
     def _place_all(self) -> None:
-        """Group all stored documents anew."""
         found = read_nodes(self.store, self.rule)
         nodes, comparison, grouped = grouped_nodes(self._held, found, radius=radius_of(self.by.bound))
         numbers = {ref: number for number, (ref, near) in enumerate(self._waiting.items()) if near is None}
@@ -418,7 +402,6 @@ class Arrivals(DuplicateFilter[Neighbour]):
             self._count(ref, near=is_near)
 
     def _ask_for_waiting(self) -> None:
-        """Look up the documents near those that wait, where that was not done yet."""
         unasked = {ref: None for ref, near in self._waiting.items() if near is None}
         after = dict(unasked)
         for refs in chunks(unasked, READ_AT_ONCE):

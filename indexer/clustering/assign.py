@@ -1,4 +1,4 @@
-"""Assigning documents to clusters in a store, written only where it changed."""
+"""Assign documents to clusters in a store, writing only changes."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ READ_AT_ONCE = 2000
 
 @dataclass(slots=True)
 class Changes:
-    """The changes that were written, or would be: documents whose cluster changed, clusters written and forgotten.
+    """The changes written, or to be written: documents with another cluster, clusters written and forgotten.
 
-    `versions` documents are in a known order with others, and in `unordered` clusters the canonical document is not
-    chosen by that, though it was asked for, since it is unknown. `relations` counts the documents that could be removed
-    by their relation to what they repeat, empty where that is not known. `apart` are in clusters of their own since
-    facts differ, though they are near others. `without_field` lack a field that the canonical rule goes by.
+    `versions` documents are in a known order with others; in `unordered` clusters the order asked for is unknown and
+    does not choose the canonical document. `relations` counts the removable documents by their relation to the repeated
+    one, empty if unknown. `apart` are in clusters of their own for their facts, though near others. `without_field`
+    lack a field of the canonical rule.
     """
 
     documents: int = 0
@@ -86,7 +86,6 @@ class Gathered:
     redundant_bytes: int = 0
 
     def add(self, member: GroupMember, key: tuple[Any, ...]) -> None:
-        """Take a member in, with its key of the canonical rule."""
         record = member.record
         if self.canonical is None or key < self.best:
             self.best, self.canonical, self.position = key, record, member.position
@@ -105,16 +104,15 @@ class Gathered:
             self.founders.append(hash(own))
 
     def choose_id(self) -> None:
-        """Keep the name that most members have, if the document that it is made of is still one of them.
+        """Keep the name most members have, if the document it is made of is still one of them.
 
-        That document itself may have been replaced since, and forgotten the name; one that only it has is no cluster's,
-        and the canonical document then names the cluster.
+        That document may have been replaced, and have forgotten the name; a name of its own alone is no cluster's. Then
+        the canonical document names the cluster.
         """
         kept = [(-self.named[name], name) for name in self.by_others if hash(name) in self.founders]
         self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(_present(self.canonical).ref)
 
     def cluster_record(self) -> ClusterRecord:
-        """The record of the cluster in a store; for two members or more, when it has its id."""
         canonical = _present(self.canonical)
         return ClusterRecord(
             id=self.id,
@@ -148,7 +146,9 @@ def _present(record: Record | None) -> Record:
 def named(
     new_groups: Sequence[Gathered], groups: Sequence[Positions], similar: MeasureSimilarity
 ) -> list[npt.NDArray[np.float64]]:
-    """Give each group its id; the similarities of its members to its canonical document, to four decimal places."""
+    """Give each group its id; returns the similarities of its members to its canonical document, to four decimal
+    places.
+    """
     there = [number for number, group in enumerate(new_groups) if group.canonical is not None]
     near = [np.ones(positions.size) for positions in groups]
     if not there:
@@ -182,7 +182,6 @@ class _RepeatingDocuments:
         return cls(refs, positions[order], choice.of[order], similarity)
 
     def said(self, members: Sequence[GroupMember]) -> list[dict[str, Any]]:
-        """The members of the annotation of each that say what it repeats, none where it is kept."""
         places = np.searchsorted(self.positions, [member.position for member in members])
         others, shares = self.refs.take(self.of[places]), self.similarity[places].tolist()
         return [
@@ -194,8 +193,8 @@ class _RepeatingDocuments:
 class Assigner:
     """Assigns documents to clusters in a store; with `dry_run` it only counts.
 
-    `relations` tells how each document that could be removed stands to what it repeats, as far as that is known;
-    `apart` cuts the groups, where they are to be cut by that.
+    `relations` tells the known relation of each removable document to the repeated one; `apart` cuts the groups if they
+    are to be cut.
     """
 
     def __init__(
@@ -216,12 +215,12 @@ class Assigner:
     def assign(
         self, refs: RefTable, groups: Sequence[Positions], similar: MeasureSimilarity, choose: Choose | None = None
     ) -> dict[str, int]:
-        """Make each group of positions a cluster; the ids of those that have two members or more, and their sizes.
+        """Make each group of positions a cluster; returns the ids of those with two members or more, and their sizes.
 
-        `choose` says which documents are kept and what each other one repeats; the groups are then those of whole
-        components, of which one of one document is alone, but may repeat one of another group. Reads the groups once
-        for each use where they have more than READ_AT_ONCE documents together, and keeps of each only what it is
-        preferred by in memory then. Documents that are gone meanwhile are left out.
+        `choose` selects the kept documents and the one each other repeats. The groups are then those of whole
+        components; a group of one document is alone, but may repeat one of another group. Groups with more than
+        READ_AT_ONCE documents together are read once for each use, with only their preferences kept in memory.
+        Documents gone meanwhile are left out.
         """
         self._once = {} if sum(group.size for group in groups) <= READ_AT_ONCE else None
         choice = None
@@ -262,7 +261,6 @@ class Assigner:
         similar: MeasureSimilarity,
         choose: Choose,
     ) -> tuple[list[Positions], tuple[Positions, Choice]]:
-        """The groups without what is apart, and what is kept, by the documents that it was chosen among."""
         unordered, without = self.changes.unordered, self.changes.without_field
         _, _, there, ranks = self._gathered(refs, groups, ordered=True)
         # It is counted of the clusters as they will be.
@@ -277,7 +275,6 @@ class Assigner:
     def _gathered(
         self, refs: RefTable, groups: Sequence[Positions], *, ordered: bool
     ) -> tuple[list[Gathered], dict[int, PlacedVersion], Positions, Positions]:
-        """The facts of each group, the versions that are known, and, if `ordered`, the documents and their ranks."""
         new_groups = [Gathered() for _ in groups]
         positions, keys = array("q"), list[tuple[Any, ...]]()
         succession = Succession()
@@ -298,7 +295,6 @@ class Assigner:
         return new_groups, placed, np.array(positions, dtype=np.int64), ranks_of(keys)
 
     def _relate(self, batch: Sequence[GroupMember], said: Sequence[dict[str, Any]]) -> None:
-        """Add to what is said of each member that repeats another one how its text stands to that one, if known."""
         others = {
             place: repeated_by(member.record.ref, {"cluster": repeats})
             for place, (member, repeats) in enumerate(zip(batch, said, strict=True))
@@ -318,7 +314,6 @@ class Assigner:
         self.tell(documents)
 
     def tell(self, documents: Sequence[RepeatingDocument]) -> None:
-        """Add to what is wanted of documents how the text of each stands to the one that it repeats, if known."""
         for document, word in zip(documents, self.relations.words(documents), strict=True):
             self.changes.relations[word] += 1
             if word:
@@ -332,7 +327,6 @@ class Assigner:
         keys: Mapping[int, tuple[Any, ...]],
         placed: Mapping[int, PlacedVersion],
     ) -> None:
-        """Let the canonical document of each group be the first by these keys, and count where the order is unknown."""
         for group, members in zip(new_groups, groups, strict=True):
             there = [position for position in members.tolist() if position in keys]
             first = min(there, key=keys.__getitem__, default=-1)
@@ -341,11 +335,9 @@ class Assigner:
             self.changes.unordered += len(there) > 1 and first not in placed
 
     def described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
-        """The records and annotations of documents as they are in the store, None of those that are gone."""
         return self.store.described(refs)
 
     def _described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
-        """The same, of few documents as they were when they were first asked for."""
         if self._once is None:
             return self.described(refs)
         if missing := [ref for ref in refs if ref not in self._once]:
@@ -353,7 +345,6 @@ class Assigner:
         return [self._once[ref] for ref in refs]
 
     def differing(self, records: Sequence[Record], other: Record) -> list[bool]:
-        """True for each document that is to be apart from another one, since facts differ."""
         return self._apart.differing(records, other) if self._apart else [False] * len(records)
 
     def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[GroupMember]]:
@@ -388,9 +379,9 @@ class Assigner:
         wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]],
         versions: Mapping[Ref, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Write the membership of documents, each given with the wanted one and all annotations as they are.
+        """Write the membership of documents, each given with the wanted one and its present annotations.
 
-        `versions` are the annotations of those that are versions of others.
+        `versions` are the annotations of versions of others.
         """
         written = []
         for ref, new, old in wanted:
@@ -407,7 +398,6 @@ class Assigner:
                     self.store.watcher.copied(ref, other, new["cluster"] or {})
 
     def put_clusters(self, clusters: Sequence[ClusterRecord]) -> None:
-        """Write the clusters that differ from the stored ones."""
         old = self.store.get_clusters([cluster.id for cluster in clusters])
         changed = [(cluster, before) for cluster, before in zip(clusters, old, strict=True) if cluster != before]
         self.changes.clusters += len(changed)
@@ -418,14 +408,13 @@ class Assigner:
                     self.store.watcher.formed(cluster)
 
     def remove_clusters(self, ids: Sequence[str]) -> None:
-        """Forget clusters that no longer have members."""
         self.changes.removed += len(ids)
         if ids and not self.dry_run:
             self.store.delete_clusters(ids)
 
 
 class ReadingAssigner(Assigner):
-    """An assigner that is given documents which were just read, `read`; where it lacks one it reads them."""
+    """An assigner with documents just `read`; it reads missing ones."""
 
     def __init__(
         self, store: Store, rule: CanonicalRule, relations: NotedRelations, apart: FormsApart | None = None
@@ -434,7 +423,6 @@ class ReadingAssigner(Assigner):
         self.read: dict[Ref, Record] = {}
 
     def described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
-        """The records and annotations of documents."""
         if not self.read.keys() >= set(refs):
             return super().described(refs)
         annotations = self.store.annotations(refs)
@@ -444,13 +432,14 @@ class ReadingAssigner(Assigner):
 
 
 def membership(cluster: str, is_canonical: bool, similarity: float, size: int) -> dict[str, Any]:
-    """The annotation `cluster` of a document in a cluster of `size` members, so similar to the canonical one."""
+    """The annotation `cluster` of a document in a cluster of `size` members, with this similarity to the
+    canonical one.
+    """
     kept = {"size_class": size_class(size)} if size > 1 else {}
     return {"id": cluster, "is_canonical": is_canonical, "similarity": similarity, **kept}
 
 
 def repeating(ref: Ref, other: Ref, similarity: float) -> dict[str, Any]:
-    """The members of the annotation `cluster` of a document that repeats another one, which is kept."""
     place = {"repeats_index": other.index} if other.index != ref.index else {}
     if other.routing is not None:
         place["repeats_routing"] = other.routing
@@ -458,7 +447,6 @@ def repeating(ref: Ref, other: Ref, similarity: float) -> dict[str, Any]:
 
 
 def repeated_by(ref: Ref, annotations: Mapping[str, Any]) -> Ref | None:
-    """The kept document that a document repeats, as its annotations have it; None where it is kept itself."""
     cluster = annotations.get("cluster")
     if not isinstance(cluster, dict) or not isinstance(name := cluster.get("repeats"), str):
         return None
@@ -466,7 +454,6 @@ def repeated_by(ref: Ref, annotations: Mapping[str, Any]) -> Ref | None:
 
 
 def repeating_others(store: Store, refs: Collection[Ref]) -> set[Ref]:
-    """The documents, among some, that could be removed because each repeats another one."""
     found: set[Ref] = set()
     for page in chunks(refs, READ_AT_ONCE):
         there = zip(page, store.annotations(page), strict=True)
@@ -475,12 +462,10 @@ def repeating_others(store: Store, refs: Collection[Ref]) -> set[Ref]:
 
 
 def alone(ref: Ref) -> dict[str, Any]:
-    """The annotation `cluster` of a document that has no near-duplicates."""
     return membership(own_cluster_id(ref), True, 1.0, 1)
 
 
 def is_alone(ref: Ref, annotations: Mapping[str, Any]) -> bool:
-    """True if a document's annotations say that it has no near-duplicates, or say nothing of a cluster."""
     name = cluster_of(annotations)
     if name is None:
         return True
@@ -489,7 +474,6 @@ def is_alone(ref: Ref, annotations: Mapping[str, Any]) -> bool:
 
 
 def cluster_of(annotations: Mapping[str, Any]) -> str | None:
-    """The cluster id in a document's annotations, None where there is none."""
     cluster = annotations.get("cluster")
     name = cluster.get("id") if isinstance(cluster, dict) else None
     return name if isinstance(name, str) else None

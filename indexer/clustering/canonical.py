@@ -1,4 +1,4 @@
-"""The choice of the document that stands for a cluster."""
+"""The choice of the document representing a cluster."""
 
 from __future__ import annotations
 
@@ -68,16 +68,15 @@ _KINDS = "ntx"
 class CanonicalRule:
     """The rule for the canonical document of a cluster; ties go to the earliest, then to the first by id.
 
-    Before the earliest, whatever the rule, come mails (`is_mail`), whose senders and dates are no part of their texts,
-    then those whose path or URL calls them a copy least often (`copy_words`).
-    "earliest" by `arrived_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
-    `descending`, largest first, numbers before times before other text (`indexer.model.times.sort_key`) and documents
-    without it last (a dot leads into an object);
-    "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last;
-    "declared" by what pages say in rel=canonical: those that name their own URL first, those that name another last;
-    "newest" and "oldest" put in place of the earliest the latest or first version of it in its cluster, where the
-    order of versions is known (see `indexer.relations.versions.order`). With `time` the earliest is that by the date in
-    the metadata `time`, documents without one last. Fields of the owners of documents count as metadata.
+    Before the earliest, under every rule, come mails (`is_mail`), because their senders and dates are no part of their
+    texts, then documents called a copy least often by their path or URL (`copy_words`). "earliest" goes by
+    `arrived_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with `descending`, largest
+    first, numbers before times before other text (`indexer.model.times.sort_key`) and missing ones last (a dot leads
+    into an object); "source" by the first of the shell patterns `sources` to fit the path or URL, others last;
+    "declared" by rel=canonical: pages naming their own URL first, those naming another last; "newest" and "oldest"
+    replace the earliest by the latest or first version of it in its cluster, if the order of versions is known (see
+    `indexer.relations.versions.order`). With `time` the earliest goes by the date in the metadata `time`, missing ones
+    last. Fields of the owners of documents count as metadata.
     """
 
     kind: CanonicalKind = "earliest"
@@ -88,21 +87,18 @@ class CanonicalRule:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The names of the fields that it goes by."""
         return tuple(filter(None, (self.field, self.time)))
 
     @property
     def reads_metadata(self) -> bool:
-        """True if it goes by the metadata of documents."""
         return self.kind in ("field", "declared")
 
     @property
     def by_version(self) -> bool:
-        """True if it goes by the order of versions, which is one of whole clusters."""
         return self.kind in ("newest", "oldest")
 
     def __str__(self) -> str:
-        """As read_canonical() reads it: what parse_canonical() takes, then the patterns of "source", as in a shell."""
+        """As read_canonical() reads it: the form of parse_canonical(), then the patterns of "source", as in a shell."""
         field = f"field:{self.field}" + ":desc" * self.descending
         time = [f"{_TIME}{self.time}"] * bool(self.time)
         return shlex.join((*time, field if self.kind == "field" else self.kind, *self.sources))
@@ -114,12 +110,10 @@ class CanonicalRule:
         return (*own, at == "", at, *ref_order(record.ref))
 
     def has_fields(self, record: Record, owners: Mapping[str, Any]) -> bool:
-        """True if a document has all fields that the rule goes by, and a date where it takes one."""
         named = not self.field or value_of(record, owners, self.field) is not None
         return named and (not self.time or bool(moment_key(value_of(record, owners, self.time))))
 
     def preferred(self, record: Record, owners: Mapping[str, Any] = _NOTHING) -> tuple[Any, ...]:
-        """The part of the key that comes before what all rules go by."""
         if self.kind == "longest":
             return (-record.tokens,)
         if self.kind == "field":
@@ -133,12 +127,10 @@ class CanonicalRule:
 
 
 def values_for(rule: CanonicalRule, store: Store, records: Sequence[Record]) -> Sequence[Mapping[str, Any]]:
-    """The values that a rule goes by, of each record whose document is an owner's."""
     return store.owners_values(records, rule.fields) if rule.fields else [_NOTHING] * len(records)
 
 
 def require_fields(rule: CanonicalRule, store: Store) -> None:
-    """Raise UsageError where no document has a field that a rule goes by."""
     count = 0
     for page in chunks(store.scan(sketches=False) if rule.fields else (), _PAGE):
         if any(starmap(rule.has_fields, zip(page, values_for(rule, store, page), strict=True))):
@@ -153,20 +145,19 @@ def require_fields(rule: CanonicalRule, store: Store) -> None:
 
 
 def copy_words(source: str) -> int:
-    """The number of words by which a path or URL calls itself a copy: `backup`, `Converted`, `report (1).pdf`.
+    """The number of words in a path or URL for a copy: `backup`, `Converted`, `report (1).pdf`.
 
-    An archive or a mail that it lies in is one more, as in `all.zip/report.pdf`.
+    An archive or a mail around it counts as one more, as in `all.zip/report.pdf`.
     """
     return len(_COPY_WORDS.findall(f"/{source}"))
 
 
 def loses_mail(source: str, instead: str) -> bool:
-    """True where a mail would go in favour of what is none, by their paths: its sender and date would be lost."""
+    """True if a mail, by its path, would go for a document that is none: its sender and date would be lost."""
     return is_mail(source) and not is_mail(instead)
 
 
 def _declared(source: str, url: Any) -> int:
-    """0 for a page that declares its own URL canonical, 2 for one that declares another, 1 where that is unknown."""
     if not isinstance(url, str) or not source.startswith(("http://", "https://")):
         return 1
     try:
@@ -177,7 +168,7 @@ def _declared(source: str, url: Any) -> int:
 
 
 def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
-    """The rule that a user names: as in CanonicalRule, with field:NAME or field:NAME:desc, or source with patterns.
+    """The rule a user names: as in CanonicalRule, with field:NAME or field:NAME:desc, or source with patterns.
 
     Raises UsageError.
     """
@@ -204,7 +195,6 @@ def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
 
 
 def canonical_asked(given: str | CanonicalRule | None, sources: Sequence[str] = ()) -> CanonicalRule | None:
-    """The rule that a user names or has, None where nothing is asked. Raises UsageError."""
     if isinstance(given, str):
         return parse_canonical(given, sources)
     if sources:
@@ -215,7 +205,6 @@ def canonical_asked(given: str | CanonicalRule | None, sources: Sequence[str] = 
 
 
 def read_canonical(text: str) -> CanonicalRule:
-    """The reverse of str(); UsageError for anything else."""
     kind, *sources = shlex.split(text) or [""]
     if not kind.startswith(_TIME):
         return parse_canonical(kind, sources)
@@ -223,7 +212,6 @@ def read_canonical(text: str) -> CanonicalRule:
 
 
 def value_of(record: Record, owners: Mapping[str, Any], name: str) -> Any:
-    """The value of a field in the document of an owner, or else in the metadata; a dot leads into an object."""
     return owners[name] if name in owners else _field(record.metadata, name)
 
 

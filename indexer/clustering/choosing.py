@@ -1,4 +1,4 @@
-"""The choice of what to keep: no two kept documents are near, and each removed one is near a kept one, which is named.
+"""The choice of documents to keep: no two kept documents are near, and each removed one has a named near kept one.
 
 One greedy choice in an order of preference, for clusters in stores, for batches and for texts in memory.
 """
@@ -32,10 +32,10 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """The choice of what is kept: the document at place i if `of[i]` is itself, else it repeats document `of[i]`.
+    """The choice: the document at place i is kept if `of[i]` is itself, else it repeats document `of[i]`.
 
     `of` (int64) and `similarity` (float64, 0 to 1, to document `of[i]` by the rule's measure) have a place for each
-    document that was given.
+    given document.
     """
 
     of: Positions
@@ -43,7 +43,7 @@ class Choice:
 
 
 def ranks_of(keys: Sequence[tuple[object, ...]]) -> Positions:
-    """The place (int64, from 0) of each key in their order; keys of equal documents in the order in which they came."""
+    """The place (int64, from 0) of each key in their order; equal keys in the order of arrival."""
     ranks = np.empty(len(keys), dtype=np.int64)
     ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
     return ranks
@@ -58,20 +58,19 @@ def choose(
     *,
     threads: int | None = None,
 ) -> Choice:
-    """Choose which of some documents to keep, in an order of preference.
+    """Choose the documents to keep, in an order of preference.
 
-    In the order of `ranks` a document is kept if none kept before it is near; each other one repeats the nearest of
-    all that are kept, of equally near ones the first. Near is what `indexer.matching.pairing.node_pairs` gives, and
-    documents with equal sketches are. So what is kept depends neither on how wide components are cut into clusters nor
-    on what comes later in the order. By a rule of parts all are kept, since a part can't be put in the place
-    of its whole.
+    In the order of `ranks` a document is kept if none kept before it is near; each other one repeats the nearest of all
+    kept ones, of equally near ones the first. Near pairs are those of `indexer.matching.pairing.node_pairs`, and
+    documents with equal sketches. So the choice depends neither on the cuts of wide components nor on documents later
+    in the order. By a rule of parts all are kept, since a part can't replace its whole.
 
-    `documents` (int64) are positions in `nodes`, each once: all those of whole components, of as many as there are to
-    decide; those that are left out count as not there. `whole` (shape (nodes,)) is that of
-    `indexer.clustering.grouping.Groups`; nodes of other components are never compared. `ranks` (int64, none twice) has
-    a place for each document, the least is preferred. `threads` is for a scheme's own join.
+    `documents` (int64) are positions in `nodes`, each once: all those of some whole components; others count as
+    missing. `whole` (shape (nodes,)) is that of `indexer.clustering.grouping.Groups`; nodes of other components are
+    never compared. `ranks` (int64, none twice) has a place for each document, the least is preferred. `threads` is for
+    a scheme's own join.
 
-    Cost: each kept node is compared with those of its component that a finder lets it meet, so at most kept nodes times
+    Cost: each kept node is compared with the nodes of its component met through a finder, so at most kept nodes times
     members. Memory: 100 bytes a node, those of its keys, and some 400 MB at most of a join's pairs.
     """
     if comparison.rule.of_parts:
@@ -87,9 +86,9 @@ def choose(
 def preceded(
     nodes: Nodes, comparison: Comparer, whole: Positions, ranks: Positions, *, threads: int | None = None
 ) -> npt.NDArray[np.bool_]:
-    """True for each document in `nodes` where one of lower rank is near it or has equal sketches.
+    """True for each document in `nodes` with a near or equal one of lower rank.
 
-    Else as choose(), also what it costs.
+    Otherwise like choose(), including the cost.
     """
     documents = np.arange(nodes.node_of.size)
     _, first, inside, greedy = _in_order(nodes, comparison, whole, documents, ranks, threads)
@@ -102,7 +101,6 @@ def preceded(
 def _in_order(
     nodes: Nodes, comparison: Comparer, whole: Positions, documents: Positions, ranks: Positions, threads: int | None
 ) -> tuple[Positions, Positions, Positions, _Greedy]:
-    """The nodes of documents, the place of the first of each, and those of them that others may be near."""
     order = np.argsort(ranks, kind="stable")
     there, first = np.unique(nodes.node_of[documents[order]], return_index=True)
     first = order[first]
@@ -116,10 +114,10 @@ def _in_order(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Meeting:
-    """The members that a finder lets meet: those in a group which the other one asks for.
+    """The members a finder lets meet: those in a group the other one asks for.
 
-    Member i asks for the groups in row `row[i]` of `asked` (none where that is below 0), and is in these groups, or in
-    group `row[i]` itself with `own`. `held` has, in order, group * number of members + member for each group of each.
+    Member i asks for the groups in row `row[i]` of `asked` (none if it is below 0), and is in these groups, or in group
+    `row[i]` itself with `own`. `held` has, in order, group * number of members + member for each group of each.
     """
 
     finder: Finder
@@ -130,7 +128,6 @@ class _Meeting:
     sketches: Sketches
 
     def held_by(self, members: Positions) -> Positions:
-        """The same as `held`, of some members."""
         members = members[self.row[members] >= 0]
         rows, count = self.row[members], self.row.size
         if self.own:
@@ -142,8 +139,8 @@ class _Meeting:
 class _Greedy:
     """The choice among nodes that are `members` of components, sorted by component and in it by rank.
 
-    `alone` says which are of components that have two nodes and no more. `of` (places of members) and `similarity` grow
-    complete by `decide`.
+    `alone` marks those of components with at most two nodes. `decide` completes `of` (places of members) and
+    `similarity`.
     """
 
     def __init__(
@@ -165,7 +162,6 @@ class _Greedy:
         self.similarity = np.ones(members.size)
 
     def decide(self) -> None:
-        """Decide on each member."""
         if not self._members.size:
             return
         self._decide_pairs()
@@ -174,7 +170,6 @@ class _Greedy:
             undecided = self._decide(*self._meetings(undecided), undecided)
 
     def _decide_pairs(self) -> None:
-        """Decide on components of two, of which one is near the other, whatever found them."""
         pairs = np.flatnonzero(self._alone).reshape(-1, 2)
         for start in range(0, len(pairs), _BLOCK):
             one, other = pairs[start : start + _BLOCK].T
@@ -184,7 +179,6 @@ class _Greedy:
             self._kept[one] = self._kept[other[~near]] = self._decided[one] = self._decided[other] = True
 
     def preceded(self) -> npt.NDArray[np.bool_]:
-        """Decide on each member; whether one of lower rank in its component is near it."""
         self.decide()
         found = self._removed(np.arange(self._members.size))
         later = np.zeros(found.size, dtype=np.bool_)
@@ -204,7 +198,6 @@ class _Greedy:
         return found
 
     def _meetings(self, undecided: Positions) -> tuple[list[_Meeting], int]:
-        """The members that the finders let the undecided meet, and the rank below which none of them is missing."""
         finders = self._comparison.rule.finders
         joined = [self._by_join(finder, undecided) for finder in finders if not meets_by_keys(finder)]
         limit = min((limit for _, limit in joined), default=_NEVER)
@@ -215,10 +208,10 @@ class _Greedy:
         return [self._by_keys(finder) for finder in self._comparison.rule.finders if meets_by_keys(finder)]
 
     def _decide(self, meetings: Sequence[_Meeting], limit: int, undecided: Positions) -> Positions:
-        """Decide on those of lower rank than `limit`, in rounds; what is then still undecided.
+        """Decide on members of lower rank than `limit`, in rounds; returns the undecided ones.
 
-        In each round the next few of each component are compared with one another, and those of them that are kept
-        with all that come later.
+        In each round the next few of each component are compared with one another, and the kept ones with all later
+        ones.
         """
         width = 1
         while True:
@@ -239,7 +232,6 @@ class _Greedy:
             width = min(2 * width, _WIDEST, max(1, int((2 * _BLOCK / starts.size) ** 0.5)))
 
     def _independent(self, meetings: Sequence[_Meeting], block: Positions) -> Positions:
-        """The next few of each component, without those near an earlier one of them that is kept."""
         near = [
             pair
             for meeting in meetings
@@ -253,7 +245,6 @@ class _Greedy:
         return block[~np.isin(block, list(dropped))]
 
     def _remove(self, left: Positions, right: Positions, values: Similarities) -> None:
-        """Note what is near kept ones, `left`: the nearest of these stands for it."""
         order = np.lexsort((left, -values, right))
         left, right, values = left[order], right[order], values[order]
         best = np.ones(right.size, dtype=np.bool_)
@@ -270,9 +261,9 @@ class _Greedy:
     def _near(
         self, meeting: _Meeting, asking: Positions, *, among: bool = False
     ) -> Iterator[tuple[Positions, Positions, Similarities]]:
-        """Pairs of an asking member and one that is not kept, near each other, with their similarities.
+        """Pairs of an asking member and an undecided one, near each other, with their similarities.
 
-        With `among` only pairs of two that ask, the earlier one first.
+        With `among` only pairs of two asking ones, the earlier one first.
         """
         finder = meeting.finder
         for left, right in self._met(meeting, asking, among=among):
@@ -284,7 +275,6 @@ class _Greedy:
                 yield one[near], other[near], values[near]
 
     def _met(self, meeting: _Meeting, asking: Positions, *, among: bool) -> Iterator[tuple[Positions, Positions]]:
-        """The pairs that `_near` looks at, which the finder lets meet, each once."""
         asking = asking[meeting.row[asking] >= 0]
         count = self._members.size
         held = meeting.held_by(asking) if among else meeting.held
@@ -313,7 +303,6 @@ class _Greedy:
                 yield left, right
 
     def _agreeing(self, meeting: _Meeting, left: Positions, right: Positions) -> tuple[Positions, Positions]:
-        """The pairs that meet in as many tables as the finder's plan asks for."""
         finder = meeting.finder
         agreeing = 1 if meeting.own else finder.scheme.plan(finder.similarity).agreeing
         if agreeing == 1 or not left.size:
@@ -322,13 +311,11 @@ class _Greedy:
         return left[tables >= agreeing], right[tables >= agreeing]
 
     def _with_sketch(self, finder: Finder, among: npt.NDArray[np.bool_]) -> tuple[Sketches, Positions]:
-        """The sketches of a scheme that some members have, and these members."""
         sketches = self._nodes.sketches[finder.name]
         there = np.flatnonzero(among & (sketches.payloads.sizes[self._members] > 0))
         return sketches.take(self._members[there]), there
 
     def _by_keys(self, finder: Finder) -> _Meeting:
-        """Members meet in the keys that they share with others of their component."""
         count = self._members.size
         sketches, there = self._with_sketch(finder, ~self._alone)
         postings = KeyPostings.shared(sketches.keys, finder.scheme.layout)
@@ -346,9 +333,9 @@ class _Greedy:
         return _Meeting(finder, row, asked, False, group * count + owners, sketches)
 
     def _by_join(self, finder: Finder, undecided: Positions) -> tuple[_Meeting, int]:
-        """Members meet in their payloads, by the scheme's own join; all pairs of those below the rank that comes too.
+        """Members meet in their payloads, by the scheme's own join; returns all pairs below a rank, and the rank.
 
-        A join that gives too many pairs to be held is run again for what has a higher rank.
+        A join with too many pairs for memory runs again for higher ranks.
         """
         count, ranks = self._members.size, self._ranks
         sketches, there = self._with_sketch(finder, ~self._kept & ~self._alone)
@@ -380,9 +367,9 @@ class _Greedy:
 
 
 class _MeetingPairs:
-    """The pairs of payloads that meet, of those that are asked from first: below the rank `limit` all are there.
+    """The meeting pairs of payloads, of members asking first: complete below the rank `limit`.
 
-    `asker` is the rank of the first that asks from each.
+    `asker` is the rank of the first to ask from each.
     """
 
     def __init__(self, asker: Positions, least: int) -> None:
@@ -393,7 +380,6 @@ class _MeetingPairs:
         self._count = 0
 
     def add(self, asking: Positions, met: Positions) -> None:
-        """Take pairs in, and let go of those of high rank where there are too many."""
         early = self._asker[asking] < self.limit
         self._asking.append(asking[early])
         self._met.append(met[early])
@@ -408,12 +394,10 @@ class _MeetingPairs:
             self._room = max(_HELD, 2 * self._count)
 
     def asked(self) -> Ragged:
-        """The payloads that each lets meet."""
         return _ragged(np.concatenate(self._asking), np.concatenate(self._met), self._asker.size)
 
 
 def _ragged(rows: Positions, values: Positions, count: int) -> Ragged:
-    """The values of each of `count` rows, in their order."""
     order = np.argsort(rows, kind="stable")
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(rows, minlength=count))))
     return Ragged(values[order], offsets)

@@ -37,7 +37,7 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 
 @dataclass(frozen=True, slots=True)
 class CostlyKey:
-    """The numbers of different documents that share a key of a scheme with this one, and of their comparisons."""
+    """The number of different documents with this key of a scheme, and of their comparisons."""
 
     example: Ref
     scheme: str
@@ -47,12 +47,12 @@ class CostlyKey:
 
 @dataclass(frozen=True, slots=True)
 class ClusteringOutcome:
-    """The result of a clustering: `documents` in the store, of which `compared` could be compared by the rule.
+    """The result of a clustering: `documents` in the store, `compared` of them by the rule.
 
-    `lacking` have no sketch that the rule compares. `clusters` have two members or more, `clustered` documents
-    together, the `largest` with that many; `split` components were wider than the bound. `comparisons` pairs were
-    compared, most of them for documents that share a key with the `costliest`; `changes` is what was written, or would
-    be. Reading texts again and aligning them took `reading_seconds`, None where there were none.
+    `lacking` have no sketch for the rule. `clusters` have two members or more, `clustered` documents together, the
+    `largest` with that many; `split` components were wider than the bound. `comparisons` pairs were compared, most of
+    them for the `costliest` keys; `changes` were written, or would be. Reading texts again and aligning them took
+    `reading_seconds`, None if there was none.
     """
 
     rule: MatchRule
@@ -81,19 +81,19 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
     threads: int | None = None,
     reader: Reader | None = None,
 ) -> ClusteringOutcome:
-    """Put every document of a store into its cluster by a rule, and write what changed, and the rule.
+    """Put every document of a store into its cluster by a rule, and write the changes, and the rule.
 
-    Clusters are the groups of `indexer.clustering.decided.grouped_nodes`. `bound` is how far apart two documents of one
-    may be, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts nothing; twice
-    the rule's own distance where None. Each document that could be removed is noted with the kept one that it repeats:
-    see `indexer.clustering.choosing.choose`; the order is that of the canonical rule; and with its relation to that one
-    where it is known, for which texts are read again as `relation` says (see `NotedRelations.after`). With `apart`
-    "form" documents in which facts differ are in clusters of their own: see `indexer.clustering.apart.FormsApart`;
-    where the words of the collection have to be counted first, texts are aligned twice. A document that is short, or
-    lacks what the rule compares, is alone. A cluster keeps its id as long as the document that it was named after stays
-    in it. Doing it again writes nothing. `reader` is what verifies by reading, if the caller wants to know what could
-    not be read; where that is every text that is needed, ExtractionError is raised and nothing is changed. Memory: what
-    `read_nodes` takes, and 100 bytes a node. Raises UsageError and StoreError.
+    Clusters are the groups of `neardup.clustering.decided.grouped_nodes`. `bound` is the greatest distance of two
+    documents of one, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts
+    nothing; by default twice the rule's own distance. Each removable document is noted with the kept one it repeats
+    (see `neardup.clustering.choosing.choose`, in the order of the canonical rule), and, if known, with its relation to
+    it. Texts for it are read again as `relation` says (see `NotedRelations.after`). With `apart` "form" documents with
+    other facts are in clusters of their own: see `neardup.clustering.apart.FormsApart`; if the words of the collection
+    have to be counted first, texts are aligned twice. A document that is short, or lacks a sketch for the rule, is
+    alone. A cluster keeps its id as long as the document it was named after stays in it. Doing it again writes nothing.
+    `reader` verifies by reading, if the caller wants to see its failures; if every needed text fails, ExtractionError
+    is raised and nothing is changed. Memory: that of `read_nodes`, and 100 bytes a node. Raises UsageError and
+    StoreError.
     """
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
@@ -176,7 +176,7 @@ def put_groups(
     grouped: Groups,
     threads: int | None = None,
 ) -> Positions:
-    """Make clusters of the groups of all documents of a store, and forget all others; gives their sizes."""
+    """Make clusters of the groups of all documents of a store, and forget all others; returns their sizes."""
     components = component_groups(nodes, grouped)
     kept, sizes = [np.empty(0, dtype=_ID)], [np.empty(0, dtype=np.int64)]
     for made in assigned(assigner, nodes, comparison, grouped, components, threads):
@@ -197,7 +197,7 @@ def assigned(
     components: Sequence[list[Positions]],
     threads: int | None = None,
 ) -> Iterator[dict[str, int]]:
-    """Assign the groups of components, those that are read together at once; gives the clusters and their sizes."""
+    """Assign the groups of components read together; returns the clusters and their sizes."""
 
     def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
         return similar_documents(nodes, comparison, left, right)
@@ -211,7 +211,7 @@ def assigned(
 
 
 def similar_documents(nodes: Nodes, comparison: Comparer, left: Positions, right: Positions) -> npt.NDArray[np.float64]:
-    """The similarities of pairs of documents, 1 for those with equal sketches."""
+    """The similarities of pairs of documents, 1 for equal sketches."""
     one, other = nodes.node_of[left], nodes.node_of[right]
     similar = np.ones(right.size)
     differing = np.flatnonzero(one != other)
@@ -221,7 +221,7 @@ def similar_documents(nodes: Nodes, comparison: Comparer, left: Positions, right
 
 
 def batched(components: Iterable[list[Positions]]) -> Iterator[list[list[Positions]]]:
-    """Components, each as the positions of its groups, that are read and written together."""
+    """Components, each as the positions of its groups, in batches to read and write together."""
     batch: list[list[Positions]] = []
     count = 0
     for groups in components:
@@ -236,7 +236,6 @@ def batched(components: Iterable[list[Positions]]) -> Iterator[list[list[Positio
 
 
 def _set_alone(store: Store, assigner: Assigner, together: RefSet) -> None:
-    """Take documents out of clusters that they no longer belong to."""
     # They are written when the scan has ended: as long as it looks at an older state, an embedded store has to keep
     # that state beside all that is written.
     changed = RefTable()
@@ -253,7 +252,6 @@ def _set_alone(store: Store, assigner: Assigner, together: RefSet) -> None:
 
 
 def _forget(store: Store, assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> None:
-    """Remove the clusters that were not found again."""
     stored = store.clusters()
     gone: list[str] = []
     for page in chunks(stored, READ_AT_ONCE):

@@ -1,4 +1,4 @@
-"""The passages of a store's documents that stand in several of them, found in their texts, which are read again."""
+"""The passages common to several of a store's documents, from texts read again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BOILERPLATE = 10
 
 
 class Holder(NamedTuple):
-    """A document whose text was read: when it came (ISO 8601 in UTC), its identity and source."""
+    """A document whose text was read: its time (ISO 8601 in UTC), identity and source."""
 
     arrived_at: str
     ref: Ref
@@ -45,11 +45,11 @@ class Holder(NamedTuple):
 
 
 class RepeatedPassage(NamedTuple):
-    """A passage that stands in several documents.
+    """A passage of several documents.
 
-    `documents` counts them, `origins` the hosts or folders that they are from; `first` is the number of the one that
-    came first. `variants` passages that mostly lie in this one are not listed, the longest of all has `longest` words.
-    `holders` are the documents' numbers, each as often as it has the passage.
+    `documents` counts them, `origins` their hosts or folders; `first` is the number of the first one. `variants`
+    unlisted passages mostly lie in this one, the longest of all has `longest` words. `holders` are the documents'
+    numbers, each as often as it has the passage.
     """
 
     text: str
@@ -63,13 +63,12 @@ class RepeatedPassage(NamedTuple):
 
     @property
     def is_boilerplate(self) -> bool:
-        """True if it stands in ten documents or more for each of their origins."""
         return self.documents >= BOILERPLATE * self.origins
 
 
 @dataclass(slots=True)
 class _KnownFacts:
-    """The facts that are known of the documents while they are read, in their order."""
+    """The known facts of the documents while they are read, in their order."""
 
     holders: list[Holder] = field(default_factory=list)
     ranks: array[int] = field(default_factory=lambda: array("q"))
@@ -78,11 +77,11 @@ class _KnownFacts:
 
 
 class StorePassages:
-    """The passages of at least `words` words that stand in two documents of a store or more; a context manager.
+    """The passages of at least `words` words in two documents of a store or more; a context manager.
 
-    All documents are read again, so none of its schemes counts; `unread` says why some could not be. Memory: that of
-    RepeatFinder, and identity, source and time of each document; texts and words lie in a temporary folder meanwhile.
-    Raises UsageError for a length that is not possible, StoreError.
+    All documents are read again, without the store's schemes; `unread` has the reasons for unreadable ones. Memory:
+    that of RepeatFinder, and identity, source and time of each document; texts and words lie in a temporary folder
+    meanwhile. Raises UsageError for an impossible length, StoreError.
     """
 
     def __init__(self, store: Store, words: int) -> None:
@@ -104,7 +103,6 @@ class StorePassages:
     def read(
         self, progress: Callable[[int, int | None], None] | None = None, *, refs: Sequence[Ref] | None = None
     ) -> None:
-        """Read all documents, or those in `refs`, telling how many are done and how many there are."""
         wanted = self._wanted(refs)
         texts, done = StoredTexts(self._store), 0
         with self._texts.open("wb") as file:
@@ -128,27 +126,22 @@ class StorePassages:
 
     @property
     def holders(self) -> list[Holder]:
-        """The documents that were read; others are called by their numbers among these."""
         return self._read.holders
 
     @property
     def unread(self) -> dict[Ref, str]:
-        """The reasons why documents could not be read."""
         return self._read.unread
 
     @cached_property
     def repeats(self) -> Repeats:
-        """The repeats in all of them."""
         return self._finder.find()
 
     @cached_property
     def passages(self) -> MaximalPassages:
-        """Their maximal passages."""
         return maximal_passages(self.repeats)
 
     @cached_property
     def listing(self) -> PassageListing:
-        """Those to list."""
         return listed(self.repeats, self.passages)
 
     @cached_property
@@ -159,7 +152,6 @@ class StorePassages:
         return list(numbers), np.array(of, dtype=np.int64)
 
     def common(self) -> Iterator[RepeatedPassage]:
-        """The passages to list, those in most documents first, of as many the longest."""
         passages, listing = self.passages, self.listing
         chosen = listing.passages
         order = np.lexsort((-passages.words[chosen], -passages.documents[chosen]))
@@ -168,7 +160,6 @@ class StorePassages:
             yield self.common_passage(int(chosen[place]))._replace(longest=longest, variants=variants)
 
     def common_passage(self, number: int) -> RepeatedPassage:
-        """One of `passages` by its number, without its variants."""
         documents, begins = self.places(number)
         first = int(np.argmin(self._ranks[documents]))
         words = int(self.passages.words[number])
@@ -178,7 +169,6 @@ class StorePassages:
         )  # fmt: skip
 
     def places(self, number: int) -> tuple[Positions, Positions]:
-        """The documents in which a passage stands, and the word of each at which it begins."""
         repeats = self.repeats
         positions = self.passages.places[self.passages.offsets[number] : self.passages.offsets[number + 1]]
         firsts = np.searchsorted(repeats.offsets, positions, side="right") - 1
@@ -187,11 +177,13 @@ class StorePassages:
         return self._by_copy[spread], np.repeat(positions - repeats.offsets[firsts], counts)
 
     def copied(self) -> Copied:
-        """The words that stood first in documents of one origin, and later in those of another or the same."""
+        """The words first in documents of one origin, and later in those of another or the same."""
         return copied_between(self.repeats, self._ranks, self.origins[1])
 
     def in_passages(self) -> tuple[Positions, Positions]:
-        """The words of each document, and how many of them stand in other documents too: both of shape (documents,)."""
+        """The words of each document, and the number of them found in other documents too: both of shape
+        (documents,).
+        """
         return np.diff(self.repeats.offsets), repeated_words(self.repeats)
 
     @cached_property
@@ -219,7 +211,6 @@ class StorePassages:
         return text[int(known.starts[first]) : int(known.ends[first + words - 1])]
 
     def _wanted(self, refs: Sequence[Ref] | None) -> list[Holder]:
-        """The documents to read, as they came."""
         records = self._store.scan(sketches=False) if refs is None else self._store.get(refs, sketches=False)
         time, every = noted_canonical(self._store).time, dict[Holder, str]()
         for page in chunks((each for each in records if each and self._store.passes(each.ref)), _PAGE):

@@ -1,4 +1,4 @@
-"""The copies of documents, to be deleted together with them: what is identical, or near by a rule."""
+"""The copies of documents, to be deleted together with them: identical, or near by a rule."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ _Match = tuple[Ref, float, bool, Relation | None]
 
 @dataclass(frozen=True, slots=True)
 class StoredCopy:
-    """A stored document that is a copy of the document `of`, or that document itself.
+    """A stored copy of the document `of`, or this document itself.
 
-    `similarity` (0 to 1) is that by the rule, 1 for `identical` texts, which are equal except for case and white space.
-    `left` is the file, the object or the document of another index that the text was read from, where that is still
-    there or can't be looked at; empty where nothing is known of such a place. `relation` is that of its text to the
-    other one's, None where these were not compared.
+    `similarity` (0 to 1) is that by the rule, 1 for `identical` texts, equal except for case and white space. `left` is
+    the file, the object or the document of another index the text was read from, if it may still exist; empty if
+    unknown. `relation` is that of its text to the other one's, None if not compared.
     """
 
     record: Record
@@ -47,16 +46,15 @@ class StoredCopy:
 
     @property
     def asked(self) -> bool:
-        """True if it is the document that was named."""
         return self.record.ref == self.of
 
 
 @dataclass(frozen=True, slots=True)
 class UncomparedCounts:
-    """The numbers of documents that may be copies, unseen because they were not compared.
+    """The numbers of documents not compared, possibly with copies among them.
 
-    `documents` are stored without what is compared: a digest of the text, a sketch of the rule, or any words (as scans
-    without text). `failures` could not be stored, or were left out as duplicates.
+    `documents` are stored without a digest of the text, a sketch of the rule, or any words (as scans without text).
+    `failures` could not be stored, or were left out as duplicates.
     """
 
     documents: int
@@ -67,7 +65,7 @@ class UncomparedCounts:
 class Erasure:
     """The outcome for copies: `deleted` from the store, `stripped` or `changed`.
 
-    Those `stripped` are their owner's and keep their text, those `changed` since they were compared were left.
+    `stripped` ones are their owner's and keep their text, `changed` ones differ from the comparison and were left.
     """
 
     deleted: Sequence[StoredCopy]
@@ -76,18 +74,17 @@ class Erasure:
 
     @property
     def by_outcome(self) -> dict[str, Sequence[StoredCopy]]:
-        """The same by name."""
         return {"deleted": self.deleted, "stripped": self.stripped, "changed": self.changed}
 
 
 class Copies:
-    """The documents named and their copies: `found` has each named one before what repeats it, nearest first.
+    """The named documents and their copies: `found` has each named one before its repeats, nearest first.
 
-    A copy is identical in text; with a rule, also what that calls near, short documents too. With `permitted` the texts
-    of these are read again and aligned: what does not say the same, or could not be read, is no copy unless permitted,
-    and `stays` counts it by reason, with `examples`. The whole store is read once. Memory: the copies, without
-    sketches. Raises UsageError for a document whose text has no digest where there is no rule, for a rule of parts, and
-    what lookup() raises.
+    A copy is identical in text; with a rule, also near, short documents too. With `permitted` the texts of near ones
+    are read again and aligned: other content, or an unreadable text, makes it no copy unless permitted; `stays` counts
+    these by reason, with `examples`. The whole store is read once. Memory: the copies, without sketches. Raises
+    UsageError for a document without a text digest if there is no rule, for a rule of parts, and the errors of
+    lookup().
     """
 
     def __init__(
@@ -130,7 +127,6 @@ class Copies:
         )
 
     def _near(self, asked: Sequence[Record], rule: MatchRule, matches: dict[Ref, _Match]) -> int:
-        """Add the near documents to `matches`; gives the number of documents that lack what the rule compares."""
         unread: set[Ref] = set()
         reasons: dict[Ref, Reason] = {}
         for record in asked:
@@ -150,7 +146,7 @@ class Copies:
         return rule.lacking(self._store.lacking(list(rule.schemes))) + len(unread - matches.keys())
 
     def _judged(self, record: Record, others: Sequence[Record]) -> Iterator[tuple[Ref, Relation | None, Reason | None]]:
-        """The relation of each of some near documents to one that is to be deleted, and why it is no copy, if it isn't.
+        """The relation of each of some near documents to one to be deleted, and the reason why it is no copy, if any.
 
         By sketches alone each is one.
         """
@@ -166,7 +162,6 @@ class Copies:
                 yield other.ref, relation, self._permitted.loses(relation, name_of(record.ref))
 
     def _read(self, matches: Mapping[Ref, _Match]) -> Iterator[StoredCopy]:
-        """The documents, with their versions as of now."""
         for refs in chunks(matches, READ_AT_ONCE):
             for ref, read in zip(refs, self._store.versioned(refs), strict=True):
                 if read is not None and read.record is not None:
@@ -175,7 +170,6 @@ class Copies:
                     )
 
     def delete(self) -> Erasure:
-        """Delete those that are still as they were compared, and what is kept of their clusters as a whole."""
         deleted: list[StoredCopy] = []
         stripped: list[StoredCopy] = []
         changed: list[StoredCopy] = []

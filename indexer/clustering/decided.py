@@ -1,4 +1,4 @@
-"""The decisions that a store remembers, as every clustering obeys them: what is apart, and what belongs together."""
+"""The decisions remembered by a store, as every clustering obeys them: documents apart, and documents together."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Sides = Mapping[int, bool]
 
 
 class HeldDecisions:
-    """The decisions that a store remembers; each holds of a document as long as its text is the one that was seen.
+    """The decisions remembered by a store; each holds of a document as long as its text is the one seen.
 
-    Memory: some 300 bytes for each document that was decided about.
+    Memory: some 300 bytes for each document of a decision.
     """
 
     def __init__(self, store: Store) -> None:
@@ -47,13 +47,11 @@ class HeldDecisions:
         return bool(self._said)
 
     def note(self, records: Iterable[Record]) -> None:
-        """Take note of documents as they are now, or are about to be."""
         for record in records if self else ():
             said = self._said.get(name_of(record.ref), ())
             self._sides[record.ref] = {number: apart for number, text, apart in said if text == record.text_digest}
 
     def sides(self, refs: Iterable[Ref]) -> list[Sides]:
-        """The sides of each of these documents in the decisions that hold of it."""
         refs = list(refs)
         unknown = [ref for ref in dict.fromkeys(refs) if ref not in self._sides and name_of(ref) in self._said]
         for page in chunks(unknown, _AT_ONCE):
@@ -61,14 +59,12 @@ class HeldDecisions:
         return [self._sides.get(ref, {}) for ref in refs]
 
     def are_apart(self, left: Ref, right: Ref) -> bool:
-        """True if somebody said that two documents are not the same."""
         if not self:
             return False
         one, other = self.sides((left, right))
         return self.conflict(one, other)
 
     def conflict(self, one: Sides, other: Sides) -> bool:
-        """True if documents with these sides are not the same."""
         if len(one) > len(other):
             one, other = other, one
         return any(
@@ -77,17 +73,14 @@ class HeldDecisions:
         )
 
     def together(self, ref: Ref) -> list[Ref]:
-        """The documents that somebody called the same as this one."""
         [own] = self.sides([ref])
         return [other for other in self._others(ref, own) if not self.are_apart(ref, other)]
 
     def apart_from(self, ref: Ref) -> list[Ref]:
-        """The documents that somebody called not the same as this one."""
         [own] = self.sides([ref])
         return [other for other in self._others(ref, own) if self.are_apart(ref, other)]
 
     def _others(self, ref: Ref, sides: Sides) -> list[Ref]:
-        """The documents of the decisions that hold of one, if they hold of them, and say how they stand to it."""
         said = {
             number: {one.id: one.choice == "apart" for one in self._decisions[number].documents} for number in sides
         }
@@ -101,7 +94,6 @@ class HeldDecisions:
         ]  # fmt: skip
 
     def places(self, refs: RefTable) -> dict[int, Sides]:
-        """The positions, in a table, of the documents that decisions hold of, with their sides."""
         if not self:
             return {}
         named = [found[0] for page in chunks(self._said, _AT_ONCE) for found in self._store.find_each(page) if found]
@@ -115,21 +107,19 @@ class HeldDecisions:
 
 @dataclass(frozen=True, slots=True)
 class _DecidedNodes:
-    """The nodes of documents that decisions hold of, each of one document, with their sides."""
+    """The nodes of documents with decisions, each of one document, with their sides."""
 
     held: HeldDecisions
     sides: Mapping[int, Sides]
     decided: npt.NDArray[np.bool_]
 
     def apart(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
-        """True for each pair of nodes that are not the same."""
         found = self.decided[left] & self.decided[right]
         for place in np.flatnonzero(found).tolist():
             found[place] = self.held.conflict(self.sides[int(left[place])], self.sides[int(right[place])])
         return found
 
     def together(self) -> Components:
-        """The nodes joined that belong together."""
         first: dict[int, int] = {}
         pairs = [
             (first.setdefault(number, node), node)
@@ -143,7 +133,6 @@ class _DecidedNodes:
         return components
 
     def obeyed(self, nodes: Nodes, comparison: Comparer, grouped: Groups) -> Groups:
-        """The same groups, joined where they hold what belongs together, and cut where they hold what is apart."""
         same = self.together().labels()
         members = np.array(sorted(self.sides), dtype=np.int64)
         labels, whole = (_joined(labels, members, same[members]) for labels in (grouped.labels, grouped.whole))
@@ -162,7 +151,7 @@ class _DecidedNodes:
         return replace(grouped, labels=labels, whole=whole)
 
     def _cut(self, inside: Positions, same: Positions, labels: Positions, comparison: Comparer) -> None:
-        """Cut a group, in place, so that no two of a part are apart; what belongs together is moved together."""
+        """Cut a group, in place, so that no two of a part are apart; documents that belong together move together."""
         units: dict[int, list[int]] = {}
         for node in inside.tolist():
             units.setdefault(int(same[node]), []).append(node)
@@ -196,8 +185,6 @@ class _DecidedNodes:
 
 
 class _GroupPart:
-    """A part of a group that was cut, around its first node."""
-
     def __init__(self, centre: int, *, main: bool) -> None:
         self.centre, self.main = centre, main
         self._inside: dict[tuple[int, bool], Sides] = {}
@@ -223,11 +210,11 @@ def grouped_nodes(
     radius: float | None = None,
     threads: int | None = None,
 ) -> tuple[Nodes, Comparer, Groups]:
-    """The groups of nodes by `indexer.clustering.grouping.group`, as far as decisions don't say otherwise.
+    """The groups of nodes by `indexer.clustering.grouping.group`, as far as decisions allow.
 
-    Documents that were decided about are nodes of their own in the nodes that are given back. Documents that are apart
-    count as not near: no group holds two of them. The groups of documents that belong together are one group. `reading`
-    is what verifies the rule by reading texts.
+    Documents with decisions are nodes of their own in the returned nodes. Documents apart count as not near: no group
+    holds two of them. The groups of documents that belong together are one group. `reading` verifies the rule by
+    reading texts.
     """
     places = held.places(nodes.refs)
     if places:
@@ -243,7 +230,6 @@ def grouped_nodes(
 
 
 def _joined(labels: Positions, members: Positions, same: Positions) -> Positions:
-    """Labels of groups, of which those are one that hold members with equal marks in `same`."""
     components = Components(labels.size)
     components.join(labels[members], labels[same])
     return components.roots(labels)

@@ -1,4 +1,4 @@
-"""Files of decisions carried out: documents removed as somebody decided, and decisions kept in the store."""
+"""Carry out files of decisions: remove documents as somebody decided, and remember decisions in the store."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _Node = NamedText | int
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Decisions that can't all hold: what they say, and their places among those that were looked through."""
+    """Decisions that can't all hold: a description, and their places among those examined."""
 
     says: str
     places: frozenset[int]
 
 
 def contradictions(decisions: Sequence[Decision]) -> list[Contradiction]:
-    """The contradictions among decisions: what is the same and is not, and what is to be kept and to be dropped.
+    """The contradictions among decisions: same and not the same, keep and drop.
 
-    Each decision of a contradiction has its place in one of them, though not in each that it is part of.
+    Each decision of a contradiction is in one of them, though not in each it is part of.
     """
     same, found = _Sameness(decisions), list[Contradiction]()
     for place, decision in enumerate(decisions):
@@ -62,7 +62,6 @@ def contradictions(decisions: Sequence[Decision]) -> list[Contradiction]:
 
 
 def _unlike_choices(decisions: Sequence[Decision]) -> Iterator[Contradiction]:
-    """The documents that are to be kept by one decision and dropped by another one."""
     chosen: dict[NamedText, tuple[str, int]] = {}
     for place, decision in enumerate(decisions):
         for one in decision.together:
@@ -72,7 +71,7 @@ def _unlike_choices(decisions: Sequence[Decision]) -> Iterator[Contradiction]:
 
 
 class _Sameness:
-    """The documents that decisions call the same, as trees: above a document stands a decision, and the reverse."""
+    """The documents decisions call the same, as trees: above a document stands a decision, and the reverse."""
 
     def __init__(self, decisions: Sequence[Decision]) -> None:
         self._above: dict[_Node, _Node] = {}
@@ -100,11 +99,9 @@ class _Sameness:
                         waiting.append(other)
 
     def root(self, name: NamedText) -> _Node:
-        """The document that stands for all that are the same as this one."""
         return self._root.get(name, name)
 
     def chain(self, first: NamedText, last: NamedText) -> str:
-        """A way by which one document is the same as another one, in words; of a long way its ends."""
         left, right = list[_Node]([first]), list[_Node]([last])
         while left[-1] != right[-1] and len(left) + len(right) < _MOST_NAMED:
             lower = left if self._depth[left[-1]] >= self._depth[right[-1]] else right
@@ -116,7 +113,6 @@ class _Sameness:
         )
 
     def new_places(self, first: NamedText, last: NamedText) -> set[int]:
-        """The decisions on the way from one document to another one, but those that were given for others before."""
         left, right = self._top(first), self._top(last)
         passed = set[_Node]()
         while left != right:
@@ -143,7 +139,7 @@ def _named(one: DecidedDocument) -> NamedText:
 
 @dataclass(frozen=True, slots=True)
 class DecidedNow:
-    """A document of a decision as the store has it; `reason` says why the decision does not hold of it."""
+    """A document of a decision as the store has it; `reason` is set if the decision does not hold of it."""
 
     decided: DecidedDocument
     ref: Ref
@@ -152,12 +148,10 @@ class DecidedNow:
 
     @property
     def record(self) -> Record:
-        """Its record; one of its id alone where there is none."""
         return self.stored.record if self.stored and self.stored.record else Record(self.ref)
 
 
 def seen_documents(store: Store, decisions: Sequence[Decision]) -> Iterator[list[DecidedNow]]:
-    """The documents of each decision as the store has them now."""
     for decision in decisions:
         named = [
             refs[0] if len(refs) == 1 else None for refs in store.find_each([one.id for one in decision.documents])
@@ -181,13 +175,12 @@ def _seen(decided: DecidedDocument, ref: Ref | None, stored: Versioned | None) -
 
 
 class DecidedPruning(Removal):
-    """The documents that a file of decisions drops.
+    """The documents a file of decisions drops.
 
-    A document goes only if its text, and that of one of its decision to be kept, are those that were decided about, and
-    if both are in one cluster of the store; with `last_copies` also where the decision keeps none. Every other one that
-    is to be dropped stays, with the reason; what is to be kept is named where the decision does not hold of it.
-    Decisions that contradict others, of the file or of the store, drop nothing. Raises StoreError where the store does
-    not remember how its clusters were made.
+    A document goes only if its text, and that of a kept one of its decision, are the ones decided about, and both are
+    in one cluster of the store; with `last_copies` also if the decision keeps none. Every other dropped one stays, with
+    the reason; a kept one is named if the decision does not hold of it. Decisions contradicting others, of the file or
+    of the store, drop nothing. Raises StoreError if the store does not remember how its clusters were made.
     """
 
     def __init__(
@@ -205,7 +198,6 @@ class DecidedPruning(Removal):
 
     @property
     def rule(self) -> MatchRule:
-        """The rule by which the clusters were made."""
         return self.remembered.rule
 
     def remark(self) -> str:
@@ -251,19 +243,15 @@ class DecidedPruning(Removal):
 
 
 def _as_seen(seen: Sequence[DecidedNow]) -> Decision:
-    """A decision as the store names its documents, of which those are left out that it does not hold of."""
     held = (one for one in seen if not one.reason)
     return Decision(tuple(DecidedDocument(name_of(one.ref), one.decided.digest, one.decided.choice) for one in held))
 
 
 def _lasting(decisions: Sequence[Decision], store: Store) -> list[Decision]:
-    """Some decisions as they would be remembered, and then those that are remembered already."""
     return [*(decision.without_choices() for decision in decisions), *store.decisions()]
 
 
 class _StayingDocuments:
-    """The documents of a decision that stay, found by their clusters and by what repeats what."""
-
     def __init__(self, documents: Sequence[DecidedNow]) -> None:
         self.elsewhere = (
             Reason(_ELSEWHERE, f"it is in no cluster with {documents[0].decided.id}") if documents else None
@@ -277,7 +265,6 @@ class _StayingDocuments:
                 self._places.setdefault(name, place)
 
     def beside(self, one: DecidedNow) -> DecidedNow | None:
-        """The first of them in one cluster with a document."""
         known = _annotations(one)
         names = (cluster_of(known), repeated_by(one.ref, known), ("repeated", one.ref))
         found = [self._places[name] for name in names if name is not None and name in self._places]
@@ -304,7 +291,7 @@ def _document(one: DecidedNow, beside: DecidedNow | None, reason: Reason | None)
 
 @dataclass(slots=True)
 class KeptDecisions:
-    """The outcome of remembering decisions: how many are new, how many were known, and what was left out, and why."""
+    """The outcome of remembering decisions: the numbers of new and known ones, and those left out with the reason."""
 
     kept: int = 0
     known: int = 0
@@ -315,8 +302,8 @@ class KeptDecisions:
 def keep_decisions(store: Store, decisions: Sequence[Decision], *, dry_run: bool = False) -> KeptDecisions:
     """Remember in a store which documents belong together, and which are apart.
 
-    A document that the store does not have, or with another text, is left out and named, unless it was to be dropped
-    and is gone; so are decisions that contradict one another, or those that are remembered already.
+    A missing document, or one with another text, is left out and named, unless it was to be dropped and is gone; so are
+    decisions contradicting one another, or remembered ones.
     """
     done, seen_now, known = KeptDecisions(), list[Decision](), {decision.id for decision in store.decisions()}
     for seen in seen_documents(store, decisions):

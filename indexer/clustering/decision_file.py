@@ -1,8 +1,8 @@
-"""Files of decisions: the form that a report writes and another person can check.
+"""Files of decisions: the form a report writes and another person can check.
 
 Judgments of a random sample have the same form: each is a cluster of two documents, beside the seed and the size of the
-sample, and decides nothing. A file comes from a browser, or from anybody, and is read as the file of a stranger: it
-holds ids, digests of texts and choices, and nothing else is taken from it.
+sample, and decides nothing. A file comes from a browser, or from anybody, and is not trusted: only ids, digests of
+texts and choices are taken from it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ _CLUSTER, _DOCUMENT = {"documents"}, {"id", "digest", "choice"}
 
 
 def decisions_text(decisions: Sequence[Decision], sample: JudgedSample | None = None) -> str:
-    """A file of decisions, with the judgments of a sample if there are any."""
     held: dict[str, Any] = {"form": FORM, "clusters": list(map(_cluster, decisions))}
     if sample:
         judged = list(map(_cluster, sample.judged))
@@ -47,22 +46,22 @@ def _cluster(decision: Decision) -> dict[str, Any]:
 
 
 def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
-    """The decisions in a file; UsageError, which names the place, for whatever is not of the form."""
+    """The decisions in a file. Raises UsageError, with the place, for any other form."""
     return _read(path, parsed_decisions)
 
 
 def read_judgments(path: str | os.PathLike[str]) -> JudgedSample:
-    """The judgments in a file; UsageError, which names the place, for whatever is not of the form, or has none."""
+    """The judgments in a file. Raises UsageError, with the place, for any other form, and for none."""
     return _read(path, parsed_judgments)
 
 
 def parsed_decisions(data: bytes) -> list[Decision]:
-    """The decisions in the bytes of a file; UsageError for whatever is not of the form."""
+    """The decisions in the bytes of a file. Raises UsageError for any other form."""
     return _decisions(_held(data)["clusters"], "clusters", "cluster")
 
 
 def parsed_judgments(data: bytes) -> JudgedSample:
-    """The judgments in the bytes of a file; UsageError for whatever is not of the form, or has none."""
+    """The judgments in the bytes of a file. Raises UsageError for any other form, and for none."""
     held = _held(data)
     if "sample" not in held:
         raise UsageError("it has no judgments of a sample; judge one in a report, and save the judgments there")
@@ -94,7 +93,6 @@ def _read(path: str | os.PathLike[str], parsed: Callable[[bytes], Held]) -> Held
 
 
 def _held(data: bytes) -> dict[str, Any]:
-    """The members of a file in bytes."""
     if len(data) > MOST_BYTES:
         raise UsageError(
             f"a file of decisions has at most {counted(MOST_BYTES, 'byte')}; decide on fewer clusters in each"
@@ -144,7 +142,6 @@ def _document(value: Any, place: str) -> DecidedDocument:
 
 
 def _fields(value: Any, names: set[str], place: str) -> dict[str, Any]:
-    """A JSON object with exactly these members."""
     if not isinstance(value, dict):
         raise UsageError(f"{place}: must be an object with {', '.join(sorted(names))}")
     if unknown := sorted(value.keys() - names):

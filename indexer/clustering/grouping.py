@@ -1,7 +1,7 @@
 """Groups of near-duplicates: components of near pairs, each cut so that all of a group are near its centre.
 
-Within a bucket of documents that share a key, one is compared only with those that no verified pair connects to it
-yet; so a million copies of one page, or pages with one boilerplate, cost as many comparisons as there are documents.
+Within a bucket of documents with a common key, one is compared only with those not yet connected to it by verified
+pairs. So a million copies of one page, or pages with one boilerplate, cost as many comparisons as there are documents.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _LARGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """The comparisons of the nodes that share a key of a scheme: their number, that of the nodes, and one of these.
+    """The comparisons of the nodes with a common key of a scheme: their number, that of the nodes, and one of these.
 
-    `key` is the key; `example` is the one with the least `digest`, by which those of one size are ordered.
+    `key` is the key; `example` is the node with the least `digest`, which orders equal sizes.
     """
 
     scheme: str
@@ -50,10 +50,10 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Nodes that are near, directly or through others: how many, of how many documents, and one of them.
+    """Nodes near each other, directly or through others: their number, that of documents, and one of them.
 
-    It took so many `comparisons` to find and to cut it, into this many `groups`. `example` is the one with the least
-    `digest`, by which those of one size are ordered.
+    It took so many `comparisons` to find and to cut it, into this many `groups`. `example` is the node with the least
+    `digest`, which orders equal sizes.
     """
 
     nodes: int
@@ -66,12 +66,11 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """`labels[n]` is a node of the group that node n is in; `split` components were cut; `compared` pairs compared.
+    """`labels[n]` is a node of node n's group; `split` components were cut; `compared` pairs compared.
 
-    `whole[n]` is a node of the component that node n is in, before any was cut.
-    `costliest` are the buckets that took most comparisons, the costliest first; those that took few are left out.
-    `buckets` and `components` are the ten largest, whatever they took; which these are depends on what documents hold,
-    what they took also on the order in which documents came.
+    `whole[n]` is a node of node n's component before any cut. `costliest` are the buckets with most comparisons, the
+    costliest first; cheap ones are left out. `buckets` and `components` are the ten largest; their choice depends on
+    the content of documents, their cost also on the order of arrival.
     """
 
     labels: Positions
@@ -84,9 +83,9 @@ class Groups:
 
 
 def radius_of(bound: float | None) -> float | None:
-    """The farthest (0 to 1) that a document may be from its centre, where two may be `bound` apart; None for None.
+    """The greatest distance (0 to 1) of a document from its centre, for two at most `bound` apart; None for None.
 
-    Nothing is farther apart than 1, so that a bound of 1 cuts nothing. Raises UsageError for one outside of 0 to 1.
+    Nothing is farther apart than 1, so a bound of 1 cuts nothing. Raises UsageError for one outside of 0 to 1.
     """
     if bound is not None and not (isinstance(bound, int | float) and 0 <= bound <= 1):
         raise UsageError(f"bound {shown(bound)}: must be from 0 to 1 (how far apart two documents of a cluster may be)")
@@ -94,12 +93,12 @@ def radius_of(bound: float | None) -> float | None:
 
 
 def group(nodes: Nodes, comparison: Comparer, *, radius: float | None = None, threads: int | None = None) -> Groups:
-    """Group nodes: those that the rule calls near, directly or through others, make a component.
+    """Group nodes: those near by the rule, directly or through others, make a component.
 
-    A component in which not all are as similar to one centre as 1 - `radius` (the rule's threshold where None) is cut:
-    its nodes, those with most equal documents first, then by digest, become centres in turn, and each takes what is
-    near it and has no centre yet. In components of up to _DENSEST nodes those with most documents near come first. The
-    groups depend on what documents hold, and not on the order in which they came.
+    A component is cut unless all are as similar to one centre as 1 - `radius` (the rule's threshold if None). Its
+    nodes, those with most equal documents first, then by digest, become centres in turn, and each takes the near ones
+    without a centre. In components of up to _DENSEST nodes those with most documents near come first. The groups depend
+    on the content of documents, and not on the order of arrival.
     """
     components, buckets = Components(len(nodes)), list[Bucket]()
     # By the first node of each pair that was compared, how many there were.
@@ -123,7 +122,6 @@ def group(nodes: Nodes, comparison: Comparer, *, radius: float | None = None, th
 
 
 def _largest(whole: Positions, labels: Positions, nodes: Nodes, spent: Positions) -> Iterator[Component]:
-    """The largest components, `whole` before they were cut, by how many documents they have."""
     if not whole.size:
         return
     documents = np.bincount(whole, weights=nodes.weights).astype(np.int64)
@@ -141,7 +139,6 @@ def _largest(whole: Positions, labels: Positions, nodes: Nodes, spent: Positions
 
 
 def _first(sizes: Positions, digests: Hashes) -> Positions:
-    """The places of the _LARGEST, those of one size by digest."""
     places = np.arange(sizes.size)
     if sizes.size > _LARGEST:
         places = np.flatnonzero(sizes >= np.partition(sizes, -_LARGEST)[-_LARGEST])
@@ -157,10 +154,10 @@ def connect(
     spent: Positions,
     among: Callable[[Positions], npt.NDArray[np.bool_]] | None = None,
 ) -> list[Bucket]:
-    """Join the nodes that a finder finds and the rule calls near; gives the costliest and the largest buckets.
+    """Join the nodes found by a finder and near by the rule; returns the costliest and the largest buckets.
 
-    `spent` counts the pairs that were compared by their first nodes. Of a finder that finds by keys, only those `among`
-    some are looked at, all of them where None.
+    `spent` counts the compared pairs by their first nodes. For a finder by keys, only keys `among` some are looked at,
+    all of them if None.
     """
     sketches, where = _with_sketch(nodes, finder.name)
     scheme, buckets = finder.scheme, list[Bucket]()
@@ -180,12 +177,10 @@ def connect(
 
 
 def meets_by_keys(finder: Finder) -> bool:
-    """True if documents that a finder finds share at least one key, so that its buckets show all that may be near."""
     return finder.scheme.joins_keys and type(finder.scheme).probes is Scheme.probes
 
 
 def _with_sketch(nodes: Nodes, family: str) -> tuple[Sketches, Positions]:
-    """The sketches of a scheme that nodes have, and the nodes that have them."""
     where = nodes.present(family)
     every = nodes.sketches[family]
     return (every if where.size == len(nodes) else every.take(where)), where
@@ -194,7 +189,6 @@ def _with_sketch(nodes: Nodes, family: str) -> tuple[Sketches, Positions]:
 def _joined(
     components: Components, sketches: Sketches, where: Positions, finder: Finder, threads: int | None
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Pairs of nodes by a scheme's own join over distinct sketches, and those of equal ones, that nothing joins yet."""
     firsts, number = distinct_payloads(sketches)
     order = np.argsort(number, kind="stable")
     sizes = np.bincount(number, minlength=firsts.size)
@@ -225,7 +219,6 @@ def _meeting(
     digests: Hashes,
     buckets: list[Bucket],
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Pairs of nodes that share keys in this many tables, and that nothing joins yet; `buckets` grows at the end."""
     offsets = postings.buckets()
     taken = np.zeros(offsets.size - 1, dtype=np.int64)
     for left, right in _within(components, postings.owners, offsets[:-1], np.diff(offsets), where, taken):
@@ -254,11 +247,10 @@ def _within(
     where: Positions,
     taken: Positions | None = None,
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Pairs of one bucket, `owners[start:start + size]`, whose nodes (`where` of each) nothing joins yet.
+    """Pairs of one bucket, `owners[start:start + size]`, whose nodes (`where` of each) are not joined yet.
 
-    First the neighbours in every bucket, then those two places apart, and so on; a bucket that has become one component
-    is done. A pair comes again only where it shares several buckets and is not near. `taken[i]` counts the pairs that
-    bucket i gave.
+    First the neighbours in every bucket, then those two places apart, and so on; a bucket that is one component is
+    done. A pair comes again only if it shares several buckets and is not near. `taken[i]` counts the pairs of bucket i.
     """
     lag, numbers = 1, np.arange(starts.size)
     while starts.size:
@@ -298,7 +290,6 @@ def spans(counts: Positions) -> Iterator[tuple[int, int]]:
 def _not_one(
     components: Components, owners: Positions, starts: Positions, sizes: Positions, where: Positions
 ) -> npt.NDArray[np.bool_]:
-    """True for each bucket that is not yet one component."""
     place = np.repeat(starts, sizes) + np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     roots = components.roots(where[owners[place]])
     begins = np.cumsum(sizes) - sizes
@@ -307,7 +298,6 @@ def _not_one(
 
 
 def agreeing_tables(sketches: Sketches, left: Positions, right: Positions, scheme: Scheme) -> Positions:
-    """The number of tables in which the keys of each pair agree."""
     keys, tables = sketches.keys, scheme.layout.tables
     rows = keys.matrix(tables) if keys.width == tables else None
     if rows is not None and np.array_equal(rows >> scheme.layout.bits, np.broadcast_to(np.arange(tables), rows.shape)):
@@ -320,7 +310,6 @@ def agreeing_tables(sketches: Sketches, left: Positions, right: Positions, schem
 
 
 def _cut(labels: Positions, nodes: Nodes, comparison: Comparer, least: float, spent: Positions) -> int:
-    """Cut the components that no one centre is near all of, in place; how many were. Counts what that took."""
     sizes = np.bincount(labels, minlength=labels.size)
     rank = _ranks(nodes)
     # A pair was verified when it was joined.
@@ -349,12 +338,11 @@ def _cut(labels: Positions, nodes: Nodes, comparison: Comparer, least: float, sp
 
 
 def in_rank(nodes: Nodes) -> Positions:
-    """The nodes in the order in which they become centres: those with most equal documents first, then by digest."""
+    """The nodes in the order of becoming centres: those with most equal documents first, then by digest."""
     return np.lexsort((nodes.digests[:, 1], nodes.digests[:, 0], -nodes.weights))
 
 
 def _ranks(nodes: Nodes) -> Positions:
-    """The place of each node in the order in which nodes become centres."""
     order = in_rank(nodes)
     ranks = np.empty(order.size, dtype=np.int64)
     ranks[order] = np.arange(order.size)
@@ -362,7 +350,6 @@ def _ranks(nodes: Nodes) -> Positions:
 
 
 def _around_centres(members: Positions, nodes: Nodes, comparison: Comparer, least: float) -> Positions:
-    """The centre of each member of a component; members come in the order in which they become centres."""
     if members.size <= _DENSEST:
         return _around_densest(members, nodes, comparison, least)
     centre = np.full(members.size, -1, dtype=np.int64)
@@ -377,7 +364,6 @@ def _around_centres(members: Positions, nodes: Nodes, comparison: Comparer, leas
 
 
 def _around_densest(members: Positions, nodes: Nodes, comparison: Comparer, least: float) -> Positions:
-    """The centre of each member of a component; those with the most documents near become centres first."""
     size = members.size
     left, right = np.triu_indices(size, 1)
     near = np.eye(size, dtype=np.bool_)

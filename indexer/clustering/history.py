@@ -15,11 +15,10 @@ from indexer.stores.base import Store
 
 @dataclass(frozen=True, slots=True)
 class VersionHistory:
-    """The members of a document's `cluster` (None for a document that is alone), by what is known of their order.
+    """The members of a document's `cluster` (None for a document alone), by their known order.
 
-    `records` holds them, that of the document first. `lineage` puts its versions in order, None where
-    there are none or their order is unknown; `others` are the members that are not among them, each by its place with
-    how it stands in time to the document.
+    `records` holds them, that of the document first. `lineage` orders its versions, None if there are none or their
+    order is unknown; `others` are the remaining members, each by its place with its order in time against the document.
     """
 
     cluster: str | None
@@ -29,7 +28,7 @@ class VersionHistory:
 
 
 def version_history(store: Store, record: Record) -> VersionHistory:
-    """The versions of a document among the members of its cluster, by what they say of themselves now.
+    """The versions of a document among the members of its cluster, by their present declarations.
 
     Memory: the records of the cluster.
     """

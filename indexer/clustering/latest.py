@@ -1,4 +1,4 @@
-"""The order of versions in clusters that lost documents, so that what is left is not called older than what is gone."""
+"""The order of versions in clusters after deletions, so that no remaining one is called older than a deleted one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from indexer.stores.base import Store
 
 
 class Deletion:
-    """Deletes documents of a store, and orders the versions that are left anew in clusters that lost the latest one.
+    """Deletes documents of a store, and reorders the remaining versions in clusters without their latest one.
 
-    That is done by `renew`: once for a cluster whose members are deleted in several steps.
+    Call `renew` once after deleting members of a cluster in several steps.
     """
 
     def __init__(self, store: Store) -> None:
@@ -28,25 +28,22 @@ class Deletion:
     def delete(
         self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None, owners: bool = False
     ) -> int:
-        """Delete documents as Store.delete does; how many were."""
         self.annotations = self._store.annotations(refs)
         self._lacking |= _clusters_of_latest(self.annotations)
         return self._store.delete(refs, versions=versions, owners=owners)
 
     def renew(self, *, going_on: Collection[str] = ()) -> None:
-        """Order the versions of clusters that lost documents, but not yet of those that are `going_on`."""
         _renew_versions(self._store, self._lacking - set(going_on))
         self._lacking &= set(going_on)
 
 
 def _clusters_of_latest(annotations: Sequence[Mapping[str, Any] | None]) -> set[str]:
-    """The clusters in which some documents, by their annotations, are the latest of several versions."""
     known = [(version_of(each), cluster_of(each)) for each in annotations if each]
     return {name for (ordinal, is_latest), name in known if ordinal and is_latest and name}
 
 
 def _renew_versions(store: Store, clusters: Collection[str]) -> None:
-    """Put the versions that are left in clusters in order again; memory: some hundred bytes a member."""
+    """Reorder the remaining versions in clusters; memory: some hundred bytes a member."""
     succession, numbers = Succession(), {name: number for number, name in enumerate(sorted(clusters))}
     noted: list[tuple[Ref, Any]] = []
     for page in chunks(store.cluster_members(list(numbers)) if numbers else (), READ_AT_ONCE):
@@ -63,7 +60,7 @@ def _renew_versions(store: Store, clusters: Collection[str]) -> None:
 
 
 class ReplacedVersions(DuplicateFilter[Any]):
-    """Puts the versions in order again that are left in clusters of which the latest one is replaced by another text.
+    """Reorders the remaining versions in clusters whose latest one is replaced by another text.
 
     It leaves no document out. Memory: a name for each such cluster.
     """
@@ -72,10 +69,8 @@ class ReplacedVersions(DuplicateFilter[Any]):
         self._store, self._left = store, set[str]()
 
     def examine(self, records: Sequence[Record]) -> Sequence[None]:
-        """Note the clusters of which documents that are about to be stored are the latest versions so far."""
         self._left |= _clusters_of_latest(self._store.annotations([record.ref for record in records]))
         return super().examine(records)
 
     def close(self) -> None:
-        """Put what is left in order."""
         _renew_versions(self._store, self._left)

@@ -1,4 +1,4 @@
-"""The rule by which a store's clusters were made, remembered beside them so that later documents obey it."""
+"""The rule of a store's clusters, remembered beside them so that later documents obey it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RUNS = 50
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A finished clustering: its match rule, bound (0 to 1; None for the rule's own), canonical rule, and when.
+    """A finished clustering: its match rule, bound (0 to 1; None for the rule's own), canonical rule, and time.
 
     `at`, `arrived` and `apart` are those of the note.
     """
@@ -33,7 +33,6 @@ class Remembered:
     apart: str = ""
 
     def has_seen(self, indexed_at: str) -> bool:
-        """True if a document indexed at that time has been looked at, with all others or as it came."""
         return indexed_at <= self.at or any(
             begin <= indexed_at <= end for begin, _, end in (run.partition("/") for run in self.arrived)
         )
@@ -42,15 +41,14 @@ class Remembered:
 def note_of(
     rule: MatchRule, bound: float | None, canonical: CanonicalRule, *, reads: bool = True, apart: str = ""
 ) -> ClusteringNote:
-    """The note of a clustering that is made now."""
     written = "" if bound is None else f"{bound:.12g}"
     return ClusteringNote(rule.written(whole=True), written, str(canonical), at=now(), reads=reads, apart=apart)
 
 
 def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> ClusteringNote:
-    """The note while documents are put into clusters as they come, or with `since` after a run of that.
+    """The note while documents are put into clusters as they come, or with `since` after such a run.
 
-    Of more than some dozen runs the earliest are forgotten: their documents count as not looked at until all are.
+    After some dozen runs the earliest are forgotten: their documents count as unseen until the next full run.
     """
     notes = store.clustering_notes().values()
     # Those that stand there already, and were never looked at, are not seen by what comes.
@@ -62,20 +60,18 @@ def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> Clusteri
 
 
 def in_progress(store: Store, note: ClusteringNote) -> None:
-    """Note that clusters are being made."""
     store.put_clustering_note(replace(note, finished=False))
 
 
 def finished(store: Store, note: ClusteringNote) -> None:
-    """Note that all clusters are made."""
     store.put_clustering_note(replace(note, finished=True))
 
 
 def remembered(store: Store) -> Remembered | None:
-    """The clustering that a store remembers; None where it has no clusters.
+    """The clustering remembered by a store; None without clusters.
 
-    Raises StoreError, with what to do, where a run was broken off, where clusters stand without a remembered rule, and
-    where the indices behind a name were clustered by different rules.
+    Raises StoreError, with advice, after an interrupted run, for clusters without a remembered rule, and for different
+    rules in the indices behind a name.
     """
     notes = store.clustering_notes()
     if not notes:
@@ -94,7 +90,7 @@ def remembered(store: Store) -> Remembered | None:
 
 
 class ObeyedSettings(NamedTuple):
-    """The settings of a clustering, and what of them is not as it was, in words.
+    """The settings of a clustering, and the changed ones, in words.
 
     `bound` is None for the rule's own, `canonical` for the default.
     """
@@ -109,9 +105,9 @@ class ObeyedSettings(NamedTuple):
 def obeyed(
     store: Store, rule: MatchRule | None, bound: float | None, canonical: CanonicalRule | None, apart: str | None = None
 ) -> ObeyedSettings:
-    """The settings for new clusters: those that are asked for, else those that the store remembers, else its defaults.
+    """The settings for new clusters: the requested ones, else the store's remembered ones, else its defaults.
 
-    A run that was broken off is remembered too.
+    An interrupted run is remembered too.
     """
     notes = list(store.clustering_notes().values())
     if len({_kind_of(note) for note in notes}) != 1:
@@ -146,7 +142,6 @@ def obeyed(
 
 
 def noted_canonical(store: Store) -> CanonicalRule:
-    """The canonical rule of the last clustering; the default where none is known."""
     for note in store.clustering_notes().values():
         with suppress(UsageError):
             return read_canonical(note.canonical)
@@ -154,7 +149,6 @@ def noted_canonical(store: Store) -> CanonicalRule:
 
 
 def timed(store: Store, asked: CanonicalRule | None, time: str | None) -> CanonicalRule | None:
-    """The canonical rule that is asked for, by the dates in the field `time`, else in that of the last clustering."""
     if time is None and asked is None:
         return None
     before = noted_canonical(store)
@@ -162,14 +156,13 @@ def timed(store: Store, asked: CanonicalRule | None, time: str | None) -> Canoni
 
 
 def _kind_of(note: ClusteringNote) -> tuple[str, ...]:
-    """The settings of a clustering, which all indices behind a name have to have in common."""
     return note.rule, note.bound, note.canonical, note.apart
 
 
 def agreed(notes: Mapping[str, ClusteringNote]) -> ClusteringNote:
-    """The note that those of all indices behind a name agree on, with the earliest time.
+    """The common note of all indices behind a name, with the earliest time.
 
-    Raises StoreError where a run was broken off, and where they differ.
+    Raises StoreError after an interrupted run, and if they differ.
     """
     broken = sorted(index for index, note in notes.items() if not note.finished)
     if broken:
@@ -182,7 +175,6 @@ def agreed(notes: Mapping[str, ClusteringNote]) -> ClusteringNote:
 
 
 def require_remembered(store: Store) -> Remembered:
-    """The clustering that a store remembers; StoreError where there is none."""
     clustering = remembered(store)
     if clustering is None:
         raise StoreError("no clusters are stored; run neardup cluster first")
@@ -192,7 +184,7 @@ def require_remembered(store: Store) -> Remembered:
 class LastClustering(NamedTuple):
     """The last clustering of all documents: its time, empty for never, and whether it was finished, None for never.
 
-    `reads` is false where it was told to read no texts again.
+    `reads` is false if it was told to read no texts again.
     """
 
     at: str = ""
@@ -201,7 +193,7 @@ class LastClustering(NamedTuple):
 
 
 def last_clustering(store: Store) -> LastClustering:
-    """The last clustering of a store; of several indices behind a name the earliest, finished where all are."""
+    """The last clustering of a store; of several indices behind a name the earliest, finished if all are."""
     notes = store.clustering_notes().values()
     if not notes:
         return LastClustering()

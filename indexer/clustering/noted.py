@@ -1,4 +1,4 @@
-"""The relations of documents to those that they repeat, as they are noted with their clusters."""
+"""The relations of documents to those they repeat, as noted with their clusters."""
 
 from __future__ import annotations
 
@@ -22,20 +22,17 @@ _PLACE = ("repeats", "repeats_index", "repeats_routing")
 
 
 def could_go(relation: str) -> bool:
-    """False for what is noted of forms, in which facts differ, and parts; true also where nothing is known."""
     return verdict_of(relation) != "differs"
 
 
 def is_redundant(annotation: Mapping[str, Any]) -> bool:
-    """True for the annotation `cluster` of a document that repeats another one and could go for it."""
     return "repeats" in annotation and could_go(annotation.get("relation", ""))
 
 
 class RepeatingDocument(NamedTuple):
     """A document of the component `group` that repeats another one.
 
-    `wanted` is what is to be noted of it so far, to which the relation is added; `noted` and `noted_of_other` are all
-    annotations of both.
+    `wanted` is its note so far, and gets the relation; `noted` and `noted_of_other` are all annotations of both.
     """
 
     group: int
@@ -47,17 +44,16 @@ class RepeatingDocument(NamedTuple):
 
 
 class NotedRelations:
-    """Tells the relations of documents: the digests say what is identical, and what was noted stays.
+    """Tells the relations of documents: digests show identical ones, and earlier notes stay.
 
-    A text that is replaced loses what was noted of it; of a document of which nothing was, as of one that is alone, it
-    is known by its time, which is not after `since`, the last clustering. `given` are relations that are known from
-    elsewhere. With `read` the other texts are read again and aligned, which took so many `seconds`, None where there
-    were none; what could not be read before is tried again where `read` is true.
+    A replaced text loses its note. A document without a note, as one alone, is known by its time, not after `since`,
+    the last clustering. `given` are relations known from elsewhere. With `read` the other texts are read again and
+    aligned in so many `seconds`, None if there were none; texts unreadable before are tried again if `read` is true.
 
-    They go by the words that the store keeps. Where there are none, those of the texts that are read are counted; with
-    `renews` also where the collection has outgrown them, and what was noted is then told again as far as it can be.
-    Memory: that of `indexer.matching.relating.RelatedTexts`; where words are counted also some hundred bytes for each
-    document whose relation depends on them.
+    They go by the words kept by the store. Without them, those of the texts read are counted; with `renews` also if the
+    collection has outgrown them, and earlier notes are then told again as far as possible. Memory: that of
+    `indexer.matching.relating.RelatedTexts`; while counting also some hundred bytes for each document whose relation
+    depends on the words.
     """
 
     def __init__(self, store: Store, *, read: Relating, since: str = "", renews: bool = False) -> None:
@@ -77,9 +73,9 @@ class NotedRelations:
     def after(
         cls, last: LastClustering, store: Store, *, read: Relating | None = None, renews: bool = False, apart: str = ""
     ) -> Self:
-        """The relations after the last clustering; None reads what is at hand, or nothing where that one did so.
+        """The relations after the last clustering; None reads the texts at hand, or nothing if the last one did so.
 
-        Where something is to be kept `apart`, None reads all.
+        With something to keep `apart`, None reads all.
         """
         if read is None:
             read = True if apart else "at hand" if last.reads else False
@@ -90,26 +86,22 @@ class NotedRelations:
 
     @property
     def reads(self) -> bool:
-        """True if texts are read again."""
         return self._texts is not None
 
     @property
     def counts(self) -> bool:
-        """True while the words of the texts are counted, so that what is said of some may be told again."""
         return self._learned is not None
 
     @property
     def texts(self) -> RelatedTexts[Record] | None:
-        """The texts that are read again; None where none are."""
         return self._texts
 
     def forget(self) -> None:
-        """Let go of the texts that were read, as documents may be replaced before it goes on."""
         if self._texts:
             self._texts.forget()
 
     def words(self, documents: Sequence[RepeatingDocument]) -> list[str]:
-        """The relation of each document to the one that it repeats, UNVERIFIED, or empty where it is not known."""
+        """The relation of each document to the one it repeats, UNVERIFIED, or empty if unknown."""
         known = [self._known(each) for each in documents]
         if self._texts is None:
             return _with_equals(documents, known)
@@ -128,7 +120,6 @@ class NotedRelations:
         return _with_equals(documents, words)
 
     def took(self, seconds: float) -> None:
-        """Add to the time that reading texts again took."""
         self.seconds = (self.seconds or 0.0) + seconds
 
     def _known(self, document: RepeatingDocument) -> str:
@@ -141,7 +132,6 @@ class NotedRelations:
         return "" if self._anew else self._noted(document)
 
     def _noted(self, document: RepeatingDocument) -> str:
-        """The relation that was noted before and still holds; empty where there is none."""
         before = document.noted.get("cluster") or {}
         same = all(before.get(name) == document.wanted.get(name) for name in _PLACE)
         other = document.other
@@ -160,18 +150,15 @@ class NotedRelations:
         return relation.word
 
     def learned(self) -> Lexicon | None:
-        """The words that were counted, as they are kept; None where there were none to count."""
         if self._learned is None or not self._learned.documents:
             return None
         return self._learned.to_keep(self._store.count())
 
     def go_by(self, lexicon: Lexicon) -> None:
-        """Tell all again, by words that were counted; none are counted any more."""
         self._texts, self._learned, self._anew = self._by(lexicon), None, True
         self._depending.clear()
 
     def depending(self, lexicon: Lexicon) -> list[Ref]:
-        """The documents whose relation was told when less was known of its words than in the end."""
         return [
             ref
             for ref, asked in self._depending.items()
@@ -179,7 +166,7 @@ class NotedRelations:
         ]
 
     def settled(self, lexicon: Lexicon, pairs: Sequence[tuple[Record, Record]]) -> list[str]:
-        """The relations of documents to others by all that was counted; empty where a text can't be read any more."""
+        """The relations of documents to others by all counted words; empty if a text can't be read any more."""
         texts = self._by(lexicon)
         texts.prepare(pairs)
         found = [texts.between(*pair) for pair in pairs]
@@ -187,7 +174,6 @@ class NotedRelations:
 
 
 def _with_equals(documents: Sequence[RepeatingDocument], words: Sequence[str]) -> list[str]:
-    """The same relations, "identical" for what is so to another document of its group that stays, as `prune` has it."""
     found, staying = list(words), dict[tuple[int, str], Record]()
     # What was noted of an equal one is not known any more when it is told again.
     for place in sorted(range(len(found)), key=lambda place: not found[place]):
@@ -201,19 +187,17 @@ def _with_equals(documents: Sequence[RepeatingDocument], words: Sequence[str]) -
 
 
 class _AskedLexicon(Lexicon):
-    """A lexicon that remembers which words it was asked for."""
+    """A lexicon that remembers the words asked for."""
 
     def __init__(self) -> None:
         super().__init__()
         self._wanted: set[int] = set()
 
     def frequency(self, word: int) -> int:
-        """The number of documents that a word stands in, by its hash."""
         self._wanted.add(word)
         return super().frequency(word)
 
     def taken(self) -> dict[int, WordAnswers]:
-        """The words that were asked for since the last time, and what is said of each."""
         said = {word: self.says(word) for word in tuple(self._wanted)}
         # Last, since what is said of a word is asked for too.
         self._wanted.clear()

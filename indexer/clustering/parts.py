@@ -1,4 +1,4 @@
-"""The deletion of documents that stand whole in a longer one, which stays."""
+"""The deletion of documents found whole in a longer kept one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _GONE = Reason("which stand in what has changed meanwhile", "the document that h
 
 
 class _PartOrWhole(NamedTuple):
-    """A document that is a part, or may hold one, as it was read; `leaving` is whether it is to be removed itself."""
+    """A possible part or holder of one, as it was read; `leaving` if it is to be removed itself."""
 
     ref: Ref
     digest: str
@@ -54,9 +54,9 @@ class _PartOrWhole(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _DistinctText:
-    """A text, the documents that have it, those that stay before others, and where it stands in the file of texts.
+    """A text, the documents with it, those preferred to stay, and its place in the file of texts.
 
-    `read` is the document that it was read of; where there is none, `unread` says why.
+    `read` is the document it was read from; without one, `unread` has the reason.
     """
 
     node: int
@@ -68,12 +68,11 @@ class _DistinctText:
 
     @property
     def stand_in(self) -> _PartOrWhole | None:
-        """The document that was read, None where it is to be removed itself."""
         return self.read if self.read and not self.read.leaving else None
 
 
 class _JudgedPart(NamedTuple):
-    """A document whose keys all stand in another one, and what became of it."""
+    """A document with all its keys in another one, and the outcome."""
 
     held: _PartOrWhole
     by: _PartOrWhole
@@ -81,14 +80,13 @@ class _JudgedPart(NamedTuple):
 
 
 class PartPruning(Removal):
-    """The documents of a store whose text stands whole in that of another one, which is longer and stays.
+    """The documents of a store found whole in the text of another one, longer and kept.
 
-    They are found by the keys of the store's scheme of parts, all of which the longer one has, and verified by the
-    texts, which are read again: that of the shorter one, in lower case and with white space collapsed, stands in that
-    of the longer one between white space or at its ends. What is to be removed itself, as a part or as the copy of
-    another document, stands for nothing. What can't be read stays. Memory: the store's sketches of that scheme, a few
-    hundred bytes for each document that may be a part or hold one, and some texts; all texts of these lie in a
-    temporary folder meanwhile. Raises UsageError where the store has no scheme of parts.
+    The keys of the store's scheme of parts find them: the longer one has all of them. The texts, read again, verify
+    them: that of the shorter one, in lower case and with white space collapsed, is in that of the longer one between
+    white space or at its ends. A document to be removed itself, as a part or as a copy, is no holder. Unreadable ones
+    stay. Memory: the store's sketches of the scheme, a few hundred bytes for each possible part or holder, and some
+    texts; all their texts lie in a temporary folder meanwhile. Raises UsageError if the store has no scheme of parts.
     """
 
     def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
@@ -99,18 +97,17 @@ class PartPruning(Removal):
 
     @property
     def rule(self) -> MatchRule:
-        """The rule that finds what may be a part: all keys of the shorter document are in the longer one."""
+        """The rule that finds possible parts: all keys of the shorter document are in the longer one."""
         return self._rule
 
     def require_verified(self) -> None:
-        """Raise nothing: what is named is always verified by the texts."""
+        """Raise nothing: parts are always verified by the texts."""
 
     def mark(self, *, dry_run: bool = False) -> Changes:  # noqa: ARG002 - nothing is marked
         """Raise UsageError: a part repeats no document, so it is not marked as a duplicate."""
         raise UsageError("a part is no duplicate, and is not marked as one: list it (dry_run), or delete it")
 
     def remark(self) -> str:
-        """A sentence where no text could be read, or about what is too short to be looked for; else empty."""
         if self._unread and not self._read:
             return (
                 f"none of the texts that have to be compared could be read, and so nothing is removed: {self._unread}"
@@ -129,7 +126,6 @@ class PartPruning(Removal):
                 yield self._confirmed(self._as_they_are(page))
 
     def _texts(self, nodes: Nodes, smaller: Positions, larger: Positions) -> list[_DistinctText]:
-        """The texts of all documents that may be a part, or hold one, each once as far as digests tell."""
         documents, offsets = nodes.holders()
         asked = np.unique(np.concatenate((smaller, larger))).tolist()
         texts: dict[tuple[int, str, Ref | None], _DistinctText] = {}
@@ -150,7 +146,6 @@ class PartPruning(Removal):
         return [text for text in texts.values() if counts[text.node] > 1 or text.node in with_others]
 
     def _read_texts(self, texts: Sequence[_DistinctText], file: _TextFile) -> None:
-        """Write each text, folded, into a file, from the first of its documents that can be read."""
         reader, waiting, turn = StoredTexts(self.store), texts, 0
         while waiting:
             failed = []
@@ -178,7 +173,6 @@ class PartPruning(Removal):
             waiting, turn = failed, turn + 1
 
     def _as_they_are(self, page: Sequence[_JudgedPart]) -> list[RedundantDocument]:
-        """The documents of a page as they are now, with what stands for each; what has changed meanwhile is kept."""
         stand_ins = list(dict.fromkeys(one.by.ref for one in page))
         versions = self.store.versioned([*stand_ins, *(one.held.ref for one in page)])
         known = dict(zip(stand_ins, versions, strict=False))
@@ -209,7 +203,7 @@ def _loses_mail(record: Record, other: Record | None) -> bool:
 
 
 class _TextFile:
-    """Texts in a file, a space before and behind each, of which those that were asked for last are held in memory."""
+    """Texts in a file, a space before and behind each, with recently used ones in memory."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("w+b")
@@ -218,13 +212,11 @@ class _TextFile:
         self._bytes = 0
 
     def add(self, folded: bytes) -> int:
-        """Append a text; where it begins."""
         start = self._end
         self._end += self._file.write(b" " + folded + b" ")
         return start
 
     def of(self, text: _DistinctText) -> bytes:
-        """A text with the spaces around it."""
         if text.start not in self._held:
             self._file.seek(text.start)
             self._held[text.start] = self._file.read(text.length + 2)
@@ -236,7 +228,6 @@ class _TextFile:
         return self._held[text.start]
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -252,9 +243,9 @@ def _scheme_of_parts(store: Store) -> Scheme:
 
 
 def _held_whole(nodes: Nodes, scheme: Scheme) -> tuple[Positions, Positions]:
-    """Pairs of nodes of which the second has all keys of the first, sorted by the first, then the longest before.
+    """Pairs of nodes with all keys of the first in the second, sorted by the first, then the longest before.
 
-    Of those with all its keys each has the longest few. A node of several documents is such a pair with itself.
+    Of the nodes with all its keys each has the longest few. A node of several documents is a pair with itself.
     """
     sketches = nodes.sketches[scheme.family]
     sizes, present = sketches.payloads.sizes, nodes.present(scheme.family)
@@ -274,7 +265,6 @@ def _held_whole(nodes: Nodes, scheme: Scheme) -> tuple[Positions, Positions]:
 
 
 def _longest(smaller: Positions, larger: Positions, sizes: Positions) -> tuple[Positions, Positions]:
-    """Pairs sorted by the first, of which each has no more than the longest few seconds."""
     order = np.lexsort((larger, -sizes[larger], smaller))
     smaller, larger = smaller[order], larger[order]
     place = np.arange(smaller.size) - np.searchsorted(smaller, smaller, side="left")
@@ -284,7 +274,9 @@ def _longest(smaller: Positions, larger: Positions, sizes: Positions) -> tuple[P
 def _judged(
     texts: Sequence[_DistinctText], smaller: Positions, larger: Positions, file: _TextFile
 ) -> Iterator[_JudgedPart]:
-    """The verdict on each document that may be a part, the longest texts first, so that it is known what stays."""
+    """The verdict on each possible part, the longest texts first, so that the holders are decided before their
+    parts.
+    """
     staying: dict[int, list[_DistinctText]] = {}
     never: dict[int, _DistinctText] = {}
     for text in texts:
@@ -315,7 +307,7 @@ def _judged(
 def _verdict(
     text: _DistinctText, longer: Sequence[_DistinctText], unsure: _DistinctText | None, file: _TextFile, *, every: bool
 ) -> tuple[_PartOrWhole, Reason | None] | None:
-    """The document that stands for a text, or may have, and why it is kept all the same; None where there is none."""
+    """The certain or possible holder of a text, and the reason to keep the text all the same; None without one."""
     others = [*longer, *([unsure] if unsure else [])]
     if not others:
         return None
@@ -331,7 +323,6 @@ def _verdict(
 
 
 def _why_kept(unsure: _DistinctText | None, name: str, *, every: bool) -> Reason:
-    """The reason to keep what stands whole in none of the longer texts that were tried, the last of which is named."""
     if unsure is not None and not unsure.unread:
         return _GOING
     if unsure is not None:
@@ -345,7 +336,6 @@ def _why_kept(unsure: _DistinctText | None, name: str, *, every: bool) -> Reason
 
 
 def _folded(text: str, record: Record) -> bytes | ExtractionError:
-    """A text in lower case and with white space collapsed; an error where it is not the one that was indexed."""
     folded = folded_text(text)
     if record.text_digest and digest_of_folded(folded).hex() != record.text_digest:
         return ExtractionError("unreadable", "it no longer holds the text that was indexed")
@@ -357,15 +347,12 @@ def _digest(record: Record) -> str:
 
 
 def _is_same(held: _PartOrWhole, read: Versioned | None) -> bool:
-    """True if a document is what it was when its text was read."""
     return read is not None and read.record is not None and _digest(read.record) == held.digest
 
 
 def _is_staying(held: _PartOrWhole, read: Versioned | None) -> bool:
-    """True if the same document is there, and not to be removed."""
     return read is not None and _is_same(held, read) and not _is_leaving(held.ref, read.annotations)
 
 
 def _is_leaving(ref: Ref, annotations: Mapping[str, Any]) -> bool:
-    """True for a document that is marked as a duplicate, or was found to be one when clusters were made."""
     return MARK in annotations or repeated_by(ref, annotations) is not None

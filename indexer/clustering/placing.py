@@ -1,4 +1,4 @@
-"""Stored documents that just came put into clusters, by what was found to be near them."""
+"""Put new stored documents into clusters, by their near documents."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Neighbour(NamedTuple):
 
 @dataclass(slots=True)
 class _Touching:
-    """New documents that are near each other or touch the same clusters, and what they touch."""
+    """New documents near each other or touching the same clusters, and these."""
 
     new: list[Ref] = field(default_factory=list)
     clusters: set[str] = field(default_factory=set)
@@ -59,11 +59,9 @@ class _Touching:
 
     @property
     def lone(self) -> bool:
-        """True if it is one document that touches nothing."""
         return not self.clusters and not self.loose and len(self.new) == 1
 
     def add(self, other: _Touching) -> None:
-        """Take in what another one has."""
         self.new += other.new
         self.clusters |= other.clusters
         self.loose += other.loose
@@ -81,7 +79,9 @@ class Placer:
         self.store, self.rule, self._assigner, self._radius, self._held = store, rule, assigner, radius, held
 
     def place(self, near: Mapping[Ref, Sequence[Neighbour]], left: Collection[str]) -> None:
-        """Put documents, each given with what is near it, into clusters; those that members have `left` are cut too."""
+        """Put documents, each given with its near ones, into clusters; clusters whose members have `left` are
+        cut too.
+        """
         if self._held:
             near = {
                 ref: [*found, *(Neighbour(one, 0.0) for one in self._held.together(ref))] for ref, found in near.items()
@@ -89,7 +89,6 @@ class Placer:
         self._assign(self._components(near, left))
 
     def _components(self, waiting: Mapping[Ref, Sequence[Neighbour]], left: Collection[str]) -> list[_Touching]:
-        """The new documents, put together where they are near each other or touch the same cluster."""
         joined = NamedComponents()
         others = sorted({near.ref for nearby in waiting.values() for near in nearby} - waiting.keys(), key=ref_order)
         cluster_names = self._names(others)
@@ -120,7 +119,6 @@ class Placer:
         return list(components.values())
 
     def _names(self, refs: Sequence[Ref]) -> dict[Ref, str]:
-        """The cluster of each stored document, empty where it is alone."""
         names: dict[Ref, str] = {}
         for part in chunks(refs, READ_AT_ONCE):
             for ref, fields in zip(part, self.store.annotations(part), strict=True):
@@ -150,7 +148,6 @@ class Placer:
             self._regroup(together)
 
     def _join_nearest(self, refs: Sequence[Ref], clusters: Sequence[ClusterRecord]) -> None:
-        """Add each document to the cluster whose canonical document it is nearest to, if that is near."""
         found = zip(clusters, self.store.get([cluster.canonical for cluster in clusters]), strict=True)
         there = [(cluster, record) for cluster, record in found if record]
         canonical = found_of([record for _, record in there], self.rule, keys=False)
@@ -173,9 +170,9 @@ class Placer:
         self._set_alone(alone_now)
 
     def _allowed(self, ref: Ref, clusters: Sequence[ClusterRecord], values: Similarities) -> Similarities:
-        """The similarities to some clusters, of which those are no choice that hold what is not the same.
+        """The similarities to some clusters, without those holding a document decided not to be the same.
 
-        One that holds what is the same comes first.
+        One holding a document decided to be the same comes first.
         """
         barred, same = (
             set(self._names(others).values()) for others in (self._held.apart_from(ref), self._held.together(ref))
@@ -188,7 +185,6 @@ class Placer:
         return np.where([name in barred for name in names], -1.0, values)
 
     def _join(self, cluster: ClusterRecord, canonical: Record, joining: Sequence[tuple[Record, float]]) -> None:
-        """Add documents, each with its similarity to the canonical one, to a cluster without reading its members."""
         [beside] = self.store.annotations([cluster.canonical])
         stays = beside is not None and repeated_by(cluster.canonical, beside) is None and not self.rule.of_parts
         for some in chunks(joining, READ_AT_ONCE):
@@ -215,7 +211,6 @@ class Placer:
         self._assigner.put_clusters([cluster])
 
     def _regroup(self, touching: _Touching) -> None:
-        """Group the members of the clusters touched and the new documents anew."""
         names = sorted(touching.clusters)
         members = [ref for _, ref in self.store.cluster_members(names)]
         refs = list(dict.fromkeys([*members, *touching.loose, *touching.new]))
@@ -239,7 +234,7 @@ class Placer:
 
 
 def miscounted(store: Store) -> list[str]:
-    """The clusters that have another number of documents than is noted of them: some were deleted, or written anew."""
+    """The clusters with another number of documents than noted: some were deleted, or replaced."""
     noted: Iterator[tuple[str, int]] = ((cluster.id, cluster.size) for cluster in store.clusters())
     found = store.cluster_sizes()
     # Both are in the order of their ids; what is in one of them alone differs too.
@@ -248,7 +243,6 @@ def miscounted(store: Store) -> list[str]:
 
 
 def asking_of(store: Store, rule: MatchRule, record: Record) -> Asking | None:
-    """The question for what is near a document; None where the rule can't compare it."""
     if record.short or not record.has_words:
         return None
     if any(record.sketches.get(name) is None for name in rule.schemes):
@@ -258,7 +252,6 @@ def asking_of(store: Store, rule: MatchRule, record: Record) -> Asking | None:
 
 
 def read_records(store: Store, refs: Sequence[Ref]) -> Iterator[Record]:
-    """The records of documents, without those that are not in the store."""
     for some in chunks(refs, READ_AT_ONCE):
         yield from (record for record in store.get(some) if record)
 

@@ -1,8 +1,8 @@
 """The marking or deletion of documents that repeat a kept one.
 
-Which these are, and what each repeats, was chosen when the clusters were made. Nothing is named that is not, compared
-anew at this moment, as near to that document as the rule demands, nor where that one is gone or to be removed itself. A
-document wrongly called a near-duplicate would be lost.
+The clustering has chosen these and the documents they repeat. A document is named only if it is, compared anew at this
+moment, as near to the repeated one as the rule demands, and that one stays. A document wrongly called a near-duplicate
+would be lost.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _SHORT = Reason("with too few words", "it has too few words to be compared")
 class Pruning(Removal):
     """The documents of a store that repeat another one, which is kept.
 
-    `verify` demands another measure beside the remembered rule; of shares it demands no less than the rule does. A
-    clustering by a simhash alone has called documents near that share nothing but their language, so delete() then
-    takes a verification, or `unverified`. With `identical` nothing is named whose text is not known to be that of the
-    document that it repeats. With `permitted` the texts are aligned: nothing is named whose relation to what it repeats
-    does not permit it, and what could not be read is kept. `with_documents` deletes documents of their owner's as a
-    whole: only identical ones, unless `verify` or `permitted` says what else, and none that differs from the one that
-    it repeats in another field than its text and those `ignored`. Raises StoreError where the store does not remember
-    how its clusters were made, or does not show all fields of such documents, UsageError where it has none, and where
-    the rule finds parts; ExtractionError at the end where the rule compares texts and none of them could be read.
+    `verify` demands another measure beside the remembered rule; for shares it demands no less than the rule does. A
+    clustering by a simhash alone calls documents near with only their language in common, so delete() then takes a
+    verification, or `unverified`. With `identical` only documents with the repeated one's text are named. With
+    `permitted` the texts are aligned: only permitted relations are named, and unreadable documents are kept.
+    `with_documents` deletes documents of their owner's as a whole: only identical ones, unless `verify` or `permitted`
+    says otherwise, and none with another field that differs, except its text and those `ignored`. Raises StoreError if
+    the store does not remember how its clusters were made, or does not show all fields of these documents; UsageError
+    if it has none, and for a rule of parts; ExtractionError at the end if the rule compares texts and none could be
+    read.
     """
 
     def __init__(
@@ -78,17 +78,14 @@ class Pruning(Removal):
 
     @property
     def rule(self) -> MatchRule:
-        """The rule by which the clusters were made."""
         return self.remembered.rule
 
     def remark(self) -> str:
-        """A sentence where texts were to be aligned and none could be read; empty else, and before they were."""
         way = "--unverified goes by the simhash" if self.rule.by_hash_alone else "--verify sketch goes by the sketches"
         instead = f"nothing near is removed but what is identical; {way} alone"
         return self._relations.remark(instead) if self._relations else ""
 
     def _checked(self) -> Iterator[list[RedundantDocument]]:
-        """The same in batches, each read together with the documents that stand for it, and compared as it is then."""
         self._relations = stored_relations(self.store, self._permitted) if self._permitted else None
         for page in _pages(self.store):
             stand_ins = list(dict.fromkeys(other for *_, other in page))
@@ -138,7 +135,6 @@ class Pruning(Removal):
         return self._confirmed(surplus)
 
     def _equal_to_others(self, surplus: Sequence[RedundantDocument]) -> Iterator[RedundantDocument]:
-        """The same documents, of which one that stays for its text goes for the first equal one that does so too."""
         first: dict[tuple[str, str], RedundantDocument] = {}
         for document in sorted(surplus, key=lambda each: self.remembered.canonical.key(each.record)):
             record, digest = document.record, document.record.text_digest
@@ -155,9 +151,9 @@ class Pruning(Removal):
     def _related(
         self, relations: Relations[Record], surplus: Sequence[RedundantDocument], members: Sequence[_Member]
     ) -> Iterator[RedundantDocument]:
-        """The same documents, of which those stay that no kept one can stand for by its text.
+        """The documents, marking those to stay that no kept one can replace by its text.
 
-        One with more misread words than a document that repeats it goes in favour of that.
+        One with more misread words than its repeat goes for the repeat.
         """
         clusters: dict[str, list[tuple[RedundantDocument, _Member]]] = {}
         pairs = []
@@ -209,7 +205,7 @@ class Pruning(Removal):
     def _compared(
         self, canonical: Sequence[Record], records: Sequence[Record]
     ) -> tuple[Similarities, list[Reason | None]]:
-        """The similarities of records to those that stand for them, and why each is kept, None where it is not."""
+        """The similarities of records to their stand-ins, and the reason to keep each, None without one."""
         values, reasons = self._judged(self.rule.measure, canonical, records)
         judged = [reasons]
         if self.rule.verifier is not None:
@@ -221,7 +217,7 @@ class Pruning(Removal):
     def _judged(
         self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]
     ) -> tuple[Similarities, list[Reason | None]]:
-        """The similarities of records to those that stand for them, and why each is kept, None where it is near."""
+        """The similarities of records to their stand-ins, and the reason to keep each, None for near ones."""
         values = self._similarities(measure, canonical, records)
         rule = MatchRule(self.rule.finders, measure)
         unread = self._reader(measure).unread if isinstance(measure, TextVerification) else {}
@@ -241,7 +237,6 @@ class Pruning(Removal):
         return values, reasons
 
     def _found(self, canonical: Sequence[Record], records: Sequence[Record]) -> list[Reason | None]:
-        """The reason to keep each that none of the rule's finders calls near the one that stands for it; else None."""
         near = np.zeros(len(records), dtype=np.bool_)
         for finder in self.rule.finders:
             near |= self._similarities(finder, canonical, records) >= finder.similarity - SLACK
@@ -252,7 +247,6 @@ class Pruning(Removal):
         ]
 
     def _similarities(self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]) -> Similarities:
-        """The similarities of records to the canonical ones, below 0 where they are unknown."""
         if isinstance(measure, TextVerification):
             return self._reader(measure).between([one.ref for one in canonical], [one.ref for one in records])
         similarities = np.full(len(records), -1.0)
@@ -276,7 +270,6 @@ class Pruning(Removal):
         return self._readers[str(reading)]
 
     def require_verified(self) -> None:
-        """UsageError where documents would be deleted that a simhash alone calls near."""
         verified = self._permitted is not None or (self.verify is not None and self.verify.unit == "share")
         if self.rule.by_hash_alone and not (verified or self.unverified or self.identical):
             raise UsageError(
@@ -288,22 +281,21 @@ class Pruning(Removal):
 
 @dataclass(frozen=True, slots=True)
 class _StandIn:
-    """A document that others repeat, as it is read."""
+    """A document repeated by others, as it is read."""
 
     record: Record
     version: Hashable
     cluster: str
 
     def redundant(self, other: RedundantDocument) -> RedundantDocument:
-        """The entry for it where it goes in favour of a document that repeats it."""
         return RedundantDocument(self.record, self.cluster, other.record.ref, other.similarity, version=self.version)
 
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A document of a cluster as it is read; `beside` is the one that it repeats, None where that doesn't stay.
+    """A document of a cluster as it is read; `beside` is the one it repeats, None if that one doesn't stay.
 
-    Of all documents in the store `repeating` ones repeat the same.
+    `repeating` documents in the whole store repeat the same one.
     """
 
     cluster: str
@@ -315,7 +307,7 @@ class _Member:
 
 
 def _pages(store: Store) -> Iterator[list[tuple[str, int, Ref, Ref]]]:
-    """(cluster, documents that repeat the same one, document, what it repeats) of all that repeat one, in pages.
+    """(cluster, documents that repeat the same one, document, repeated one) of all repeats, in pages.
 
     A cluster with no more than READ_AT_ONCE of them is in one page.
     """
@@ -333,21 +325,18 @@ def _pages(store: Store) -> Iterator[list[tuple[str, int, Ref, Ref]]]:
 
 
 def _staying(ref: Ref, read: Versioned | None) -> _StandIn | None:
-    """A document that is there and is not to be removed itself."""
     if read is None or read.record is None or repeated_by(ref, read.annotations) is not None:
         return None
     return _StandIn(read.record, read.version, cluster_of(read.annotations) or "")
 
 
 def _no_less(verify: Measure, measure: Measure) -> Measure:
-    """A verification that lets through nothing that the rule's own measure would not, where both are shares."""
     if verify.unit != "share" or measure.unit != "share":
         return verify
     return replace(verify, similarity=max(verify.similarity, measure.similarity))
 
 
 def sketch_verification(store: Store) -> Finder:
-    """The measure that a store's sketches verify by; UsageError where it has none."""
     scheme = preferred(store)
     if scheme is None:
         raise UsageError("the store has no sketches to verify by; index with --scheme minhash, or use --verify text")

@@ -34,7 +34,6 @@ class Recent:
         self._holders: dict[SchemeKey, list[Ref]] = {}
 
     def add(self, record: Record) -> None:
-        """Add a document that is not there yet."""
         if (first := self._first.setdefault(self._sketches(record), record.ref)) != record.ref:
             if len(others := self._equal.setdefault(first, [])) < _MOST_EQUAL:
                 others.append(record.ref)
@@ -45,15 +44,14 @@ class Recent:
                 self._holders.setdefault((finder.name, key), []).append(record.ref)
 
     def equal(self, record: Record) -> Ref | None:
-        """The first document with the same sketches; None where there is none."""
         return self._first.get(self._sketches(record))
 
     def beside(self, first: Ref) -> Sequence[Ref]:
-        """The next few documents with the same sketches as one that is the first of them."""
+        """The next few documents with the same sketches as the first of them."""
         return self._equal.get(first, ())
 
     def met(self, asking: Asking) -> list[Ref]:
-        """The documents that share enough keys with a question to be near: of equal ones the first."""
+        """The documents with enough keys in common with a question to be near: of equal ones the first."""
         if not self._holders:
             return []
         met = dict.fromkeys(
@@ -62,12 +60,10 @@ class Recent:
         return list(met)
 
     def _sketches(self, record: Record) -> SketchIdentity:
-        """All that a rule needs of a document."""
         sketches = (record.sketches.get(name) for name in self._rule.schemes)
         return tuple((sketch.payload, sketch.keys) if sketch else None for sketch in sketches)
 
     def _meeting(self, probe: Probe, layout: KeyLayout) -> list[Ref]:
-        """The documents that share a key with a probe in enough tables."""
         keys = [key for key in dict.fromkeys(probe.keys) if (probe.scheme, key) in self._holders]
         owners = [(key >> layout.bits, self._holders[probe.scheme, key]) for key in keys]
         if probe.agreeing == 1:
@@ -78,7 +74,7 @@ class Recent:
 
 
 class BulkJudge:
-    """Judges many questions at once: a question by its row in `asked`, against the rows of what was met for it."""
+    """Judges many questions at once: a question by its row in `asked`, against the rows met for it."""
 
     def __init__(self, rule: MatchRule, asked: Mapping[str, Ragged]) -> None:
         self._rule, self._asked = rule, asked
@@ -86,14 +82,13 @@ class BulkJudge:
         self.rows = 0
 
     def add(self, asked: int, met: Mapping[str, Ragged], rows: int, take: Callable[[Similarities], None]) -> None:
-        """Judge so many rows at the next flush(); `take` gets their similarities, below 0 for what is not near."""
+        """Judge so many rows at the next flush(); `take` gets their similarities, below 0 for distant ones."""
         self._met.append((asked, met, rows, take))
         self.rows += rows
         if self.rows >= _JUDGED_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
-        """Judge what waits."""
         met, self._met, self.rows = self._met, [], 0
         if not met:
             return
@@ -110,7 +105,6 @@ class BulkJudge:
 
 
 def held_of(asking: Asking) -> SketchIdentity:
-    """The sketches and keys that a question is asked by: equal for documents with equal sketches."""
     return tuple(asking.sketches[name].payload for name in sorted(asking.sketches)) + tuple(
         np.array(probe.keys, dtype=np.int64).tobytes() for probe in asking.probes
     )

@@ -1,4 +1,4 @@
-"""The relations of documents to those that stand for them, by their texts, and which may go for it."""
+"""The relations of documents to their stand-ins, by their texts, and the decision to remove them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ AnyDocument = TypeVar("AnyDocument")
 
 
 class Reason(NamedTuple):
-    """The reason why a document is kept: its `kind`, which others share, and what it `says` of this one."""
+    """The reason to keep a document: its `kind`, shared by others, and a sentence `says` about this one."""
 
     kind: str
     says: str
@@ -46,24 +46,21 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Permitted:
-    """Documents that may go beside plain copies: forms, and edited ones with much that stands nowhere else."""
+    """The documents to remove beside plain copies: forms, and edited ones with much found nowhere else."""
 
     forms: bool = False
     edited: bool = False
 
     def reason_to_keep(self, relation: Relation, repeats: str) -> Reason | None:
-        """The reason to keep a document in spite of what it repeats; None where that can stand for it."""
         reason = self.loses(relation, repeats)
         if reason is None and relation.word in COPIES and relation.cleaner == "left":
             return Reason("which are cleaner than what is repeated", f"{relation}, beside {repeats}")
         return reason
 
     def lets_go(self, relation: Relation) -> bool:
-        """True if a document may go for one that its text has this relation to."""
         return self.reason_to_keep(relation, "") is None
 
     def loses(self, relation: Relation, repeats: str) -> Reason | None:
-        """The reason why a document says what another one does not; None where it says the same."""
         says = f"{relation}, beside {repeats}"
         if relation.word in COPIES:
             return None
@@ -77,7 +74,7 @@ class Permitted:
 
 
 class Verdict(NamedTuple, Generic[AnyDocument]):
-    """The document that stands for another one, its `relation` to that, and why it is kept all the same, if it is."""
+    """The stand-in of a document, its `relation` to it, and the reason to keep it all the same, if any."""
 
     repeats: AnyDocument
     relation: Relation | None
@@ -86,7 +83,7 @@ class Verdict(NamedTuple, Generic[AnyDocument]):
 
 @dataclass(slots=True)
 class _Staying(Generic[AnyDocument]):
-    """The documents of one cluster that stay, by their digests, their words, and those that a stand-in lacks."""
+    """The kept documents of one cluster, by their digests, their words, and the words a stand-in lacks."""
 
     cluster: str = ""
     documents: list[AnyDocument] = field(default_factory=list)
@@ -101,7 +98,6 @@ class _Staying(Generic[AnyDocument]):
     """Those that are not taken in yet, with the one that each was compared with; in most clusters none need be."""
 
     def add(self, document: AnyDocument, wording: Wording, digest: str, own: Sequence[int]) -> None:
-        """Take in a document, with its words that what it was compared with lacks."""
         if self.characters + len(wording.text) > _STAYING:
             return
         number = len(self.documents)
@@ -115,7 +111,6 @@ class _Staying(Generic[AnyDocument]):
             self.by_word.setdefault(word, []).append(number)
 
     def like(self, wording: Wording | None, digest: str, own: Sequence[int]) -> Iterator[int]:
-        """The numbers of those that a document may be a copy of, the likeliest first."""
         same = [self.by_digest.get(digest)]
         if wording:
             same.append(self.by_words.get(_all_words(wording)))
@@ -132,11 +127,11 @@ def _all_words(wording: Wording) -> bytes:
 
 
 class Relations(Generic[AnyDocument]):
-    """The relations of documents to those that stand for them, and of those that stay to each other.
+    """The relations of documents to their stand-ins, and of kept documents to each other.
 
-    Documents are to be given cluster by cluster. One that can't go in favour of its stand-in, since the facts differ,
-    may still be the copy of another one of its cluster that stays for the same reason. None goes that is a mail by
-    `mail` in favour of one that isn't. Memory: that of `texts`, and some 64 million characters of a cluster.
+    Give documents cluster by cluster. A document kept for other facts than its stand-in's may still be the copy of
+    another one of its cluster kept for the same reason. No mail by `mail` goes for a document that is none. Memory:
+    that of `texts`, and some 64 million characters of a cluster.
     """
 
     def __init__(
@@ -150,9 +145,9 @@ class Relations(Generic[AnyDocument]):
         self._found: dict[tuple[Hashable, Hashable], Relation | str] = {}
 
     def prepare(self, pairs: Iterable[tuple[str, AnyDocument, AnyDocument]]) -> None:
-        """Read the texts of documents that are to be compared, in place of those of long ago.
+        """Read the texts of documents to compare, evicting the oldest.
 
-        Each pair is a cluster, a document of it and its stand-in; of those with equal digests none is read.
+        Each pair is a cluster, a document of it and its stand-in; texts with equal digests are not read.
         """
         self._found = {}
         self._take_in()
@@ -170,11 +165,11 @@ class Relations(Generic[AnyDocument]):
         near: Callable[[AnyDocument, AnyDocument], bool],
         may_go: Callable[[AnyDocument], bool] = lambda _: True,
     ) -> Iterator[tuple[AnyDocument, Verdict[AnyDocument]]]:
-        """The verdict on each document of a cluster that repeats another one, in (document, stand-in), all prepared.
+        """The verdict on each repeat of a cluster, in (document, stand-in), all prepared.
 
-        A stand-in that is a copy of one of its documents with more misread words goes in favour of that: there is a
-        verdict on it too, the first, and what repeats it is compared with the one that stays. `near` says whether a
-        document is near another one, `may_go` is false for one that is kept whatever it says.
+        A stand-in that is a copy of one of its documents with more misread words goes for that one: its verdict comes
+        first, and its other repeats are compared with the kept one. `near` says whether a document is near another one,
+        `may_go` is false for one kept whatever it says.
         """
         self._enter(cluster)
         repeating: dict[Hashable, list[tuple[AnyDocument, AnyDocument]]] = {}
@@ -200,7 +195,7 @@ class Relations(Generic[AnyDocument]):
                 yield document, self._instead(cluster, document, stand_in, instead, near)
 
     def _cleaner(self, pairs: Sequence[tuple[AnyDocument, AnyDocument]]) -> Verdict[AnyDocument] | None:
-        """The verdict on the stand-in of documents where it may go for one that may not go for it, else None."""
+        """The verdict on the stand-in of documents, if it may go for one that may not go for it, else None."""
         found: Verdict[AnyDocument] | None = None
         stand_in = pairs[0][1]
         for document, _ in pairs:
@@ -221,7 +216,6 @@ class Relations(Generic[AnyDocument]):
         instead: AnyDocument,
         near: Callable[[AnyDocument, AnyDocument], bool],
     ) -> Verdict[AnyDocument]:
-        """The verdict on a document whose stand-in goes in favour of another one, maybe of itself."""
         if self.texts.key(instead) == self.texts.key(document):
             relation = self._between(document, stand_in)
             assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
@@ -242,9 +236,9 @@ class Relations(Generic[AnyDocument]):
     def judge(
         self, cluster: str, document: AnyDocument, stand_in: AnyDocument, near: Callable[[AnyDocument], bool]
     ) -> Verdict[AnyDocument]:
-        """Judge a document of a cluster beside the one that stands for it, both prepared.
+        """Judge a document of a cluster and its stand-in, both prepared.
 
-        `near` says whether another document is near enough to stand for it.
+        `near` says whether another document is near enough to be a stand-in.
         """
         self._enter(cluster)
         self._stands(stand_in)
@@ -266,7 +260,6 @@ class Relations(Generic[AnyDocument]):
         return self.permitted.lets_go(relation) and not self._is_lost(document, other)
 
     def _is_lost(self, document: AnyDocument, other: AnyDocument) -> bool:
-        """True where sender and date of a mail would be lost, which what is none can't stand for."""
         return self._mail(document) and not self._mail(other)
 
     def _enter(self, cluster: str) -> None:
@@ -274,7 +267,6 @@ class Relations(Generic[AnyDocument]):
             self._staying = _Staying(cluster)
 
     def _stands(self, stand_in: AnyDocument) -> None:
-        """Note that a document stands for others of the cluster."""
         if (key := self.texts.key(stand_in)) not in self._staying.stand_ins:
             self._staying.stand_ins.add(key)
             self._stay(stand_in, None)
@@ -286,7 +278,6 @@ class Relations(Generic[AnyDocument]):
         return self._found[pair]
 
     def _stay(self, document: AnyDocument, stand_in: AnyDocument | None) -> None:
-        """Note that a document stays, to be found by the words that the one that it was compared with lacks."""
         self._staying.waiting.append((document, stand_in))
 
     def _take_in(self) -> None:
@@ -296,7 +287,6 @@ class Relations(Generic[AnyDocument]):
         self._staying.waiting.clear()
 
     def _others(self, document: AnyDocument, stand_in: AnyDocument) -> Iterator[tuple[AnyDocument, Relation]]:
-        """The documents of the cluster that stay and that this one may be a copy of, with its relation to each."""
         staying = self._staying
         if not staying.documents and {self.texts.key(one) for one, _ in staying.waiting} <= {self.texts.key(stand_in)}:
             return
@@ -311,20 +301,18 @@ class Relations(Generic[AnyDocument]):
                 yield other, self.texts.told(document, other, wording, Wording(staying.texts[number]))
 
     def _own(self, document: AnyDocument, stand_in: AnyDocument | None) -> list[int]:
-        """The words of a document that another one lacks; all where there is none."""
         one, other = self.texts.wording(document), None if stand_in is None else self.texts.wording(stand_in)
         lacking = set[int]() if other is None else {*other.hashes.tolist()}
         return [] if one is None else list({*one.hashes.tolist()} - lacking)
 
     def remark(self, instead: str) -> str:
-        """A sentence where texts were needed and none could be read, which names what to do `instead`; else empty."""
         return self.texts.remark(instead)
 
 
 class StandIns:
-    """The choice, by their texts, of a stored or earlier document that may stand for one that comes.
+    """The choice, by their texts, of a stored or earlier stand-in for a document that comes.
 
-    Without `permitted` no text is read, and the nearest one may that is a mail or stands for none.
+    Without `permitted` no text is read, and the nearest one counts if it is a mail or the document is none.
     """
 
     def __init__(self, store: Store, permitted: Permitted | None) -> None:
@@ -335,10 +323,10 @@ class StandIns:
         self._texts = stored_texts(store, lexicon=lexicon, brief=True)
 
     def first_of(self, record: Record, near: Sequence[Ref], earlier: Mapping[Ref, Record]) -> Ref | None:
-        """The first of near documents that a document may be left out for, None where each says something else.
+        """The first near document a document may be left out for, None if each says something else.
 
-        `earlier` has the records of those that are not stored yet. Few are looked at; what can't be read stands for
-        what is identical only.
+        `earlier` has the records of those not stored yet. Few are looked at; an unreadable one counts only if
+        identical.
         """
         if self._permitted is None and not is_mail(record.source):
             return near[0]
@@ -369,9 +357,9 @@ def mail_reason(beside: str) -> Reason:
 
 
 def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
-    """The relations of a store's documents, by their texts as they are read again.
+    """The relations of a store's documents, by their texts read again.
 
-    Where the store keeps no words, it goes by those that these texts are found to use.
+    Without words kept by the store, it goes by the words of these texts.
     """
     kept = read_lexicon(store)
     texts = stored_texts(store, lexicon=kept or Lexicon(), learns=kept is None)
@@ -386,11 +374,11 @@ def settled(
     near: Callable[[int, int], bool],
     may_go: Callable[[int], bool] = lambda _: True,
 ) -> Iterator[tuple[int, Verdict[int]]]:
-    """The verdict on each document that repeats another one, `of[i]`, where that is not i, by a choice by sketches.
+    """The verdict on each repeat: a document with another one as `of[i]`, by a choice by sketches.
 
-    Documents are numbers; `ranks` are as for `indexer.clustering.choosing.choose`, `together` numbers the components
-    that they are in, and `near` compares two of them. Some of those that others repeat have a verdict too, and those
-    of which `may_go` is false none: see `Relations.verdicts`. What is said of a component depends on no other one.
+    Documents are numbers; `ranks` are as for `indexer.clustering.choosing.choose`, `together` numbers their components,
+    and `near` compares two of them. Some repeated ones have a verdict too, and those with a false `may_go` none: see
+    `Relations.verdicts`. The verdicts of a component depend on no other one.
     """
     going = np.flatnonzero(of != np.arange(of.size))
     going = going[np.lexsort((ranks[going], together[going]))]
@@ -402,7 +390,7 @@ def settled(
 
 
 def whole_pages(documents: Positions, together: Positions) -> Iterator[list[int]]:
-    """Documents, sorted by component, some at a time: whole components, or pages of one that is larger."""
+    """Documents, sorted by component, some at a time: whole components, or pages of a larger one."""
     ends = [*(np.flatnonzero(together[1:] != together[:-1]) + 1).tolist(), documents.size]
     start = last = 0
     for end in ends:

@@ -1,4 +1,4 @@
-"""Files of documents that repeat a kept one moved aside, or replaced by links; the store follows, and comes back."""
+"""Files of repeats moved aside, or replaced by links; the store follows, and comes back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOVED, ACTS = "moved_from", "file_acts"
 
 @dataclass(frozen=True, slots=True)
 class Relocated:
-    """A document whose file is moved or linked, or would be; `kept` says why it is left, empty where it is not."""
+    """A document with its file moved or linked, or to be; `kept` is the reason to leave it, else empty."""
 
     document: RedundantDocument
     act: FileAct | None
@@ -51,9 +51,9 @@ class Relocated:
 
 
 class Relocation:
-    """The files of documents that another one, which stays, can stand for, moved to `folder` or replaced by links.
+    """The files of documents with a kept stand-in, moved to `folder` or replaced by links.
 
-    Raises UsageError for a store that is no file of this machine, and for a folder inside of what is indexed.
+    Raises UsageError unless the store is a file of this machine, and for a folder inside of the indexed ones.
     """
 
     def __init__(self, removal: Removal, *, folder: str = "", link: Act | None = None) -> None:
@@ -70,9 +70,9 @@ class Relocation:
             self._look_around(self._folder)
 
     def _look_around(self, folder: str) -> None:
-        """Note which files several documents have, or symbolic links in their folders lead to.
+        """Note files of several documents, and files symbolic links in their folders lead to.
 
-        UsageError where a folder holds documents of the store, or lies in a folder that does.
+        Raises UsageError if a folder holds documents of the store, or lies in a folder that does.
         """
         homes: dict[str, None] = {}
         files = array("Q")
@@ -97,7 +97,7 @@ class Relocation:
         self._linked = set(_linked_below(own))
 
     def planned(self) -> Iterator[Relocated]:
-        """Each document with what would be done to its file, looked at as it is now."""
+        """Each document with the act on its file, looked at as it is now."""
         for document in self._removal.surplus():
             if document.kept:
                 yield Relocated(document, None, document.kept)
@@ -108,7 +108,7 @@ class Relocation:
                 yield Relocated(document, None, str(error))
 
     def done(self, acts: ActList) -> Iterator[Relocated]:
-        """The same, done; each act is in the list before it is."""
+        """The acts, done; each is in the list before."""
         for one in self.planned():
             if one.act is None:
                 yield one
@@ -160,7 +160,6 @@ class Relocation:
         )  # fmt: skip
 
     def _whole_file(self, record: Record, called: str = "it") -> tuple[str, bytes, os.stat_result]:
-        """Path, bytes and status of the file that is a document as a whole, as it was indexed."""
         path = path_of_printable(record.source)
         if record.container or container_of(record.source):
             if not self._is_mail_alone(record, path):
@@ -176,7 +175,6 @@ class Relocation:
         return path, data, status
 
     def _is_mail_alone(self, record: Record, path: str) -> bool:
-        """True for a mail in a file of its own, without attachments, that is as it was indexed."""
         reader = reader_of_file(path)
         if not reader or not reader.is_document or record.container or container_of(record.source) != record.source:
             return False
@@ -190,9 +188,9 @@ class Relocation:
 
 
 def undone(store: Store, acts: Iterable[FileAct], *, dry_run: bool = False) -> Iterator[tuple[FileAct, str | None]]:
-    """Each act with why it is not taken back: empty where it is, None where it was not done or is taken back already.
+    """Each act with the reason not to take it back: empty if it is, None if it was not done or is taken back already.
 
-    The acts may be a stranger's: only what the store has noted of its document is taken back.
+    The acts may be forged: only acts the store has noted of its document are taken back.
     """
     for act in acts:
         yield act, _taken_back(store, act, dry_run=dry_run)
@@ -221,7 +219,6 @@ def _taken_back(store: Store, act: FileAct, *, dry_run: bool) -> str | None:
 
 
 def _follow(store: Store, record: Record, path: str) -> None:
-    """Let the store know where a document's file is now."""
     for result in store.put([replace(record, source=printable_path(path))]):
         if result.reason:
             raise FileActError(f"the store does not take its new place: {result.reason}")
@@ -232,18 +229,15 @@ def _noted_acts(annotations: Mapping[str, Any]) -> list[str]:
 
 
 def _number(status: os.stat_result) -> int:
-    """A number for a file, the same under each of its names."""
     return hash((status.st_dev, status.st_ino)) % (1 << 64)
 
 
 def _numbers(path: str) -> Iterator[int]:
-    """The number of the file at a path; none where there is no file."""
     with suppress(OSError, ValueError):
         yield _number(os.stat(path))
 
 
 def _linked_below(folders: Iterable[str]) -> Iterator[int]:
-    """The numbers of the files that symbolic links in folders, and in those below them on the same disk, lead to."""
     met = set[int]()
     waiting = [(folder, -1) for folder in folders]
     while waiting:
@@ -262,7 +256,6 @@ def _linked_below(folders: Iterable[str]) -> Iterator[int]:
 
 
 def _was_moved(record: Record, annotations: Mapping[str, Any]) -> bool:
-    """True if a document's file is where it was moved to; not if it was indexed anew from where it had been."""
     return bool(annotations.get(MOVED, record.source) != record.source)
 
 
@@ -272,6 +265,5 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def _within(path: str, folder: str) -> bool:
-    """True if a path is a folder, or lies in it."""
     parts = _parts(folder)
     return _parts(path)[: len(parts)] == parts

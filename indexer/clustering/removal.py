@@ -1,4 +1,4 @@
-"""The removal of documents that another one can stand for: named, counted, deleted, or left alone with a reason."""
+"""The removal of documents with a stand-in: named, counted, deleted, or left alone with a reason."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class RedundantDocument:
-    """A document that `repeats` a kept one; `kept` says why it is kept all the same, empty where it is not.
+    """A document that `repeats` a kept one; `kept` is the reason to keep it all the same, else empty.
 
-    `similarity` (0 to 1) is that to the one that it repeats, found anew; below 0 where it is unknown. `identical` is
-    whether their texts are known to be equal but for case and white space. `version` is the document's at that moment,
-    and `kind` says what is kept for a like reason. `differs` names the fields of their owner's in which they differ,
-    where documents would go as a whole. `relation` is that to the one that it repeats, None where texts were not
-    compared.
+    `similarity` (0 to 1) is to the one it repeats, computed anew; below 0 if unknown. `identical` says that their texts
+    are known to be equal except for case and white space. `version` is the document's at that moment, and `kind` groups
+    similar reasons. `differs` names the owner's fields that differ, if documents would go as a whole. `relation` is
+    that to the one it repeats, None if texts were not compared.
     """
 
     record: Record
@@ -56,9 +55,9 @@ class RedundantDocument:
 class Tally:
     """Counts of surplus documents: `named` would go, of them `identical` ones, `total_bytes` in all; others are `kept`.
 
-    `least` is the smallest similarity (0 to 1) of those that would go, `relations` counts them by their relation to
-    what they repeat, `lost` the words of edited ones that stand in no kept document. `kinds` counts the reasons for
-    which others are kept, with a few `examples` of each, and `differing` the fields of their owner's among them.
+    `least` is the smallest similarity (0 to 1) of those to go, `relations` counts them by relation, `lost` the words of
+    edited ones found in no kept document. `kinds` counts the reasons to keep others, with a few `examples` of each, and
+    `differing` the owner's fields among them.
     """
 
     named: int = 0
@@ -73,7 +72,6 @@ class Tally:
     differing: Counter[str] = field(default_factory=Counter)
 
     def add(self, surplus: RedundantDocument) -> None:
-        """Count one more."""
         if surplus.kept:
             self.kept += 1
             self.kinds[surplus.kind] += 1
@@ -91,13 +89,12 @@ class Tally:
             self.lost += surplus.relation.removed
 
     def losses(self) -> str:
-        """The relations of those that would go, with what they lose, in a line; empty where these are unknown."""
+        """The relations of those to go, with their losses, in a line; empty if unknown."""
         said = ", ".join(f"{count:,} {word}" for word, count in self.relations.most_common())
         lost = f"; {counted(self.lost, 'word')} of edited ones stand in no kept document" if self.lost else ""
         return f"would go: {said}{lost}" if said else ""
 
     def reasons(self) -> Iterator[str]:
-        """The reasons why documents are kept, in a few lines."""
         for kind, count in self.kinds.most_common():
             yield f"kept: {counted(count, 'document')} {kind}" + ", such as" * (count > _EXAMPLES)
             yield from (f"  {example}" for example in self.examples[kind])
@@ -108,12 +105,12 @@ class Tally:
 
 
 class Removal(ABC):
-    """Documents of a store that another one, which stays, can stand for.
+    """Documents of a store with a kept stand-in.
 
-    `with_documents` deletes documents of their owner's as a whole, of which none is named that differs from the one
-    that stands for it in another field than those `ignored`. `outdated` counts the documents that stay, since their
-    text, or that of what they repeat, was changed after it was fingerprinted. Raises UsageError where the store has no
-    such documents, StoreError where it does not show all of their fields.
+    `with_documents` deletes documents of their owner's as a whole, if no field except those `ignored` differs from the
+    stand-in's. `outdated` counts documents kept because their text, or the repeated one's, changed after the
+    fingerprint. Raises UsageError if the store has no documents of an owner, StoreError if it does not show all of
+    their fields.
     """
 
     def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
@@ -125,25 +122,24 @@ class Removal(ABC):
     @property
     @abstractmethod
     def rule(self) -> MatchRule:
-        """The rule by which the documents were found."""
+        """The rule that found the documents."""
 
     @abstractmethod
-    def _checked(self) -> Iterator[list[RedundantDocument]]:
-        """The documents in batches, each compared with what stands for it as both are at that moment."""
+    def _checked(self) -> Iterator[list[RedundantDocument]]: ...
 
     @abstractmethod
     def remark(self) -> str:
-        """A sentence where texts were to be compared and none could be read; empty else, and before they were."""
+        """A sentence if texts were to be compared and none could be read; empty else, and before."""
 
     @abstractmethod
     def require_verified(self) -> None:
-        """Raise UsageError where documents would be deleted that nothing verifies."""
+        """Raise UsageError if unverified documents would be deleted."""
 
     def mark(self, *, dry_run: bool = False) -> Changes:
-        """Give each surplus document the annotation `duplicate_of`, the id of what it repeats; take old marks away.
+        """Give each surplus document the annotation `duplicate_of`, the id of the one it repeats; take old marks away.
 
-        Only what changed is written, and only to documents that are as they were checked. The counts are of documents
-        marked (`documents`) and unmarked (`removed`).
+        Only changes are written, and only to documents as checked. The counts are of documents marked (`documents`) and
+        unmarked (`removed`).
         """
         store, changes, marked = self.store, Changes(), RefTable()
         surplus = (document for document in self.surplus() if not document.kept)
@@ -173,15 +169,14 @@ class Removal(ABC):
         return changes
 
     def surplus(self) -> Iterator[RedundantDocument]:
-        """The documents that another one stands for."""
         for page in self._checked():
             yield from page
 
     def delete(self) -> int:
-        """Delete each surplus document that is still as it was checked; how many were.
+        """Delete each surplus document that is still as checked; returns how many.
 
-        A document that is left alone in its cluster is then in none. Raises UsageError where that needs a verification;
-        see `require_verified`.
+        A document left alone in its cluster is then in none. Raises UsageError if it needs a verification; see
+        `require_verified`.
         """
         self.require_verified()
         store, count = self.store, 0
@@ -203,7 +198,6 @@ class Removal(ABC):
         return count
 
     def _leave(self, clusters: Collection[str]) -> None:
-        """Forget those of some clusters that have lost all members but one."""
         store = self.store
         left: dict[str, list[Ref]] = {name: [] for name in clusters}
         for page in chunks(store.cluster_members(sorted(clusters)), READ_AT_ONCE):
@@ -215,7 +209,6 @@ class Removal(ABC):
         store.delete_clusters([name for name, refs in left.items() if len(refs) < 2])
 
     def _confirmed(self, surplus: list[RedundantDocument]) -> list[RedundantDocument]:
-        """The same documents, of which those are kept that their owner has changed, or that differ in another field."""
         surplus = self._without_outdated(surplus)
         if not self.with_documents:
             return surplus

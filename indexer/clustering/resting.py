@@ -1,4 +1,4 @@
-"""Clusters that rest on what very many documents have: a menu, a licence or a footer that makes unlike pages alike."""
+"""Clusters held together by common content: a menu, a licence or a footer makes unlike pages alike."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LEAST, _MOST = 0.5, 0.95
 
 
 class ClusterOnPassages(NamedTuple):
-    """A cluster of `size` documents that are near for passages of ten documents or more.
+    """A cluster of `size` documents near for passages of ten documents or more.
 
-    `share` (0.5 to 0.95) of the words of a document lie in passages that half of the documents have, the median of
-    those that were looked at, twelve at most. `passage` is the longest.
+    `share` (0.5 to 0.95) is the part of a document's words in passages common to half of the documents, the median of
+    at most twelve read. `passage` is the longest.
     """
 
     id: str
@@ -33,9 +33,9 @@ class ClusterOnPassages(NamedTuple):
 
 
 def largest_resting(store: Store) -> list[ClusterOnPassages]:
-    """Those of a store's five largest clusters that rest on passages: twelve documents of each are read again.
+    """Those of a store's five largest clusters held together by passages: twelve documents of each are read again.
 
-    Memory: the names of the clusters' documents. Nothing is said of what can't be read. Raises StoreError.
+    Memory: the names of the clusters' documents. Unreadable documents count for nothing. Raises StoreError.
     """
     largest = nlargest(
         _CLUSTERS, (each for each in store.clusters() if each.size >= BOILERPLATE), key=lambda each: each.size
@@ -48,7 +48,8 @@ def largest_resting(store: Store) -> list[ClusterOnPassages]:
 
 
 def sampled_resting(store: Store, members: Mapping[str, Sequence[Ref]]) -> list[ClusterOnPassages]:
-    """Those clusters that rest on passages of 20 words or more, by their ids: twelve documents of each are read again.
+    """The clusters held together by passages of 20 words or more, by their ids: twelve documents of each are read
+    again.
 
     Raises StoreError.
     """
@@ -63,7 +64,6 @@ def sampled_resting(store: Store, members: Mapping[str, Sequence[Ref]]) -> list[
 def clusters_on_passages(
     found: StorePassages, clusters: Iterable[tuple[str, Sequence[Ref]]]
 ) -> Iterator[ClusterOnPassages]:
-    """The clusters, given with their documents, that rest on passages of the documents that were read."""
     looking = _Looking(found)
     for name, members in clusters:
         if one := looking.at(name, members):
@@ -71,14 +71,11 @@ def clusters_on_passages(
 
 
 def _some(members: Sequence[Ref]) -> list[Ref]:
-    """The first one, and others evenly."""
     step = max(1, len(members) // _MEMBERS)
     return list(members[::step][:_MEMBERS])
 
 
 class _Looking:
-    """The places of all passages, by the documents that they are in."""
-
     def __init__(self, found: StorePassages) -> None:
         self._found, self._repeats, self._passages = found, found.repeats, found.passages
         self._numbers = {holder.ref: number for number, holder in enumerate(found.holders)}
@@ -108,11 +105,9 @@ class _Looking:
         return ClusterOnPassages(name, len(members), share, self._found.common_passage(longest))
 
     def _inside(self, document: int) -> slice:
-        """The places in a document."""
         return slice(*np.searchsorted(self._places, self._repeats.offsets[document : document + 2]).tolist())
 
     def _share(self, document: int, inside: slice, common: Positions) -> float:
-        """The share of a document's words that lie in these passages."""
         taken = np.isin(self._owners[inside], common)
         begins = self._places[inside][taken]
         ends = begins + self._passages.words[self._owners[inside][taken]]

@@ -1,4 +1,4 @@
-"""A random sample of the documents that repeat others, to be judged: drawn by strata, and again by its seed."""
+"""A random sample of the repeats, to be judged: drawn by strata, and again by its seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STEPS = 4
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A document of a sample, and the one that it repeats."""
+    """A document of a sample, and the one it repeats."""
 
     document: Ref
     repeats: Ref
@@ -25,10 +25,10 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Documents that are alike in what is known of them: of `documents`, those in `sampled` were drawn.
+    """Documents with the same known facts: of `documents`, those in `sampled` were drawn.
 
-    They share `least` (0 to 1) or more with what they repeat, and less than the next stratum; `copies` says whether
-    their texts stand to it so that they lose nothing if they go.
+    Their similarity to the repeated one is `least` (0 to 1) or more, and less than the next stratum; `copies` says that
+    their relation loses nothing if they go.
     """
 
     copies: bool
@@ -39,7 +39,7 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample of the documents that repeat others, by strata; it is the same for the same documents, seed and size."""
+    """A sample of the repeats, by strata; it is the same for the same documents, seed and size."""
 
     seed: str
     size: int
@@ -47,11 +47,10 @@ class Sample:
 
     @property
     def documents(self) -> int:
-        """The number of documents that it was drawn from."""
         return sum(stratum.documents for stratum in self.strata)
 
     def in_turn(self) -> list[Sampled]:
-        """All that was drawn, in an order in which each stratum has its share from the beginning on."""
+        """All drawn documents, in an order that gives each stratum its share from the beginning on."""
         places = [
             ((place + 0.5) / len(stratum.sampled), number, one)
             for number, stratum in enumerate(self.strata)
@@ -66,7 +65,7 @@ def sample_seed(made: Remembered) -> str:
 
 
 def thresholds(rule: MatchRule) -> tuple[float, ...]:
-    """The similarities (0 to 1) at which strata begin, the largest first: 1, and steps down to that of the rule."""
+    """The similarities (0 to 1) at the beginning of strata, the largest first: 1, and steps down to the rule's."""
     least = rule.measure.similarity
     if rule.width:
         bits = rule.bits(least)
@@ -77,11 +76,11 @@ def thresholds(rule: MatchRule) -> tuple[float, ...]:
 
 @dataclass(slots=True)
 class Sampler:
-    """Draws a sample of `size` documents, or all where there are fewer, while clusters pass by.
+    """Draws a sample of `size` documents, or all if there are fewer, while clusters pass by.
 
-    The strata are of similarity, and of whether a document is a copy. Each gets a share of the sample that grows with
-    the root of its size (a power allocation: Bankier, The American Statistician 42, 1988), and at least one. Within one
-    the documents are ranked by a keyed hash of their names, so that what else there is has no influence.
+    The strata are of similarity, and of copies or others. Each gets a share of the sample growing with the root of its
+    size (a power allocation: Bankier, The American Statistician 42, 1988), and at least one. Within one the documents
+    are ranked by a keyed hash of their names, independent of the others.
     """
 
     rule: MatchRule
@@ -95,7 +94,6 @@ class Sampler:
         self._steps = thresholds(self.rule)
 
     def add(self, cluster: StoredCluster) -> None:
-        """Take up the documents of a cluster that repeat others."""
         rows = zip(cluster.members, cluster.repeats, cluster.shares, cluster.relations, strict=True)
         for ref, other, share, relation in rows:
             if other is None:
@@ -117,7 +115,6 @@ class Sampler:
         return int.from_bytes(hashlib.blake2b(name, digest_size=8, key=bytes.fromhex(self.seed)).digest(), "big")
 
     def drawn(self) -> Sample:
-        """The sample of what has passed by."""
         strata = sorted(self._counts, reverse=True)
         shares = _allocated([self._counts[stratum] for stratum in strata], self.size)
         return Sample(
@@ -134,7 +131,6 @@ class Sampler:
 
 
 def _allocated(counts: list[int], size: int) -> list[int]:
-    """The share of a sample for each stratum of so many documents, at least one and at most all of them."""
     shares = [1] * len(counts)
     for _ in range(min(size, sum(counts)) - len(counts)):
         # As seats are given to parties, so that each further one goes where it is missed most.

@@ -1,4 +1,4 @@
-"""The words that a clustering has counted: kept, and the relations told again of which less was known before."""
+"""The words counted by a clustering: kept, and earlier relations told again with them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from indexer.relations.lexicon import Lexicon
 
 
 def settle(assigner: Assigner) -> None:
-    """Keep the words that were counted for the relations of documents, and tell again those that depend on them.
+    """Keep the words counted for the relations of documents, and tell those again that depend on them.
 
-    So the relation of two documents is the same in whatever order they were read, and in every later command.
+    So the relation of two documents is the same for every order of reading, and in every later command.
     """
     lexicon = assigner.relations.learned()
     if lexicon is None or assigner.dry_run:

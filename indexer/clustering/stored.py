@@ -1,4 +1,4 @@
-"""The clusters that a store holds, read back."""
+"""The clusters of a store, read back."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 class StoredCluster:
     """Documents that belong together: `members` has the canonical one first, the others by similarity to it, then ref.
 
-    `similarities[i]` (0 to 1) is that of `members[i]` to the canonical document, by the rule that made the clusters.
-    `repeats[i]` is the kept document, maybe of another cluster, for which it could be removed, None where it is kept
-    itself, `shares[i]` (0 to 1) how similar it is to that one, and `relations[i]` the noted word for how its text
-    stands to that, empty where none is. `repeating[i]` is how many documents of the store repeat the same one, 0 where
-    it is kept. A cluster of one is a document without near-duplicates, or one that was cut off
-    from those of its component.
+    `similarities[i]` (0 to 1) is that of `members[i]` to the canonical document, by the clusters' rule. `repeats[i]` is
+    the kept document, maybe of another cluster, for which it could be removed, None for a kept one; `shares[i]` (0 to
+    1) is their similarity, and `relations[i]` the noted relation, empty without one. `repeating[i]` is the number of
+    documents of the store repeating the same one, 0 for a kept one. A cluster of one is a document without
+    near-duplicates, or one cut off from its component.
     """
 
     id: str
@@ -42,12 +41,11 @@ class StoredCluster:
 
 
 def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) -> Iterator[StoredCluster]:
-    """The clusters that a store holds, by id, as the annotations of its documents have them.
+    """The clusters of a store, by id, from the annotations of its documents.
 
-    Those with fewer than `least` members are left out; 2 leaves out the documents without near-duplicates, but with
-    `repeating` not those of clusters of one that could be removed. A document of which nothing is said, as one that
-    came since the last clustering, is alone. Where the canonical document was deleted since, the nearest to it stands
-    in its place. Memory: some 190 bytes a document beside its id.
+    Those with fewer than `least` members are left out; 2 leaves out documents without near-duplicates, but with
+    `repeating` keeps removable clusters of one. A document without annotations, as one after the last clustering, is
+    alone. The nearest document replaces a deleted canonical one. Memory: some 190 bytes a document beside its id.
     """
     refs, others = RefTable(), RefTable()
     # By document: the place of what it repeats, below 0 where it is kept, and how similar it is to that one.
@@ -102,6 +100,5 @@ def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) ->
 
 
 def similarity_of(cluster: Mapping[str, Any]) -> float:
-    """The similarity to the canonical document in a document's annotation."""
     similarity = cluster.get("similarity")
     return 0.0 if similarity is None else float(similarity)

@@ -1,4 +1,4 @@
-"""The versions among the members of clusters: which come after which, as it is noted in a store."""
+"""The versions among the members of clusters, in their order, as noted in a store."""
 
 from __future__ import annotations
 
@@ -23,27 +23,25 @@ class PlacedVersion(NamedTuple):
 
     @property
     def annotation(self) -> dict[str, Any]:
-        """The annotation `version` of the document."""
         return {"ordinal": self.ordinal, "is_latest": self.is_latest}
 
 
 class Succession:
-    """Gathers what the members of clusters say of themselves, and puts those of each cluster in order.
+    """Gathers the declarations of the members of clusters, and orders each cluster's versions.
 
-    Memory: some hundred bytes for each document that says anything.
+    Memory: some hundred bytes for each document with declarations.
     """
 
     def __init__(self) -> None:
         self._signs: dict[int, list[tuple[int, Signs]]] = defaultdict(list)
 
     def add(self, cluster: int, position: int, record: Record) -> None:
-        """Take in a member of a cluster, known by its position."""
         signs = signs_of(record)
         if signs.tells:
             self._signs[cluster].append((position, signs))
 
     def placed(self) -> dict[int, PlacedVersion]:
-        """The places of documents by their positions; what is left out has no versions, or its order is unknown."""
+        """The places of documents by their positions; omitted ones have no versions, or an unknown order."""
         found: dict[int, PlacedVersion] = {}
         count = 0
         for members in self._signs.values():
@@ -62,7 +60,7 @@ def by_version(
     *,
     newest: bool,
 ) -> list[tuple[Any, ...]]:
-    """Keys by which the newest (or oldest) version of each work comes first, in the place of the first of them all."""
+    """Keys to sort the newest (or oldest) version of each work first, in the place of the first of them all."""
     known = [placed.get(position) for position in positions]
     first: dict[int, tuple[Any, ...]] = {}
     for key, version in zip(keys, known, strict=True):
@@ -75,9 +73,9 @@ def by_version(
 
 
 def version_of(annotations: Mapping[str, Any]) -> tuple[int | None, bool]:
-    """The ordinal of a document and whether it is the latest version, as its annotations have it.
+    """The ordinal of a document and whether it is the latest version, by its annotations.
 
-    A document without versions, or whose order is unknown, has no ordinal and is its own latest.
+    A document without versions, or of unknown order, has no ordinal and is its own latest.
     """
     version = annotations.get("version")
     ordinal = version.get("ordinal") if isinstance(version, Mapping) else None

@@ -1,1 +1,1 @@
-"""The relation of two near texts: what differs between them, by their alignment, and which of them may go."""
+"""The relation of two near texts: their differences, by alignment, and the decision to remove one."""

@@ -1,4 +1,4 @@
-"""The alignment of two texts: the blocks of words and signs in which they differ."""
+"""The alignment of two texts: the blocks of words and signs that differ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Values = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 
 class Block(NamedTuple):
-    """A stretch in which two texts differ: words `start` to `end - 1` of the left, the others of the right."""
+    """A stretch that differs in two texts: words `start` to `end - 1` of the left, the others of the right."""
 
     start: int
     end: int
@@ -31,15 +31,14 @@ class Block(NamedTuple):
     other_end: int
 
     def to(self, other: Block) -> Block:
-        """The stretch from this block to the end of a later one."""
         return Block(self.start, other.end, self.other_start, other.other_end)
 
 
 def blocks_between(left: Wording, right: Wording) -> list[Block]:
-    """The blocks in which two texts differ, in order; at least one equal word is between two of them.
+    """The blocks that differ in two texts, in order; at least one equal word is between two of them.
 
-    As few words as can be are left out where these are up to a thousand; long texts with more are aligned piece by
-    piece, and pieces of over ten thousand words each that have little in common are a block as a whole.
+    As few words as possible are left out up to a thousand. Long texts with more are aligned piece by piece, and pieces
+    of over ten thousand words each with little in common are one block.
     """
     if (found := _aligned(left.values, right.values)) is not None:
         return found
@@ -57,7 +56,6 @@ def _blocks_of_pieces(left: Values, right: Values) -> Iterator[Block]:
 
 
 def _joined(blocks: Iterable[Block]) -> list[Block]:
-    """Blocks in order, those as one between which no word is."""
     made: list[Block] = []
     for block in blocks:
         if made and (made[-1].end, made[-1].other_end) == (block.start, block.other_start):
@@ -73,7 +71,6 @@ def _aligned(left: Values, right: Values) -> list[Block] | None:
 
 
 def _cuts(left: Values, right: Values) -> list[tuple[int, int]]:
-    """Places in both texts, in order, from which on a run of words is equal that stands once in either."""
     if min(left.size, right.size) < _ANCHOR:
         return []
     mine, ours = _once(left)
@@ -87,7 +84,6 @@ def _cuts(left: Values, right: Values) -> list[tuple[int, int]]:
 
 
 def _once(values: Values) -> tuple[Values, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """The hashes of runs of words that stand once, rising, and the places of these."""
     count = values.size - _ANCHOR + 1
     hashes = np.zeros(count, dtype=np.uint64)
     for place in range(_ANCHOR):
@@ -97,7 +93,6 @@ def _once(values: Values) -> tuple[Values, np.ndarray[tuple[int], np.dtype[np.in
 
 
 def _rising(places: Sequence[int], others: Sequence[int]) -> list[tuple[int, int]]:
-    """The most pairs of places, given as the first ones rise, of which the second ones rise too."""
     lowest: list[int] = []
     ends: list[int] = []
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""The comparison of two texts that are near each other: how one stands to the other, by their sentences."""
+"""The comparison of two near texts: their relation, by their sentences."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _LINE_HYPHEN = re.compile("[-\u2010\u00ad][ \t]*\n\\s*|\u00ad")
 
 
 def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, brief: bool = False) -> Relation:
-    """The relation of one text to another, by the words that a collection is known to use, where that is given.
+    """The relation of one text to another, by the known words of a collection, if given.
 
-    The rule is that of `docs/how-to/pruning.md`: whether all sentences of the left stand on the right, unchanged and in
-    order. With `brief` nothing is looked for beyond the first fact that differs, which is much quicker: the word is the
-    same, but of a form not all facts are told. Time grows with the words and the square of those that differ.
+    The rule is that of `docs/how-to/pruning.md`: all sentences of the left are on the right, unchanged and in order, or
+    not. With `brief` the search ends at the first differing fact, which is much quicker: the word is the same, but a
+    form has not all its facts. Time grows with the words and the square of those that differ.
     """
     same = left.digest == right.digest
     if (left.without_targets is left) != (right.without_targets is right):
@@ -51,7 +51,7 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, bri
 
 
 class _ChangedSentences(NamedTuple):
-    """Whole sentences of both texts in which a change stands."""
+    """Whole sentences of both texts with a change."""
 
     block: Block
     inner: Sequence[Block]
@@ -67,7 +67,6 @@ class _SentenceComparison:
         self._facts: list[DifferingFact] = []
 
     def relation(self, *, brief: bool) -> Relation:
-        """The relation of the left to the right."""
         misread, unclear, cleaner = self._read()
         for stretch in self._stretches(unclear):
             known = len(self._variants)
@@ -106,7 +105,7 @@ class _SentenceComparison:
     # Words: what is only laid out otherwise, and what is misread.
 
     def _read(self) -> tuple[tuple[tuple[str, str], ...], list[Block], str]:
-        """The misread words, the blocks in which something else differs, and the side with fewer misread words."""
+        """The misread words, the blocks with other differences, and the side with fewer misread words."""
         pairs: list[tuple[int, int]] = []
         owners: list[int] = []
         unclear: dict[int, Block] = {}
@@ -127,7 +126,6 @@ class _SentenceComparison:
         return misread, [unclear[number] for number in sorted(unclear)], judged.cleaner
 
     def _is_layout(self, block: Block) -> bool:
-        """True if both sides are the same but for hyphens at line ends, and marks of thousands."""
         if block.end - block.start + block.other_end - block.other_start > _LONGEST_LAYOUT:
             return False
         one, other = self._left.span(block.start, block.end), self._right.span(block.other_start, block.other_end)
@@ -140,13 +138,11 @@ class _SentenceComparison:
         return one == other and ours[1] - ours[0] > 0 < theirs[1] - theirs[0]
 
     def _around(self, block: Block) -> str:
-        """The words of a block with those beside it."""
         left, right = self._left, self._right
         ours = left.span(max(0, block.start - 1), min(len(left), block.end + 1))
         return ours + right.span(block.other_start, block.other_end)
 
     def _word_pairs(self, block: Block) -> list[tuple[int, int]]:
-        """The words that stand for each other where both sides have as many; none where one is a sign or code."""
         ours, theirs = range(block.start, block.end), range(block.other_start, block.other_end)
         if len(ours) != len(theirs):
             return []
@@ -155,7 +151,6 @@ class _SentenceComparison:
         return pairs if plain else []
 
     def _known(self, wording: Wording, place: int) -> int:
-        """In how many documents of the collection a word stands; it is known too if both texts use it elsewhere."""
         value = int(wording.values[place])
         count = self._lexicon.frequency(value) if self._lexicon is not None else 0
         return max(count, 2) if value in self._equal else count
@@ -176,7 +171,6 @@ class _SentenceComparison:
             self._only[1].append((block.other_start, block.other_end))
 
     def _stretches(self, rest: Sequence[Block]) -> Iterator[_ChangedSentences]:
-        """The changes, each with the whole sentences of both texts that it stands in."""
         starts, ends = self._common_ends
         current: list[Block] = []
         bounds: tuple[int, int] = (0, 0)
@@ -204,7 +198,6 @@ class _SentenceComparison:
 
     @cached_property
     def _common_ends(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """The places in equal words where a sentence ends in both texts, in order, with both ends of the texts."""
         left, right = self._left, self._right
         found = [(0, 0)]
         place, shift = 0, 0
@@ -218,7 +211,6 @@ class _SentenceComparison:
         return found, found
 
     def _compare_sentences(self, stretch: _ChangedSentences) -> None:
-        """Tell the sentences of a stretch that stand in one text only from those that are changed."""
         ours = _sentences(self._left, stretch.block.start, stretch.block.end)
         theirs = _sentences(self._right, stretch.block.other_start, stretch.block.other_end)
         for mine, yours in _unequal(_keys(self._left, ours), _keys(self._right, theirs)):
@@ -236,7 +228,6 @@ class _SentenceComparison:
                 )
 
     def _are_variants(self, block: Block) -> bool:
-        """True if so much stands in two stretches of as many sentences or not that one is the other one changed."""
         ours, theirs = (
             self._left.values[block.start : block.end],
             self._right.values[block.other_start : block.other_end],
@@ -245,7 +236,6 @@ class _SentenceComparison:
         return bool(shared >= _VARIANT * min(np.unique(ours).size, np.unique(theirs).size)) and shared > 0
 
     def _sentence_pairs(self) -> tuple[list[tuple[str, str]], tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
-        """The changed sentences, each with the one that it became, and those of both texts that have none."""
         pairs: list[tuple[str, str]] = []
         rest: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
         for block, _ in self._variants:
@@ -265,7 +255,6 @@ class _SentenceComparison:
     def _alike(
         self, ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]]
     ) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-        """The sentences that are the other one changed, each at most once."""
         words = {each: {*self._right.values[slice(*each)].tolist()} for each in theirs}
         found = []
         for each in ours:
@@ -288,7 +277,6 @@ class _SentenceComparison:
         return one.widened(block.start, block.end), other.widened(block.other_start, block.other_end)
 
     def _facts_of(self, block: Block) -> tuple[list[TypedFact], list[TypedFact]]:
-        """The facts of both sides of a block, with as many equal words around both as a number of one of them has."""
         one, other = self._finders
         ours, theirs = self._widened(block)
         before = max(block.start - ours[0], block.other_start - theirs[0])
@@ -298,7 +286,6 @@ class _SentenceComparison:
         return one.between(first, last), other.between(other_first, other_last)
 
     def _replaced_facts(self, variants: Iterable[_ChangedSentences]) -> Iterator[DifferingFact]:
-        """The facts that stand for each other in changed sentences."""
         for stretch in variants:
             for block in stretch.inner or [stretch.block]:
                 one, other = self._facts_of(block)
@@ -306,7 +293,6 @@ class _SentenceComparison:
                     yield from differing(one, other)
 
     def _differing_facts(self) -> Iterator[DifferingFact]:
-        """The facts that differ in changed sentences; what only moved within these is in both."""
         yield from self._replaced_facts(self._variants)
         sides: tuple[list[TypedFact], list[TypedFact]] = ([], [])
         for stretch in self._variants:
@@ -324,7 +310,7 @@ class _SentenceComparison:
 
 
 def _differently_marked(left: Wording, right: Wording, blocks: Sequence[Block]) -> tuple[str, str] | None:
-    """Two words in the same place that only their marks tell apart, where both texts have such marks; None for none."""
+    """Two words at the same place that differ only in marks, if both texts have such marks; else None."""
     if not (left.has_marks and right.has_marks):
         return None
     ends = [*blocks, Block(len(left), len(left), len(right), len(right))]
@@ -339,7 +325,6 @@ def _differently_marked(left: Wording, right: Wording, blocks: Sequence[Block]) 
 
 
 def _plain(text: str) -> str:
-    """A text as layout leaves it: in folded case, without hyphens at line ends, white space as one space."""
     return " ".join(unicodedata.normalize("NFKC", _LINE_HYPHEN.sub("", text)).casefold().split())
 
 
@@ -350,7 +335,6 @@ def _overlap(one: Block, other: Block) -> bool:
 
 
 def _is_in(run: tuple[int, int], bounds: tuple[int, int]) -> bool:
-    """True if some words stand within the frame: before the end of the head, or behind the start of the foot."""
     return run[1] <= bounds[0] or run[0] >= bounds[1]
 
 
@@ -363,7 +347,6 @@ def _sentences(wording: Wording, start: int, end: int) -> list[tuple[int, int]]:
 def _apart(
     wording: Wording, runs: Iterable[tuple[int, int]], other: Wording, other_runs: Iterable[tuple[int, int]]
 ) -> tuple[list[str], list[str]]:
-    """The sentences of one text that the other one lacks, and those that stand elsewhere there."""
     there = {key for run in other_runs for key in _keys(other, _sentences(other, *run))}
     sides: tuple[list[str], list[str]] = ([], [])
     for run in runs:
@@ -378,7 +361,6 @@ def _keys(wording: Wording, sentences: Sequence[tuple[int, int]]) -> list[bytes]
 
 
 def _unequal(ours: Sequence[bytes], theirs: Sequence[bytes]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """The runs of sentences that differ, by an alignment that leaves the fewest out."""
     from rapidfuzz.distance import Indel
 
     numbers: dict[bytes, int] = {}

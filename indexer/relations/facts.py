@@ -30,9 +30,9 @@ _KINDS = (
 
 
 class DifferingFact(NamedTuple):
-    """A fact that differs between two texts: its `kind`, such as "date", and how each says it, empty for not.
+    """A fact that differs between two texts: its `kind`, such as "date", and its wording in each, empty if missing.
 
-    Of one that can't be read again both are empty.
+    Both are empty if it can't be read again.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class DifferingFact(NamedTuple):
 
 
 class TypedFact(NamedTuple):
-    """A fact of a text: its kind, its one value, and how it is written."""
+    """A fact of a text: its kind, its one value, and its wording."""
 
     kind: str
     value: str
@@ -61,7 +61,7 @@ class FactFinder:
         self._vocabulary: LanguageWords = vocabulary_of(wording.text)
 
     def between(self, first: int, last: int) -> list[TypedFact]:
-        """The facts in some words, with the whole of a number that these are a part of."""
+        """The facts in some words, completed to whole numbers."""
         first, last = self.widened(first, last)
         found: list[TypedFact] = []
         while first < last:
@@ -85,7 +85,6 @@ class FactFinder:
         return start, end
 
     def _belongs(self, place: int) -> bool:
-        """True if a word or sign and the one before it are parts of one number."""
         wording = self._wording
         if not place or place >= len(wording) or (gap := wording.before(place)) not in _SPACES:
             return False
@@ -148,7 +147,6 @@ def canonical(said: str) -> str:
 
 
 def differing(ours: list[TypedFact], theirs: list[TypedFact]) -> Iterator[DifferingFact]:
-    """The facts that only one side has, those of a kind side by side."""
     left, right = list(beyond(ours, theirs)), list(beyond(theirs, ours))
     for kind in dict.fromkeys(fact.kind for fact in (*left, *right)):
         one, other = ([fact.written for fact in side if fact.kind == kind] for side in (left, right))
@@ -158,7 +156,6 @@ def differing(ours: list[TypedFact], theirs: list[TypedFact]) -> Iterator[Differ
 
 
 def beyond(facts: list[TypedFact], others: list[TypedFact]) -> Iterator[TypedFact]:
-    """The facts that others don't say as often."""
     count = Counter((fact.kind, fact.value) for fact in others)
     for fact in facts:
         if count[fact.kind, fact.value] > 0:

@@ -1,4 +1,4 @@
-"""The frame of a text: lines at its head and foot that stand around many other documents too."""
+"""The frame of a text: lines at its head and foot found around many other documents too."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _lines(wording: Wording) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The lines at the head and at the foot, from the outside, up to the first one with a sentence end."""
     return list(wording.frame_lines(_MOST_LINES)), list(wording.frame_lines(_MOST_LINES, from_end=True))
 
 
 def line_hashes(wording: Wording) -> TokenValues:
-    """The hashes of the lines that may be frame, which no word has."""
+    """The hashes of possible frame lines, different from those of words."""
     lines = {line for side in _lines(wording) for line in side}
     return np.array([_hash(wording, line) for line in sorted(lines)], dtype=np.uint64)
 
 
 def frame_bounds(wording: Wording, lexicon: Lexicon | None) -> tuple[int, int]:
-    """The end of the frame at the head, and the start of the frame at the foot, as places."""
     if lexicon is None or not lexicon.frames:
         return 0, len(wording)
     head, foot = _lines(wording)

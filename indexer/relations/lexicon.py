@@ -1,4 +1,4 @@
-"""The words that a collection is known to use, for telling a misread word from another word."""
+"""The words known in a collection, to tell a misread word from another word."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HASH_BYTES, _COUNT_BYTES = 8, 4
 
 
 def known_words(words: Hashes) -> tuple[Hashes, npt.NDArray[np.int64]]:
-    """The hashes that a lexicon knows among those of the words of documents, and in how many of these each stands."""
+    """The hashes of words known to a lexicon, and the number of these documents with each."""
     hashes, counts = np.unique(words, return_counts=True)
     known = counts >= _KNOWN
     return hashes[known], counts[known].astype(np.int64)
@@ -37,10 +37,10 @@ class WordAnswers(NamedTuple):
 
 
 class Lexicon:
-    """In how many documents each word stands, of those that were added; near ones are to be added as one.
+    """The number of added documents with each word; add near documents as one.
 
     `of_stored` is the size of the collection when it was kept. Memory: 16 bytes a word, of at most two million; the
-    rarest are let go.
+    rarest are dropped.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Lexicon:
 
     @classmethod
     def of(cls, hashes: Hashes, counts: npt.NDArray[np.int64], documents: int, most: int = _MOST) -> Lexicon:
-        """A lexicon of words, by their hashes, each once, and in how many of so many documents they stand."""
+        """A lexicon of words, by their hashes, each once, with the number of documents out of so many."""
         made = cls()
         # Of as many counts the lower hash, so that the order in which words come decides nothing.
         kept = np.lexsort((hashes, -counts))[:most]
@@ -63,7 +63,7 @@ class Lexicon:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Lexicon:
-        """The lexicon that `to_bytes` wrote; ValueError where it is damaged."""
+        """The lexicon written by `to_bytes`. Raises ValueError if it is damaged."""
         if len(data) < _HEAD.size:
             raise ValueError("it is too short")
         magic, documents, of_stored, words = _HEAD.unpack_from(data)
@@ -84,7 +84,7 @@ class Lexicon:
         return head + self._hashes.astype("<u8").tobytes() + self._counts.astype("<u4").tobytes()
 
     def to_keep(self, of_stored: int) -> Lexicon:
-        """The part that is kept with a collection of so many documents: known words, at most half a million."""
+        """The part to keep with a collection of so many documents: known words, at most half a million."""
         self._settle()
         known = self._counts >= _KNOWN
         made = Lexicon.of(self._hashes[known], self._counts[known], self.documents, _MOST_KEPT)
@@ -92,16 +92,14 @@ class Lexicon:
         return made
 
     def is_outgrown(self, stored: int) -> bool:
-        """True if the collection has over twice the documents that it had when the lexicon was kept."""
+        """True if the collection is over twice as large as when the lexicon was kept."""
         return stored > _OUTGROWN * self.of_stored
 
     def take(self, other: Lexicon) -> None:
-        """Know what another lexicon knows, in place of all before."""
         self.documents, self.of_stored = other.documents, other.of_stored
         self._hashes, self._counts, self._waiting, self._asked = other._hashes, other._counts, [*other._waiting], {}
 
     def add(self, texts: Sequence[Hashes]) -> None:
-        """Count the words of texts that are near each other, by their hashes, as those of one document."""
         if texts:
             self.documents += 1
             words = np.concatenate(texts)
@@ -112,7 +110,6 @@ class Lexicon:
             self._waiting.append(words[first])
 
     def frequency(self, word: int) -> int:
-        """The number of documents that a word stands in, by its hash."""
         self._settle()
         if (known := self._asked.get(word)) is not None:
             return known
@@ -124,19 +121,17 @@ class Lexicon:
         return count
 
     def knows(self, word: int) -> bool:
-        """True for a word of the collection's language: it stands in several documents that are not near each other."""
+        """True for a word of the collection's language, found in several documents not near each other."""
         return self.frequency(word) >= _KNOWN
 
     def is_frame(self, line: int) -> bool:
-        """True for a line, by its hash, that stands around many documents."""
+        """True for a line, by its hash, found around many documents."""
         return self.frames and self.frequency(line) >= _FRAME
 
     def is_common(self, word: int) -> bool:
-        """True for a word that says little about a document, since many have it."""
         return self.frequency(word) >= max(_COMMON, _COMMON_SHARE * self.documents)
 
     def says(self, word: int) -> WordAnswers:
-        """All answers about a word, by its hash."""
         return WordAnswers(self.knows(word), self.is_common(word))
 
     def _settle(self) -> None:

@@ -1,4 +1,4 @@
-"""Misread words: those that recognition of characters, or who types, takes for others."""
+"""Misread words: words mistaken for others by character recognition or in typing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KNOWN = 2
 
 
 class JudgedWords(NamedTuple):
-    """The misread words among pairs, and the others; `cleaner` is the side with fewer misread ones, where it is."""
+    """The misread words among pairs, and the others; `cleaner` is the side with fewer misread ones, if any."""
 
     misread: Sequence[int]
     others: Sequence[int]
@@ -35,10 +35,10 @@ class JudgedWords(NamedTuple):
 
 
 def judge_pairs(alike: Sequence[bool], known: Sequence[tuple[int, int]]) -> JudgedWords:
-    """Judge words that stand for each other; `known` says in how many documents each of both stands.
+    """Judge words at the same place; `known` has the number of documents with each.
 
-    A word is misread if it is `alike` the other one, see `is_misreading`, which alone is known. Where neither
-    is, or both are and one of them far more rarely, the sure misreadings of the same texts decide.
+    A word is misread if it is `alike` the other one, see `is_misreading`, and only the other is known. If neither is,
+    or both are and one of them is far rarer, the sure misreadings of the same texts decide.
     """
     sure, doubtful, others, found = [0, 0], list[int](), list[int](), list[int]()
     for number, (may_be, counts) in enumerate(zip(alike, known, strict=True)):
@@ -70,7 +70,6 @@ def _has_digit(word: str) -> bool:
 
 
 def _mistaken(one: str, other: str) -> int:
-    """In how many places look-alike letters differ; more than any word has where others do."""
     place = there = count = 0
     while place < len(one) and there < len(other):
         if one[place] == other[there]:
@@ -86,7 +85,6 @@ def _mistaken(one: str, other: str) -> int:
 
 
 def _is_slip(one: str, other: str) -> bool:
-    """True if two letters changed places, or one is doubled or single, within a word: ends and beginnings inflect."""
     if _has_digit(one) or _has_digit(other):
         return False
     long, short = (one, other) if len(one) >= len(other) else (other, one)

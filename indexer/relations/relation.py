@@ -22,9 +22,9 @@ _SHOWN = 3
 
 
 def verdict_of(relation: str | None) -> VerdictWord:
-    """The verdict on a document by its relation to the one that it repeats, None where it repeats none.
+    """The verdict on a document by its relation to the one it repeats, None for no repeat.
 
-    What could not be read, or was not compared by its text, stays.
+    A document unreadable or not compared by its text stays.
     """
     if relation in COPIES:
         return "could go"
@@ -37,14 +37,14 @@ class Relation:
 
     - identical: equal except for case and white space
     - reflowed: all sentences equal and in order, in other lines or another frame
-    - noise: as reflowed, but for words that are misread (`misread`, pairs of them)
+    - noise: as reflowed, except for misread words (`misread`, pairs of them)
     - form: `facts` are replaced in a sentence
     - reworded: other words are replaced, moved or inserted in a sentence
-    - edited: sentences are missing (`only_left`, `only_right`) or stand elsewhere (`moved`), and none is changed
+    - edited: sentences are missing (`only_left`, `only_right`) or elsewhere (`moved`), and none is changed
     - contains, part: edited, and the left has at least half as many words again, or the right
 
     `added` and `removed` count the words and signs of sentences on one side only; `replaced` has both sides of changed
-    sentences. `cleaner` is the side with fewer misread words, or with less frame, where there is one.
+    sentences. `cleaner` is the side with fewer misread words, or with less frame, if there is one.
     """
 
     word: RelationWord
@@ -60,31 +60,29 @@ class Relation:
 
     @property
     def says_less(self) -> bool:
-        """True if each sentence of the left stands on the right, unchanged and in order."""
+        """True if each sentence of the left is on the right, unchanged and in order."""
         return self.word in COPIES or (
             self.word in ("edited", "contains", "part") and not (self.only_left or self.moved)
         )
 
     @property
     def may_hold(self) -> bool:
-        """True if the left may say all that the right says: no sentence of both is changed, and none only right."""
+        """True if the left may say everything on the right: no sentence of both is changed, and none is only right."""
         return self.word in COPIES or (
             self.word in ("edited", "contains", "part") and not (self.only_right or self.moved)
         )
 
     def __str__(self) -> str:
-        """The word and its evidence in one line."""
         return f"{self.word}: {said}" if (said := self.evidence) else self.word
 
     @property
     def only(self) -> tuple[int, int]:
-        """The numbers of words and facts that stand on the left only, and on the right only."""
+        """The numbers of words and facts on the left only, and on the right only."""
         sides = [(fact.left, fact.right) for fact in self.facts] + list(self.misread)
         return self.removed + sum(bool(left) for left, _ in sides), self.added + sum(bool(right) for _, right in sides)
 
     @property
     def evidence(self) -> str:
-        """The evidence in one line; empty for identical and reflowed texts."""
         if self.word == "form":
             differ = "fact differs" if len(self.facts) == 1 else "facts differ"
             return f"{len(self.facts):,} {differ}: {_listed([str(fact) for fact in self.facts])}"
@@ -104,7 +102,7 @@ class Relation:
 
 
 def order_with(order: Order, relation: Relation | str | None) -> Order:
-    """The place in time of a left text beside the right one by their signs, else by what contains what, where known."""
+    """The place in time of a left text against the right one by their signs, else by containment, if known."""
     from indexer.relations.versions.order import by_contents
 
     # A chapter is no older version of its book.

@@ -1,4 +1,4 @@
-"""The slots of forms: the places of a text in which nearly every other one like it says something else."""
+"""The slots of forms: the places with different content in nearly every text like it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AROUND, _FILL = 60, 40
 
 
 class FormSlot(NamedTuple):
-    """A slot: what stands before and behind it in the frame, and what it is filled with, empty for nothing."""
+    """A slot: the frame before and behind it, and its fill, empty for nothing."""
 
     before: str
     fills: tuple[str, ...]
@@ -26,7 +26,7 @@ class FormSlot(NamedTuple):
 
 
 def slots_of(frame: Wording, others: Sequence[Wording]) -> list[FormSlot]:
-    """The slots of a text beside others that are near it, in order; the fills of each, its own first, each once."""
+    """The slots of a text beside near ones, in order; the fills of each, its own first, each once."""
     aligned = [blocks_between(frame, other) for other in others]
     # Place 2i is the gap before word i, place 2i + 1 the word.
     differing = np.zeros(2 * len(frame) + 1, dtype=np.int64)
@@ -56,7 +56,6 @@ def _slot(
 
 
 def _place(blocks: Sequence[Block], start: int, end: int) -> tuple[int, int]:
-    """The words of the other text that stand for those from `start` to `end - 1`."""
     shift, first, last = 0, None, None
     for block in blocks:
         if block.start > end:

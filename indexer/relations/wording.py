@@ -1,4 +1,4 @@
-"""A text made ready for alignments: its words and signs in order, and where its sentences end."""
+"""A text prepared for alignments: its words and signs in order, and the ends of its sentences."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Wording:
     """The words and signs of a text in order: `values` (uint64, shape (n,)) are equal for equal ones.
 
     Case, white space, soft hyphens, quotation marks, dashes between words, bullets, numbers of pages and the points
-    behind sentences are none of them; every other sign is. `hashes` (uint64) are those of the words alone.
+    behind sentences don't count; every other sign does. `hashes` (uint64) are those of the words alone.
     """
 
     def __init__(self, text: str) -> None:
@@ -83,23 +83,23 @@ class Wording:
 
     @cached_property
     def without_targets(self) -> Wording:
-        """The same without where links of Markdown lead to; itself if it has none."""
+        """The wording without the targets of Markdown links; itself if it has none."""
         text = without_targets(self.text)
         return self if text == self.text else Wording(text)
 
     @cached_property
     def has_marks(self) -> bool:
-        """True for a text with marks that its language may leave out; its words are equal to those without."""
+        """True for a text with optional marks; its words are equal to those without."""
         return has_marks(self.text)
 
     @cached_property
     def digest(self) -> bytes:
-        """The digest of the text, equal for texts that are equal except for case and white space."""
+        """The digest of the text, equal for texts equal except for case and white space."""
         return text_digest(self._given)
 
     @cached_property
     def sentence_ends(self) -> frozenset[int]:
-        """The places before which a sentence or a unit may end: 0, the number of words and signs, and some between."""
+        """The places where a sentence or a unit may end: 0, the number of words and signs, and some between."""
         offsets = [match.end() for match in _STOP.finditer(self.text) if _ends_sentence(self.text, match)]
         offsets += _unit_ends(self.text)
         found = np.searchsorted(self._starts, np.array(offsets, dtype=np.int64))
@@ -107,7 +107,6 @@ class Wording:
 
     @cached_property
     def sorted_ends(self) -> list[int]:
-        """The same in order."""
         return sorted(self.sentence_ends)
 
     def frame_lines(self, most: int, *, from_end: bool = False) -> list[tuple[int, int]]:
@@ -128,45 +127,38 @@ class Wording:
         return found
 
     def is_word(self, place: int) -> bool:
-        """True for a word, false for a sign."""
         return bool(self._is_word[place])
 
     def is_plain(self, place: int) -> bool:
-        """True for a word that is no name in code: without a capital or an underscore inside."""
+        """True for a word without the form of a name in code: no capital or underscore inside."""
         word = self.word(place)
         return self.is_word(place) and "_" not in word and (word.isupper() or not any(map(str.isupper, word[1:])))
 
     def word(self, place: int) -> str:
-        """The word or sign at a place as it is written."""
         return self.text[self._starts[place] : self._ends[place]]
 
     def folded(self, place: int) -> str:
-        """The same in folded case and compatibility form."""
         return unicodedata.normalize("NFKC", self.word(place)).casefold()
 
     def before(self, place: int) -> str:
-        """The characters between a word or sign and the one before it."""
         start = self._ends[place - 1] if place else 0
         return self.text[start : self._starts[place]] if place < len(self) else self.text[start:]
 
     def span(self, first: int, last: int) -> str:
-        """The text from one place to before another one."""
         return self.text[self._starts[first] : self._ends[last - 1]] if first < last else ""
 
     def written(self, first: int, last: int, most: int = 60) -> str:
-        """The words and signs from `first` to `last - 1` as they stand, on one line, cut where they are long."""
         said = " ".join(self.span(first, last).split())
         return said if len(said) <= most else f"{said[: most - 3]}..."
 
     def initial(self, place: int) -> bool:
-        """True if a word begins a sentence or a line, where any word may have a capital."""
+        """True if a word begins a sentence or a line, so that any word may have a capital."""
         return (
             place in self.sentence_ends or "\n" in self.before(place) or any(c in _QUOTES for c in self.before(place))
         )
 
 
 def _without_layout(text: str) -> str:
-    """The same text with spaces for what only divides it: drawn lines, bullets, numbers of pages."""
     if "\f" in text:
         text = _PAGE_NUMBER.sub(lambda match: " " * len(match[0]), text)
     return _LAYOUT.sub(lambda match: " " * len(match[0]), text)
@@ -175,7 +167,6 @@ def _without_layout(text: str) -> str:
 def _signs_of(
     text: str, starts: CharacterPlaces, ends: CharacterPlaces
 ) -> tuple[CharacterPlaces, npt.NDArray[np.uint32]]:
-    """The places of the signs that count, and their codes in one form."""
     codes = np.frombuffer(f" {text} ".encode("utf-32-le", "surrogatepass"), dtype="<u4")
     steps = np.zeros(codes.size + 1, dtype=np.int64)
     np.add.at(steps, starts + 1, 1)
@@ -204,7 +195,6 @@ def _signs_of(
 
 
 def _is_prime(text: str, place: int) -> bool:
-    """True for a mark behind a number, of feet or inches, that closes no quotation on its line."""
     line = text[text.rfind("\n", 0, place) + 1 : place]
     if _PRIMES[text[place]] == '"':
         return sum(line.count(mark) for mark in '"\u201c\u201d\u201e\u201f') % 2 == 0
@@ -222,7 +212,7 @@ def _in_one_form(code: int) -> int:
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:
-    """True for a full stop that no small letter follows (UAX 29, SB8), and any other sentence end."""
+    """True for a full stop without a small letter after it (UAX 29, SB8), and any other sentence end."""
     if match[0][0] != ".":
         return True
     rest = text[match.end() : match.end() + 20].lstrip()
@@ -230,7 +220,6 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
 
 
 def _unit_ends(text: str) -> list[int]:
-    """The places where lines end that are units, and no lines of a wrapped paragraph."""
     found: list[int] = []
     place = 0
     for paragraph in _PARAGRAPHS.split(text):
@@ -245,7 +234,6 @@ def _unit_ends(text: str) -> list[int]:
 
 
 def _read_on(lines: list[str]) -> list[bool]:
-    """True for each line of a wrapped paragraph that goes on: it has no room for the first word of the next one."""
     width = max(len(line.rstrip()) for line in lines)
     if not _NARROWEST <= width <= _WIDEST:
         return [False] * len(lines)

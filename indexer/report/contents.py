@@ -40,9 +40,9 @@ TextOf = Callable[[Store, Record], str]
 
 @dataclass(frozen=True, slots=True)
 class ReportLimits:
-    """The contents asked of a report: this many of the largest clusters, of their members, pairs of texts, passages.
+    """The requested contents of a report: numbers of the largest clusters, their members, pairs of texts, passages.
 
-    `sample` is the number of documents to be judged, `link` the template of the addresses of documents (see links.py).
+    `sample` is the number of documents to judge, `link` the template of the addresses of documents (see links.py).
     """
 
     clusters: int = CLUSTERS
@@ -58,8 +58,8 @@ class ReportLimits:
 class ShownCluster:
     """A cluster in a report: `members` are the first of them, the canonical one first, each with its similarity.
 
-    `least` is the smallest similarity (0 to 1) of a member to the canonical one. Of each member `repeats` says whether
-    it repeats a kept document, and `relations` its noted relation to that, empty where none is.
+    `least` is the smallest similarity (0 to 1) of a member to the canonical one. For each member `repeats` says whether
+    it repeats a kept document, and `relations` its noted relation to it, empty without one.
     """
 
     id: str
@@ -72,7 +72,7 @@ class ShownCluster:
 
 @dataclass(frozen=True, slots=True)
 class ComparedTexts:
-    """Two documents and how their texts differ; `why` says why there is no difference to show."""
+    """Two documents and their differences; `why` is the reason for none to show."""
 
     left: Record
     right: Record
@@ -92,8 +92,7 @@ class ShownPair(ComparedTexts):
 class ShownSample:
     """The random sample of `documents` that repeat others, to be judged.
 
-    `pairs` are in the order in which they are asked, each of a document that is kept and one that repeats it; `seed`
-    and `size` are those by which it was drawn.
+    `pairs` are in the order of asking, each of a kept document and a repeat; `seed` and `size` are those of the draw.
     """
 
     seed: str
@@ -104,7 +103,7 @@ class ShownSample:
 
 @dataclass(frozen=True, slots=True)
 class ReportContents:
-    """All that a report says. `made_at` is ISO 8601 in UTC; `store` is the name that the user gave."""
+    """The whole content of a report. `made_at` is ISO 8601 in UTC; `store` is the user's name for it."""
 
     store: str
     made_at: str
@@ -124,8 +123,8 @@ def build_report(
 ) -> ReportContents:
     """Read a store and, for the pairs and the passages, its documents again.
 
-    `text_of` gives a document's text (a NeardupError says why not); by default it is read again from where the document
-    came from. Raises StoreError, and UsageError where no document has a cluster.
+    `text_of` returns a document's text (NeardupError with the reason); by default it is read from its source. Raises
+    StoreError, and UsageError if no document has a cluster.
     """
     asked = asked or ReportLimits()
     made = remembered(store)
@@ -198,7 +197,7 @@ def _sample(store: Store, sample: Sample, text_of: TextOf) -> ShownSample | None
 
 
 def _difference(store: Store, left: Record, right: Record, text_of: TextOf, most: int) -> tuple[Difference | None, str]:
-    """The difference of two texts in so many words of each, or None and why there is none to show."""
+    """The difference of two texts in so many words of each, or None and the reason."""
     try:
         return word_difference(text_of(store, left), text_of(store, right), limit=most), ""
     except NeardupError as error:
@@ -206,7 +205,6 @@ def _difference(store: Store, left: Record, right: Record, text_of: TextOf, most
 
 
 def plain_figures(report: ReportContents) -> ReportFigures:
-    """The figures of a report as plain values, without the texts of the pairs."""
     numbers, total = report.figures, NamedShare.of("", report.figures.total)
     return ReportFigures(
         store=report.store,
@@ -241,7 +239,6 @@ def plain_figures(report: ReportContents) -> ReportFigures:
 
 
 def report_json(report: ReportContents) -> str:
-    """The figures as one JSON object, ASCII only."""
     return json.dumps(as_json(plain_figures(report)), indent=2) + "\n"
 
 
@@ -256,7 +253,6 @@ def _member(record: Record, similarity: float) -> ClusterMember:
 
 
 def _figure_rows(report: ReportContents) -> Iterator[tuple[str, str, str, float]]:
-    """Every number as section, name, measure and value."""
     numbers = plain_figures(report)
     for measure, value in as_json(numbers).items():
         if isinstance(value, int):
@@ -278,7 +274,7 @@ def _figure_rows(report: ReportContents) -> Iterator[tuple[str, str, str, float]
 
 
 def report_csv(report: ReportContents) -> str:
-    """The figures as CSV (RFC 4180): section, name, measure, value; a name that a spreadsheet would run is quoted."""
+    """The figures as CSV (RFC 4180): section, name, measure, value; a name a spreadsheet would run is quoted."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(("section", "name", "measure", "value"))
@@ -354,6 +350,5 @@ def _md_table(heading: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def _md(text: str) -> str:
-    """Text that Markdown shows as it is: every ASCII punctuation mark that could mean something is escaped."""
     safe = printable(text)
     return "".join(f"\\{mark}" if mark in "\\`*_{}[]<>()#+!|~&:@" else mark for mark in safe)

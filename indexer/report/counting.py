@@ -1,4 +1,4 @@
-"""The figures of a report: how much of a collection is duplicated, where, and in clusters of which size."""
+"""The figures of a report: the number and places of duplicates, and the sizes of clusters."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 class Share:
     """The redundant share of a part of the collection: documents and their bytes.
 
-    Redundant are the documents that repeat one which is kept, and are not known to be forms or parts.
+    Redundant documents repeat a kept one, and are not known to be forms or parts.
     """
 
     documents: int = 0
@@ -64,11 +64,9 @@ class Share:
 
     @property
     def part(self) -> float:
-        """The redundant part of the documents, 0 to 1."""
         return self.redundant / self.documents if self.documents else 0.0
 
     def add(self, other: Share) -> None:
-        """Count another part too."""
         self.documents += other.documents
         self.redundant += other.redundant
         self.total_bytes += other.total_bytes
@@ -93,13 +91,12 @@ class SizeClass:
 
     @property
     def label(self) -> str:
-        """The range as text."""
         return f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityStep:
-    """Redundant documents that are so similar to what they repeat.
+    """Redundant documents of a similarity to the repeated one.
 
     Attributes:
         label: The similarity in the unit of the rule, as "3" for bits, or a range of shares
@@ -114,11 +111,11 @@ class SimilarityStep:
 
 @dataclass(frozen=True, slots=True)
 class RelationCount:
-    """Documents, redundant or not, whose texts stand so to the near ones that are kept.
+    """Documents, redundant or not, of a relation to their near kept ones.
 
     Attributes:
         relation: "identical", "reflowed", "noise", "form", "reworded", "edited", "contains", "part", "unverified" for
-            a text that could not be read, or empty where it is not known
+            an unreadable text, or empty if unknown
         documents: The documents
     """
 
@@ -128,12 +125,12 @@ class RelationCount:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Documents that the other figures say nothing about.
+    """Documents outside the other figures.
 
     Attributes:
         reason: A reason of `neardup failures`, or "no-text", "too-short", "no-sketch" or "passed-over"
-        documents: How many there are
-        names: The names of the first 20; of files that were passed over how many there are by suffix
+        documents: Their number
+        names: The names of the first 20; for files skipped their number by suffix
     """
 
     reason: str
@@ -142,7 +139,6 @@ class LeftOut:
 
     @property
     def uncounted(self) -> bool:
-        """True if they are not of what was not compared: they were, or are files that nobody asked to index."""
         return self.reason in (DUPLICATE, PASSED_OVER)
 
 
@@ -150,11 +146,11 @@ class LeftOut:
 class ReportCounts:
     """The numbers of a report.
 
-    `left_out` is what was not compared, by reason, the most frequent first. `clusters` have two members or more,
-    `in_clusters` together; `spanning` of them were from two origins or more when they were last written. `unclustered`
-    documents came since the last clustering. `similarities` counts the redundant documents by how similar they are to
-    what they repeat, in the unit of `rule`; `relations` counts by how their texts stand to it, forms and parts
-    too. `by_source` is by host, or by folder as deep as stays readable; `by_time` by hour, day, month or year.
+    `left_out` counts documents not compared, by reason, the most frequent first. `clusters` have two members or more,
+    `in_clusters` together; `spanning` of them were from two origins or more when last written. `unclustered` documents
+    came since the last clustering. `similarities` counts the redundant documents by similarity to the repeated one, in
+    the unit of `rule`; `relations` counts by relation, forms and parts too. `by_source` is by host, or by folder as
+    deep as stays readable; `by_time` by hour, day, month or year.
     """
 
     rule: MatchRule
@@ -175,28 +171,24 @@ class ReportCounts:
 
     @property
     def not_compared(self) -> int:
-        """The number of documents compared with none: those of the store, and those that could not be stored."""
         return sum(each.documents for each in self.left_out if not each.uncounted)
 
     @property
     def passed_over(self) -> int:
-        """The number of files of indexed folders that were left out by name or kind."""
         return sum(each.documents for each in self.left_out if each.reason == PASSED_OVER)
 
     @property
     def differing(self) -> int:
-        """The number of documents near one that is kept that are forms or parts, and so not redundant."""
         return sum(each.documents for each in self.relations if not could_go(each.relation))
 
     @property
     def exact(self) -> int:
-        """The number of redundant documents whose similarity to what they repeat is 1."""
         return sum(step.documents for step in self.similarities if step.least == 1.0)
 
 
 @dataclass(slots=True)
 class _SharesByKey:
-    """Shares by a key; where there are too many keys, each is cut shorter."""
+    """Shares by a key; if there are too many keys, each is cut shorter."""
 
     coarsest: int
     finest: int
@@ -221,14 +213,12 @@ class _SharesByKey:
             self.shares = self._only(set(kept), self.shares)
 
     def at(self, level: int) -> dict[Hashable, Share]:
-        """The shares with every key cut to a level."""
         cut: dict[Hashable, Share] = {}
         for key, share in self.shares.items():
             cut.setdefault(self.cut(key, level), Share()).add(share)
         return cut
 
     def readable(self, most: int) -> dict[Hashable, Share]:
-        """At the finest level with at most this many keys; where that is one, the largest of the next finer level."""
         finer: dict[Hashable, Share] = {}
         for level in range(self.finest, self.coarsest - 1, -1):
             shares = self.at(level)
@@ -253,9 +243,9 @@ def figures(
 ) -> tuple[ReportCounts, list[StoredCluster]]:
     """The figures of a clustered store, and its `most` largest clusters, the largest first, then by id.
 
-    `made` is how the clusters were made. `time_field` names metadata (ISO 8601) to count by; without it, the date of
-    the document, its mail or its file, or where there is none the time of indexing. A `sampler` is shown all clusters.
-    Memory: some 100 bytes a document beside its id. Raises StoreError.
+    `made` describes the clustering. `time_field` names metadata (ISO 8601) to count by; without it, the date of the
+    document, its mail or its file, else the time of indexing. A `sampler` is shown all clusters. Memory: some 100 bytes
+    a document beside its id. Raises StoreError.
     """
     sizes: Counter[int] = Counter()
     near: Counter[tuple[float, str]] = Counter()
@@ -331,7 +321,6 @@ def _left_out(scan: _RecordCounts, store: Store, rule: MatchRule) -> tuple[LeftO
 
 
 def _step(similarity: float, rule: MatchRule) -> tuple[float, str]:
-    """The step of a similarity, as the negative of its least one, and its label."""
     if rule.unit == "bits":
         return -round(similarity, 6), rule.shown(similarity).split(" ")[0]
     percent = 100 if similarity >= 1 else min(int(100 * similarity + 1e-6), 99) // 5 * 5
@@ -352,7 +341,6 @@ class _RecordCounts:
         self._time_field = time_field
 
     def times_of(self, store: Store, records: Sequence[Record]) -> list[Any]:
-        """The time of each record that it is counted by, as its document has it."""
         if not (name := self._time_field):
             return [date_of(record) or record.indexed_at for record in records]
         found = zip(records, store.owners_values(records, [name]), strict=True)
@@ -378,7 +366,6 @@ class _RecordCounts:
         self.times.add(matched[0] if matched else UNKNOWN, share)
 
     def leave_out(self, reason: str, name: str) -> None:
-        """Count a document that no other figure is about."""
         reason = reason if reason in self.left_out or len(self.left_out) < _SHOWN_SOURCES else OTHERS
         self.left_out[reason] += 1
         if self.left_out[reason] <= _NAMED:
@@ -407,7 +394,6 @@ def _by_amount(shares: dict[str, Share]) -> dict[str, Share]:
 
 
 def _size_classes(sizes: Counter[int]) -> tuple[SizeClass, ...]:
-    """Every class up to the largest that holds a cluster."""
     if not sizes:
         return ()
     classes = []

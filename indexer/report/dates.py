@@ -13,7 +13,7 @@ _DATES = ("modified", "published", "dated")
 
 
 def date_of(record: Record) -> str:
-    """The day of a document (ISO 8601): as it says of itself, else that of a mail, else that of its file; or empty."""
+    """The day of a document (ISO 8601): its own date, else that of a mail, else that of its file; or empty."""
     declared = record.metadata.get(DECLARED)
     said = [declared.get(name) for name in _DATES] if isinstance(declared, dict) else []
     for value in (*said, record.metadata.get("date")):

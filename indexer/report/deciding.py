@@ -1,4 +1,4 @@
-"""The clusters of a report as the page lets somebody decide about them, and a sample to judge."""
+"""The clusters of a report for decisions on the page, and a sample to judge."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SAID = {
 
 
 def decisions_data(report: ReportContents, room: int) -> tuple[str, int]:
-    """The clusters as JSON that stands in a page, in so many bytes, and how many are in it."""
+    """The clusters as JSON within a page, in so many bytes, and the number of clusters in it."""
     head = f'{{"form":{_json(FORM)},"store":{_json(printable(report.store))},"clusters":['
     parts, left = list[str](), room - len(head)
     for cluster in report.clusters:
@@ -48,7 +48,6 @@ def decisions_data(report: ReportContents, room: int) -> tuple[str, int]:
 
 
 def _json(value: Any) -> str:
-    """A value as JSON in ASCII that can't end a script element."""
     return (
         json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     )
@@ -73,7 +72,6 @@ def _member(record: Record, near: str, repeats: bool, relation: str, links: Mapp
 
 
 def sample_data(sample: ShownSample) -> str:
-    """The documents of a sample as JSON that stands in a page: of each pair the one that repeats the other first."""
     pairs = [
         {
             "documents": [
@@ -86,7 +84,6 @@ def sample_data(sample: ShownSample) -> str:
 
 
 def described(record: Record, links: Mapping[Ref, str], *said: str) -> Mapping[str, str]:
-    """The title of a document, where it lies, the address that opens it, and what else there is to say of it."""
     title, name = titled(record)
     facts = [*said, date_of(record), record.format, _size(record.size)]
     href = links.get(record.ref) or _link(record.source)
@@ -94,7 +91,6 @@ def described(record: Record, links: Mapping[Ref, str], *said: str) -> Mapping[s
 
 
 def titled(record: Record) -> tuple[str, str]:
-    """The title of a document, or else the name of its file, and where it lies, to be shown below."""
     source = record.source or record.ref.id
     file = source.rstrip("/").rpartition("/")[2] or source
     known = record.title.strip() and record.title not in (source, record.ref.id, file)
@@ -104,7 +100,6 @@ def titled(record: Record) -> tuple[str, str]:
 
 
 def _link(source: str) -> str:
-    """The address that opens a document; empty where there is none that a page may open."""
     if os.path.isabs(source):
         # What lies in an archive, a mailbox or a mail is opened with it.
         return Path(path_of_printable(container_of(source) or source)).as_uri()

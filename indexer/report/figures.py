@@ -12,9 +12,9 @@ class NamedShare:
     """The redundant share of a part of a collection.
 
     Attributes:
-        name: What the part is called
+        name: The name of the part
         documents: Its documents
-        redundant: Those of them that repeat one which is kept
+        redundant: Its documents that repeat a kept one
         redundant_share: The same as a share (0 to 1)
         bytes: Their size
         redundant_bytes: The size of the redundant ones
@@ -29,7 +29,6 @@ class NamedShare:
 
     @classmethod
     def of(cls, name: str, share: Share) -> NamedShare:
-        """The share of a part."""
         part = round(share.part, 6)
         return cls(name, share.documents, share.redundant, part, share.total_bytes, share.redundant_bytes)
 
@@ -42,7 +41,7 @@ class ClusterMember:
         id: The name of the document
         similarity: The similarity (0 to 1) to the canonical document
         title: Its title
-        source: The path or URL that it came from
+        source: Its path or URL
         format: Its format
         bytes: Its size
     """
@@ -80,27 +79,27 @@ class ReportFigures:
 
     Attributes:
         store: The store
-        made_at: When the report was made; ISO 8601 in UTC
-        made_with: How the fingerprints were made
+        made_at: The time of the report; ISO 8601 in UTC
+        made_with: The settings behind the fingerprints
         rule: The match rule of the clusters
-        not_compared: Documents that were compared with none
-        left_out: What was not compared, by reason; `not_compared` counts no duplicates that were left out on request,
-            and no files that were passed over
+        not_compared: Documents compared with none
+        left_out: The documents not compared, by reason; `not_compared` counts neither duplicates left out on request
+            nor files skipped
         documents: The documents of the store
-        redundant: Those of them that say the same as a kept one, as far as that is known
+        redundant: Its documents known to say the same as a kept one
         redundant_share: The same as a share (0 to 1)
-        differing: Documents near a kept one that say something else
+        differing: Documents near a kept one with other content
         bytes: Their size
         redundant_bytes: The size of the redundant ones
-        fingerprinted: Documents that have words
+        fingerprinted: Documents with words
         short: Documents with too few words to be compared
-        unclustered: Documents that came since the last clustering
+        unclustered: Documents since the last clustering
         clusters: The clusters of two or more documents
         in_clusters: The documents in them
-        spanning: Clusters from two hosts or folders or more
+        spanning: Clusters from two or more hosts or folders
         cluster_sizes: Clusters by their size
-        similarities: Redundant documents by their similarity to what they repeat
-        relations: Redundant documents, forms and parts by how their texts stand to the near one that is kept
+        similarities: Redundant documents by their similarity to the repeated one
+        relations: Redundant documents, forms and parts by the relation of their texts to the near kept one
         by_format: The shares by format
         by_source: The shares by host or folder
         by_time: The shares over time

@@ -1,4 +1,4 @@
-"""The section of a report on forms: the largest clusters of documents that differ in facts, and their slots."""
+"""The section of a report on forms: the largest clusters of documents with different facts, and their slots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AT_ONCE = 20
 
 @dataclass(frozen=True, slots=True)
 class ShownForm:
-    """A cluster of forms: `canonical` is its frame, of which `forms` of `read` other documents differ in facts."""
+    """A cluster of forms: `canonical` is its frame; `forms` of `read` other documents have different facts."""
 
     cluster: str
     size: int
@@ -31,7 +31,7 @@ class ShownForm:
 
 
 def largest_forms(store: Store, largest: Sequence[StoredCluster]) -> tuple[ShownForm, ...]:
-    """Those clusters of which most documents are forms beside the canonical one; twelve of each are read again."""
+    """The clusters with mostly forms beside the canonical one; twelve of each are read again."""
     texts = stored_texts(store, brief=True)
     return tuple(form for some in chunks(largest, _AT_ONCE) for form in _of_some(store, texts, some))
 
@@ -48,7 +48,6 @@ def _of_some(store: Store, texts: RelatedTexts[Record], clusters: Sequence[Store
 
 
 def _sample(cluster: StoredCluster) -> list[Ref]:
-    """The canonical document and others, evenly from the most to the least similar one."""
     others = cluster.members[1:]
     step = max(1, len(others) / (READ - 1))
     return [cluster.members[0], *(others[int(at * step)] for at in range(min(len(others), READ - 1)))]

@@ -54,14 +54,13 @@ _LABEL_ROOM = 66
 
 @dataclass(frozen=True, slots=True)
 class _DiffRow:
-    """A row of a difference: pieces side by side, or a number of words that are skipped."""
+    """A row of a difference: pieces side by side, or a number of skipped words."""
 
     pieces: tuple[Piece, ...] = ()
     skipped: int = 0
 
 
 def report_html(report: ReportContents, version: str) -> str:
-    """The whole page: below 10 MB, everything from documents escaped, with a content security policy of its own."""
     environment = _environment(report.figures.rule, report.links)
     style, script = _asset("report.css") + _asset("decide.css"), "".join(map(_asset, _SCRIPTS))
     deciding, decidable = decisions_data(report, _DECIDE_ROOM)
@@ -178,12 +177,10 @@ def _asset(name: str) -> str:
 
 
 def _csp_hash(text: str) -> str:
-    """The source expression for inline text (Content Security Policy Level 3, 2.3.1)."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _fitting(blocks: Iterable[str], room: int) -> list[Markup]:
-    """The first rendered blocks that fit into this many bytes."""
     kept: list[Markup] = []
     for block in blocks:
         room -= len(block.encode("utf-8", "replace"))
@@ -201,7 +198,6 @@ def _part(caption: str, head: str, alone: str, shares: Mapping[str, Share]) -> t
 
 
 def _chart(label: str, bars: Sequence[tuple[str, float]], highest: float = 0.0) -> Markup | None:
-    """Columns as SVG; None where a picture would say no more than the table."""
     if len(bars) < 2 or not any(value for _, value in bars):
         return None
     if len({name for name, _ in bars}) < len(bars):
@@ -229,7 +225,6 @@ def _pair(template: Any, pair: ShownPair) -> str:
 
 
 def _sampled(template: Any, report: ReportContents) -> list[Markup]:
-    """Every pair of a sample: where one is left out, what is judged is no random sample; so differences are cut."""
     shown, sample, links = list[Markup](), report.sample, report.links
     for number, pair in enumerate(sample.pairs if sample else ()):
         room = _SAMPLE_ROOM // len(sample.pairs) if sample else 0
@@ -246,7 +241,6 @@ def _sampled(template: Any, report: ReportContents) -> list[Markup]:
 
 
 def _rows(pair: ComparedTexts, room: int) -> tuple[list[_DiffRow], bool]:
-    """The difference in rows of so many characters, and whether it was cut short to fit."""
     if pair.difference is None or not (pair.difference.removed or pair.difference.added):
         return [], False
     rows: list[_DiffRow] = []

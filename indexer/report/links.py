@@ -20,9 +20,10 @@ _LONGEST = 2000
 
 
 def links_of(store: Store, template: str, records: Iterable[Record]) -> dict[Ref, str]:
-    """The address of each document that has all fields of a template: {id}, {source} or the name of a field.
+    """The address of each document with all fields of a template: {id}, {source} or the name of a field.
 
-    A field at the beginning is an address itself, others are escaped. Raises UsageError for a template of no address.
+    A field at the beginning is an address itself, others are escaped. Raises UsageError for a template without an
+    address.
     """
     names = list(dict.fromkeys(_FIELD.findall(template)))
     if not names or not (template.startswith("{") or is_web(template)):
@@ -45,7 +46,7 @@ def links_of(store: Store, template: str, records: Iterable[Record]) -> dict[Ref
 
 
 def is_web(address: str) -> bool:
-    """True for an address of a page, which a browser opens without running anything."""
+    """True for the address of a page, safe for a browser to open."""
     try:
         parts = urlsplit(address)
     except ValueError:

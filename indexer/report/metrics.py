@@ -18,7 +18,7 @@ LabelledValue = tuple[Mapping[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One gauge: its name, what it says, and its values, each with its labels."""
+    """One gauge: its name, its help text, and its values, each with its labels."""
 
     name: str
     says: str
@@ -26,7 +26,6 @@ class Metric:
 
 
 def metrics_of(store: Store, shown: str) -> list[Metric]:
-    """The metrics of an open store that is called so. Raises StoreError."""
     counts, info, clustering = store.stats(), store.info, last_clustering(store)
     here = {"store": shown}
     made = {"scheme": info.scheme, "content": info.content, "extractor": info.extractor, "unicode": info.unicode}
@@ -64,13 +63,12 @@ def _by(label: str, name: str, says: str, here: Mapping[str, str], counts: Mappi
 
 
 def _time(what: str, says: str, here: Mapping[str, str], at: str) -> Metric:
-    """A time in seconds since 1970: of an age only whoever asks knows how old it is by then."""
+    """A time in seconds since 1970: a reader computes the age, which would be outdated on arrival."""
     samples = [(here, datetime.fromisoformat(at).timestamp())] if at else []
     return Metric(f"neardup_last_{what}_timestamp_seconds", f"When {says}.", samples)
 
 
 def exposition(metrics: Iterable[Metric]) -> str:
-    """Metrics in the text format, version 0.0.4; one without a value is left out."""
     lines: list[str] = []
     for metric in metrics:
         if metric.samples:

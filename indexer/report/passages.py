@@ -1,4 +1,4 @@
-"""The section of a report on what is copied in part: clusters that rest on passages, passages, and their origins."""
+"""The section of a report on partial copies: clusters held together by passages, passages, and their origins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORIGINS = 8
 
 @dataclass(frozen=True, slots=True)
 class ShownResting:
-    """A cluster that rests on passages, and the name of its canonical document."""
+    """A cluster held together by a passage, and the name of its canonical document."""
 
     cluster: ClusterOnPassages
     canonical: str
@@ -28,7 +28,7 @@ class ShownResting:
 
 @dataclass(frozen=True, slots=True)
 class OriginTable:
-    """The words that stood first in documents of one origin, a row, and later in those of another, a column.
+    """The words first in documents of one origin, a row, and later in those of another, a column.
 
     The origins are those with most words, at most eight; `left_out` are the others.
     """
@@ -40,9 +40,9 @@ class OriginTable:
 
 @dataclass(frozen=True, slots=True)
 class ShownPassages:
-    """Passages in a report, each with the name of the document that came first; `found` counts all.
+    """Passages in a report, each with the name of the first document; `found` counts all.
 
-    Of `words` words of `documents` documents `in_passages` lie in passages; `unread` documents could not be read again.
+    `in_passages` of `words` words of `documents` documents lie in passages; `unread` documents could not be read again.
     """
 
     least: int
@@ -56,7 +56,9 @@ class ShownPassages:
 
 
 def resting_of_largest(store: Store, largest: Sequence[StoredCluster]) -> tuple[ShownResting, ...]:
-    """Those of ten documents or more that rest on passages, the largest first; twelve of each are read again."""
+    """The clusters of ten documents or more held together by passages, the largest first; twelve of each are read
+    again.
+    """
     of = {each.id: each for each in largest if len(each.members) >= BOILERPLATE}
     found = sampled_resting(store, {name: each.members for name, each in of.items()})
     return tuple(ShownResting(each, name_of(of[each.id].canonical)) for each in found)
@@ -65,7 +67,7 @@ def resting_of_largest(store: Store, largest: Sequence[StoredCluster]) -> tuple[
 def shown_passages(
     store: Store, most: int, largest: Sequence[StoredCluster]
 ) -> tuple[ShownPassages, tuple[ShownResting, ...]]:
-    """The passages that most documents have, `most` of them, and the clusters that rest on any: all documents are read.
+    """The `most` passages of most documents, and the clusters held together by any: all documents are read.
 
     Memory: that of StorePassages. Raises StoreError.
     """

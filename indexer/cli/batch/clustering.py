@@ -129,7 +129,6 @@ def cluster(
 
 
 def show_clusters(done: BatchClustered) -> None:
-    """Print what was found, for people."""
     clusters, other = done.clusters, f", {done.differing:,} of them with another text" if done.differing else ""
     fields(
         [
@@ -156,7 +155,6 @@ def show_clusters(done: BatchClustered) -> None:
 
 
 def inputs_named(places: Sequence[str]) -> str:
-    """The number of inputs and the first of them, in words."""
     return f"{counted(len(places), 'input')}: {', '.join(places[:_SHOWN])}" + (", ..." * (len(places) > _SHOWN))
 
 

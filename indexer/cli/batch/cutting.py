@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 def cutting_options(*goes_with: str) -> Group:
-    """The options of passages, of which each does nothing without one of these."""
     related: dict[str, Any] = {"cls": Related, "goes_with": goes_with}
     return Group(
         BatchPassages,
@@ -103,7 +102,6 @@ def passages_command(
 
 
 def cut_fields(done: BatchPassagesCut) -> list[tuple[str, str]]:
-    """The lines on what was cut, or would be, for people."""
     share = done.cut_words / max(1, done.words)
     lost = f"{counted(done.cut_words, 'word')} ({share:.1%}) of {counted(done.cut_documents, 'document')}"
     return [

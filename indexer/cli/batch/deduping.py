@@ -25,7 +25,7 @@ from indexer.text.counts import counted
 
 @dataclass(frozen=True, slots=True)
 class DedupeOptions:
-    """The place that documents go to, what they are compared with, which of them count, and where the work is done."""
+    """The output folder, the documents to compare with and to count, and the place of the work."""
 
     writing: BatchOutput
     time_field: str | None

@@ -56,7 +56,6 @@ writing_options = Group(
 
 
 def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) -> list[tuple[str, str]]:
-    """The documents left out beside those that repeat others, in words; empty where nothing of the kind was asked."""
     few = f"{done.few_origins:,} of clusters from fewer than {writing.min_origins} origins"
     alone = f", {done.singletons:,} of no cluster" if writing.singletons == "drop" else ""
     replaced = f"{done.replaced:,} by a later one of the same id" if done.replaced else ""
@@ -65,7 +64,7 @@ def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) ->
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """The other documents that are kept, the clusters that count, and the passages that the kept documents repeat."""
+    """The other documents to keep, the clusters that count, and the handling of repeated passages."""
 
     against: tuple[str, ...]
     unverified: bool
@@ -171,7 +170,6 @@ def filter_command(
 
 
 def not_compared(short: int, empty: int) -> str:
-    """The documents that were not compared, for people; empty where all were."""
     said = [f"{short:,} too short, but with equal texts"] * bool(short) + [f"{empty:,} without words"] * bool(empty)
     return ", ".join(said)
 

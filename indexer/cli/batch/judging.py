@@ -1,4 +1,4 @@
-"""The options of verifying near documents of a batch by their texts, and what is said of it."""
+"""The options of verifying near documents of a batch by their texts, and their messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ verify_options = Group(
 
 
 def tell_unverified(done: BatchClustered | BatchDeduped) -> None:
-    """Say how many documents stay for want of their texts, and what goes without these."""
     if done.not_verified:
         say(
             f"{counted(done.not_verified, 'document')} near a kept one could not be verified, and stay: run it where "
@@ -41,7 +40,6 @@ def tell_unverified(done: BatchClustered | BatchDeduped) -> None:
 
 
 def judged_fields(done: BatchClustered | BatchDeduped) -> list[tuple[str, str]]:
-    """The relations of what is removed, and why others stay, in words."""
     lost = f"; {counted(done.lost, 'word')} of edited ones stand in no kept document" if done.lost else ""
     stays = sorted(done.stays.items(), key=lambda one: (-one[1], one[0]))
     seconds = done.reading_seconds

@@ -1,4 +1,4 @@
-"""The place where a batch runs: this process, or tasks of Spark."""
+"""The place of a batch's run: this process, or tasks of Spark."""
 
 from __future__ import annotations
 

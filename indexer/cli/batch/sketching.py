@@ -33,12 +33,9 @@ _SHOWN = 5
 
 
 class Task(_TaskType):
-    """One of several tasks: 3/8 is the third of eight."""
-
     name = "task"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """Its number, from 1 on, and how many there are."""
         matched = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value))
         if not matched or not 1 <= int(matched[1]) <= int(matched[2]):
             self.fail(f"{value!r} is no task; write for example 3/8, the third of eight", param, ctx)
@@ -47,7 +44,7 @@ class Task(_TaskType):
 
 @dataclass(frozen=True, slots=True)
 class SketchOptions:
-    """The folder for sketches, the share of the work that is done, and what else is noted of documents."""
+    """The folder for sketches, the share of the work, and further notes on documents."""
 
     out: str
     time_field: str | None

@@ -1,1 +1,1 @@
-"""Files that a command writes: pairs, and documents that a store refused."""
+"""Files written by a command: pairs, and documents refused by a store."""

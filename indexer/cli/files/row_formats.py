@@ -13,9 +13,9 @@ Row = TypeVar("Row")
 
 
 def written_rows(rows: Iterable[Row], kind: type[Row], form: RowFormat, output: str | None) -> int:
-    """Write records of a kind to a file, or to standard output for None; how many.
+    """Write records of a kind to a file, or to standard output for None; returns how many.
 
-    Raises UsageError where a file can't be written, and for Parquet without pyarrow or on a terminal.
+    Raises UsageError if a file can't be written, and for Parquet without pyarrow or on a terminal.
     """
     if output is not None:
         return save(rows, kind, output, form)

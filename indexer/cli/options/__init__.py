@@ -1,1 +1,1 @@
-"""Options that several commands share, each defined once."""
+"""Options shared by several commands, each defined once."""

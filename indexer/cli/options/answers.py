@@ -1,4 +1,4 @@
-"""Commands whose help ends with the members of their answer, as its class declares them."""
+"""Commands with the members of their answer at the end of the help, as its class declares them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from indexer.model import declared
 
 
 class Answering(Titled):
-    """A command that answers with the result `answers`: a class of `indexer.library.records`, or MODULE:CLASS.
+    """A command with the answer `answers`: a class of `indexer.library.records`, or MODULE:CLASS.
 
     With `--json` it prints one object, or one a line if `many`; `others` are the classes of its other answers by their
-    headings. `heading` is for an answer that has another form than JSON.
+    headings. `heading` is for an answer in another form than JSON.
     """
 
     def __init__(
@@ -28,11 +28,9 @@ class Answering(Titled):
         self._forms = {heading or usual: answers, **(others or {})}
 
     def results(self) -> list[tuple[str, type]]:
-        """The classes of its answers, each with its heading."""
         return [(heading, _class(name)) for heading, name in self._forms.items()]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the epilog, and the members of the answers."""
         super().format_epilog(ctx, formatter)
         for heading, kind in self.results():
             with formatter.section(heading):

@@ -1,4 +1,4 @@
-"""Checks of what a user names: documents in files, on standard input, and stored ones."""
+"""Checks of a user's names: documents in files, on standard input, and stored ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indexer.model.paths import printable_path, store_file
 
 
 def require_some_stored(names: Sequence[str]) -> None:
-    """UsageError where a store is named on the command line, and no document of it."""
+    """Raise UsageError if the command line names a store, but no document of it."""
     if typed("store") and not any(map(is_id, names)):
         shown = [printable_path(name) for name in names]
         raise UsageError(
@@ -26,7 +26,7 @@ def require_some_stored(names: Sequence[str]) -> None:
 
 
 def require_some_file(names: Sequence[str], is_none: Callable[[str], bool] = is_id) -> None:
-    """UsageError where the command line says how files are read, and all that it names is stored documents."""
+    """Raise UsageError if the command line has options for reading files, but names only stored documents."""
     if names and all(map(is_none, names)):
         asked = [str(each.name) for each in (*extraction_options.parameters, *column_options.parameters)]
         shown = ", ".join(map(printable_path, names))
@@ -34,7 +34,6 @@ def require_some_file(names: Sequence[str], is_none: Callable[[str], bool] = is_
 
 
 def any_stored(names: Sequence[str], store: str) -> bool:
-    """True if one of the names is an id. Raises NotFoundError where one is, and the store's file is not there."""
     named = next(filter(is_id, names), None)
     if named is not None and store_file(store) and not os.path.exists(store_file(store)):
         raise NotFoundError(
@@ -44,5 +43,4 @@ def any_stored(names: Sequence[str], store: str) -> bool:
 
 
 def from_stdin(text: str) -> str:
-    """A text that is given; "-" reads it from standard input, as UTF-8."""
     return sys.stdin.buffer.read().decode("utf-8", "replace") if text == "-" else text

@@ -1,4 +1,4 @@
-"""Options that say how clusters are made; what they mean is decided in `indexer.clustering`."""
+"""Options for making clusters; `indexer.clustering` decides what they mean."""
 
 from __future__ import annotations
 

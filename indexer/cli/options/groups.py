@@ -1,4 +1,4 @@
-"""Options that belong together: defined once, and given to a command as one object of a frozen dataclass."""
+"""Groups of options: defined once, and given to a command as one object of a frozen dataclass."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 class Group:
     """A decorator that adds options to a command, and gives it their values as one object of a dataclass.
 
-    The object comes as the parameter that is annotated with the dataclass. Each option fills the field of its name; a
-    group among `options` fills the field that is annotated with its dataclass. The help lists the options under the
-    `title`, those of a group among them that has one under its own. Raises TypeError where there is no such parameter
-    or field, and where a field has no option.
+    The object is the parameter annotated with the dataclass. Each option fills the field of its name; a group among
+    `options` fills the field annotated with its dataclass. The help lists the options under the `title`, and groups
+    with a title of their own separately. Raises TypeError for a missing parameter or field, and for a field without an
+    option.
     """
 
     def __init__(self, kind: type, *options: Decorator, title: str = "") -> None:
@@ -44,11 +44,9 @@ class Group:
         self._require_complete(made.__annotations__)
 
     def made(self, values: Mapping[str, object]) -> object:
-        """The object of these values, by the names of the parameters."""
         return self._made(**values)
 
     def __call__(self, command: Callable[..., Returned]) -> Callable[..., Returned]:
-        """Add the options to a command."""
         place = self._place(command)
         names = [str(parameter.name) for parameter in self.parameters]
 
@@ -62,7 +60,6 @@ class Group:
         return wrapped
 
     def _place(self, command: Callable[..., object]) -> str:
-        """The name of the parameter that takes the object."""
         # Annotations are not evaluated, so that what they name need not be imported.
         names = [name for name, kind in command.__annotations__.items() if kind == self.kind.__name__]
         if len(names) != 1:
@@ -70,7 +67,7 @@ class Group:
         return names[0]
 
     def _require_complete(self, fields: Mapping[str, object]) -> None:
-        """TypeError unless every field is filled, and nothing else is given."""
+        """Raise TypeError unless every field is filled, and nothing else is given."""
         try:
             self.made({str(parameter.name): None for parameter in self.parameters})
         except TypeError as error:
@@ -79,10 +76,9 @@ class Group:
 
 
 class Titled(click.Command):
-    """A command whose help lists the options of each group below its title."""
+    """A command with the options of each group below its title in the help."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options: those of no title first, then those of each group."""
         titled: dict[str, list[tuple[str, str]]] = {"Options": []}
         for parameter in self.get_params(ctx):
             if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
@@ -93,12 +89,13 @@ class Titled(click.Command):
 
 
 class Related(click.Option):
-    """An option that does nothing without those in `goes_with`, with one in `not_with`, or in a file where `in_engine`.
+    """An option without effect unless one of `goes_with` is given, none of `not_with`, and, for `in_engine`, the store
+    is not a file.
 
-    One of the first is enough. Others are named as parameters, or as NAME=VALUE; those that the command has not count
-    for nothing. On a command line where it would do nothing it is refused; in a settings file or the environment it is
-    for the other runs. Of the options of one `setting` those given nearest hold, and none that is given
-    farther away: on the command line, then in the environment, then in the settings file.
+    Others are named as parameters, or as NAME=VALUE; options unknown to the command are ignored. An ineffective option
+    is refused on a command line, and ignored in a settings file or the environment, because it is for other runs. The
+    options of one `setting` override each other: on the command line, then in the environment, then in the settings
+    file.
     """
 
     def __init__(
@@ -119,7 +116,6 @@ class Related(click.Option):
     def handle_parse_result(
         self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
     ) -> tuple[Any, list[str]]:
-        """Read the value. Raises UsageError where it would do nothing."""
         if self.name in opts and not ctx.resilient_parsing:
             partners = _named(ctx, self.goes_with)
             if partners and not any(_given(each, value, ctx, opts) for each, value in partners):
@@ -133,7 +129,7 @@ class Related(click.Option):
         return super().handle_parse_result(ctx, opts, args)
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
-        """The value from where it is given nearest, unless another of its setting is given nearer."""
+        """The value from its nearest place, unless another of its setting is given nearer."""
         value, source = super().consume_value(ctx, opts)
         if self.in_engine and source in _FARTHER and _store_file(ctx, opts):
             return self.default, ParameterSource.DEFAULT
@@ -148,20 +144,18 @@ class Related(click.Option):
 
 
 def _store_file(ctx: click.Context, opts: Mapping[str, Any]) -> str:
-    """The store that a command is given, as it may be shown, where it is a file; else empty."""
     store = next((each.consume_value(ctx, opts)[0] for each in ctx.command.params if each.name == "store"), "")
     return shown_store(store) if store and store_file(store) else ""
 
 
 def typed(name: str) -> bool:
-    """True if a parameter of the command that runs stands on its command line."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def refuse_typed(names: Iterable[str], why: str) -> None:
-    """UsageError for the first of some parameters that stands on the command line, where `why` follows its name.
+    """Raise UsageError for the first of some parameters on the command line; `why` follows its name.
 
-    For what no `Related` can tell: that an option does nothing beside what only the command knows.
+    For options only the command itself knows to be ineffective.
     """
     command = click.get_current_context().command
     known = {str(each.name): each for each in command.params}
@@ -178,14 +172,12 @@ _FARTHER = {
 
 
 def _named(ctx: click.Context, others: Sequence[str]) -> list[tuple[click.Parameter, str]]:
-    """Those of the command's parameters that are named, each with the value that is meant, empty for any."""
     known = {each.name: each for each in ctx.command.params}
     named = (other.partition("=") for other in others)
     return [(known[name], value) for name, _, value in named if name in known]
 
 
 def _given(parameter: click.Parameter, wanted: str, ctx: click.Context, opts: Mapping[str, Any]) -> bool:
-    """True if a parameter is given from anywhere, or has the value `wanted` where one is."""
     value, source = parameter.consume_value(ctx, opts)
     if source == ParameterSource.DEFAULT and not wanted:
         return False

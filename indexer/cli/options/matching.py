@@ -1,4 +1,4 @@
-"""Options that say what counts as near; what they mean is decided in `indexer.matching`."""
+"""Options for what counts as near; `indexer.matching` decides what they mean."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ distance_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The options of the match rule, None where nothing was asked; `explain` asks for the rule in words."""
+    """The options of the match rule, None by default; `explain` asks for the rule in words."""
 
     match: str | None
     distance: int | None
@@ -53,7 +53,6 @@ class Matching:
 
     @property
     def wanted(self) -> RuleRequest:
-        """The rule that the options ask for."""
         from indexer.library.rules import RuleRequest
 
         return RuleRequest(
@@ -121,7 +120,6 @@ match_options = Group(
 
 
 def show_rule(rule: MatchRule) -> None:
-    """Print what a rule looks up, as a remark."""
     from indexer.library.rules import explained
 
     for line in explained(rule):

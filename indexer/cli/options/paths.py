@@ -1,4 +1,4 @@
-"""Options and arguments that name files: whoever opens one says what is wrong with it, and with which exit code."""
+"""Options and arguments for files. The code that opens a file reports its errors, with their exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that let more than plain copies go."""
+"""The options to remove more than plain copies."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from indexer.cli.options.groups import Decorator, Related
 
 
 def permitted_options(also: str, **related: Any) -> tuple[Decorator, Decorator]:
-    """`--forms` and `--edited`, whose help begins with `also`.
+    """`--forms` and `--edited`; their help begins with `also`.
 
-    `related` are the attributes of `Related` that say beside which options they do nothing.
+    `related` are the attributes of `Related` for them.
     """
 
     def flag(name: str, what: str) -> Decorator:

@@ -1,4 +1,4 @@
-"""Options that say how documents are fingerprinted, and which sketches a store keeps of them."""
+"""Options for fingerprints, and for the sketches a store keeps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from indexer.model.kinds import KIND_NAMES, KINDS
 
 
 def schemes_of_new_option(**related: Any) -> Decorator:
-    """The option that says with which schemes a new store is made."""
     return click.option(
         "--schemes",
         cls=Related,
@@ -25,7 +24,6 @@ def schemes_of_new_option(**related: Any) -> Decorator:
 
 
 def kind_option(**related: Any) -> Decorator:
-    """The option that says what kind of texts a new store is made for."""
     kinds = "; ".join(f"{kind.name}: {kind.about}" for kind in KINDS.values())
     return click.option(
         "--kind",

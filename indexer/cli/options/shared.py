@@ -1,4 +1,4 @@
-"""Options that several commands share, and the values they take."""
+"""Options shared by several commands, and the values they take."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ class Size(_BytesType):
     name = "size"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of bytes."""
         matched = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
         if not matched:
             self.fail(f"{value!r} is no size; write for example 500000, 200MB or 2GiB", param, ctx)
@@ -50,10 +49,9 @@ class Size(_BytesType):
 
 
 class FormatChoice(_FormatType):
-    """One of the formats, or one that another package brings."""
+    """One of the formats, or one of another package."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name of the format."""
         if value in self.choices:
             return str(value)
         try:
@@ -69,7 +67,6 @@ class Seconds(_SecondsType):
     name = "seconds"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number of seconds."""
         try:
             seconds = float(value if isinstance(value, int | float) else str(value))
         except ValueError:
@@ -184,7 +181,6 @@ class _StoreOption(Related):
 
 
 def store_option_unless(*others: str) -> Decorator:
-    """The option that names a store, of a command that looks at none with one of the other options."""
     return click.option(
         "--store",
         cls=_StoreOption,
@@ -204,7 +200,6 @@ store_option = store_option_unless()
 
 
 def index_option(says: str) -> Decorator:
-    """The option that names an index of a search engine."""
     return click.option(
         "--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, callback=_noted, help=says
     )
@@ -241,7 +236,7 @@ class _FailureCounts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunOutput:
-    """The output of a long run: its progress and its summary in words, nothing but what failed if it is to be `quiet`.
+    """The output of a long run: its progress and its summary in words, only failures if it is `quiet`.
 
     `json` is its summary as JSON, quiet or not.
     """
@@ -251,11 +246,10 @@ class RunOutput:
 
     @property
     def progress(self) -> bool:
-        """True if progress is shown: to a terminal, not `quiet`, and no JSON on standard error."""
         return sys.stderr.isatty() and not self.quiet and not in_json()
 
     def following(self, doing: str) -> Follow:
-        """The function that shows how far a run is that is `doing` something, once a minute where no terminal is."""
+        """The function to show the progress of a run `doing` something, once a minute without a terminal."""
         if self.quiet:
             return nullcontext
         if not self.progress:
@@ -265,7 +259,6 @@ class RunOutput:
         return lambda counts: Following(counts, doing)
 
     def is_enough(self, summary: _FailureCounts, lists: str = "neardup failures lists them") -> bool:
-        """True if a `quiet` run gets no summary; then it says only what failed, and what lists it."""
         if not self.quiet or self.json:
             return False
         if summary.failures:
@@ -284,7 +277,6 @@ talk_options = Group(
 def opened_collection(
     store: str, *, filter: str | None = None, read_only: bool = False, refresh: Refresh = "wait"  # noqa: A002
 ) -> Collection:  # fmt: skip
-    """Open the collection in a store that is there, and say what its user should know of it."""
     from indexer.library.collection import open as open_collection
 
     return open_collection(
@@ -293,7 +285,6 @@ def opened_collection(
 
 
 def only_one(**given: object) -> None:
-    """Raise UsageError unless exactly one of the named ways of asking was used."""
     used = [name for name, value in given.items() if value is not None]
     if len(used) != 1:
         names = ", ".join(given)
@@ -301,7 +292,6 @@ def only_one(**given: object) -> None:
 
 
 def words_option(**related: Any) -> Decorator:
-    """The option with the least length of a passage; `related` says what it goes with."""
     return click.option(
         "--words",
         **related,

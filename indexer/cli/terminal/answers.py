@@ -1,4 +1,4 @@
-"""Answers of `neardup similar` about each document that was asked about, and about all of them."""
+"""Answers of `neardup similar` about each document asked about, and about all of them."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _WIDEST = "simhash-doc@7bits"
 class Answers:
     """Shows one answer after the other, and counts them.
 
-    `sole` is what the user called the only document that is asked about, None where there are several: each then has a
-    heading, and one without an answer is named with the reason, and is no error of the command's.
+    `sole` is the user's name of the only document asked about, None for several: each then has a heading, and a failed
+    one is named with the reason, without an error of the command.
     """
 
     def __init__(self, rule: MatchRule, at_least: float | None, *, as_json: bool, sole: str | None) -> None:
@@ -48,11 +48,9 @@ class Answers:
 
     @property
     def is_sole(self) -> bool:
-        """True if there is only one document that is asked about."""
         return self._sole is not None
 
     def progress(self) -> AbstractContextManager[object]:
-        """A line on the terminal while answers go elsewhere."""
         if self._sole is not None or not sys.stderr.isatty() or sys.stdout.isatty() or in_json():
             return nullcontext()
         from indexer.cli.terminal.progress import Following
@@ -61,7 +59,6 @@ class Answers:
         return self._line
 
     def show(self, similar: Similar) -> None:
-        """Print an answer. Raises the error of the only document that is asked about."""
         error = similar.error
         if error and similar.name == self._sole:
             raise error
@@ -77,7 +74,7 @@ class Answers:
             say(str(error), level="error", **about(error))
 
     def end(self, empty: str) -> int:
-        """Say what holds for all answers, with `empty` what is wrong with the store; the exit code."""
+        """Report facts about all answers, with `empty` as the store's problem; returns the exit code."""
         if empty:
             say(empty)
         elif not self.done:
@@ -88,7 +85,6 @@ class Answers:
         return self._code
 
     def _aside(self) -> AbstractContextManager[object]:
-        """Take the line of progress away while something is said."""
         return self._line.aside() if self._line else nullcontext()
 
     def _show(self, similar: Similar) -> None:
@@ -151,7 +147,6 @@ def _warning(query: Query, rule: MatchRule) -> str:
 
 
 def _part(similar: Similar, rule: MatchRule) -> str:
-    """A sentence on what holds a part of the document, or is a part of it, where nothing is near."""
     part = similar.part
     if part is None or part.of_query is None or part.of_match is None:
         return ""
@@ -194,7 +189,6 @@ def _show_matches(matches: Sequence[Match], rule: MatchRule) -> None:
 
 
 def _show_relations(matches: Sequence[Match]) -> None:
-    """Print how the query stands to each match, in a line, where that says more than the table."""
     said = [(match.id, each) for match in matches if (each := _related(match))]
     if said:
         click.echo()
@@ -231,7 +225,6 @@ def _row(match: Match, rule: MatchRule) -> tuple[str, ...]:
 
 
 def tell_unread(unread: Sequence[Unread], what: str = "left out, since not verified") -> None:
-    """Say which documents could not be verified, so that what they match was left out, or `what` else follows."""
     if not unread:
         return
     shown = "; ".join(f"{each.id} ({each.reason})" for each in unread[:_SHOWN])
@@ -241,7 +234,6 @@ def tell_unread(unread: Sequence[Unread], what: str = "left out, since not verif
 
 
 def tell_lacking(count: int, rule: MatchRule) -> None:
-    """Say how many documents a rule can't compare."""
     if count:
         say(
             f"{counted(count, 'document')} can't be compared: no sketch of {rule.measure.name} is stored; "
@@ -252,7 +244,6 @@ def tell_lacking(count: int, rule: MatchRule) -> None:
 
 
 def tell_uncompared(found: Uncompared, rule: MatchRule) -> None:
-    """Say what of a store no rule compares, and what this one can't."""
     kinds = (
         (found.empty, "without text"),
         (found.short, "with too few words (see --include-short)"),

@@ -1,4 +1,4 @@
-"""Passages that two documents have in common, as lines for people."""
+"""Passages common to two documents, as lines for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ _PLACES = 3
 
 
 def show_excerpts(excerpts: Iterable[Excerpt], total: int, sides: tuple[str, str]) -> None:
-    """Print where each passage stands on either side, and what it says there; `sides` are what the two are called."""
     width = max(map(len, sides))
 
     def show(side: str, stretch: Stretch) -> None:
@@ -37,13 +36,11 @@ def show_excerpts(excerpts: Iterable[Excerpt], total: int, sides: tuple[str, str
 
 
 def shown_place(stretch: Stretch) -> str:
-    """The place of a part of a text."""
     page = f"page {stretch.page:,}, " if stretch.page is not None else ""
     words = f"words {stretch.word + 1:,} to {stretch.word + stretch.words:,}"
     return f"{page}{words}, characters {stretch.start:,} to {stretch.end:,}"
 
 
 def _said(stretch: Stretch) -> str:
-    """The passage in brackets between the words beside it."""
     parted = " " if stretch.after[:1].isalnum() else ""
     return f"{stretch.before} [{stretch.text}]{parted}{stretch.after}".strip()

@@ -1,4 +1,4 @@
-"""The commands of a command, each imported on demand, and its help: in groups, and in lines that break no word."""
+"""The subcommands of a command, each imported on demand, and its help: in groups, and without broken words."""
 
 from __future__ import annotations
 
@@ -18,15 +18,12 @@ class UnbrokenFormatter(click.HelpFormatter):
     """Writes lines that end between words: `simhash-doc` and `--run-on` stay whole."""
 
     def write_text(self, text: str) -> None:
-        """See click."""
         super().write_text(_joined(text))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        """See click."""
         super().write_dl([(_joined(term), _joined(about)) for term, about in rows], col_max, col_spacing)
 
     def getvalue(self) -> str:
-        """The text that was written, with plain hyphens again."""
         return super().getvalue().replace(_JOINING, "-")
 
 
@@ -41,16 +38,15 @@ class HelpContext(click.Context):
 
 
 def let_help_break_no_word(command: click.Command) -> None:
-    """Let the help of a command, and of those in it, be written so."""
     command.context_class = HelpContext
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         let_help_break_no_word(inner)
 
 
 class CommandsOnDemand(UserDict[str, Any]):
-    """Commands by their names, given as the names of modules that have them in COMMANDS.
+    """Commands by name, given as the modules with them in COMMANDS.
 
-    A module is imported when a command of it is asked for: a run needs one of them, and all of them take a while.
+    A module is imported on demand: a run needs one of them, and all of them take a while.
     """
 
     def __getitem__(self, name: str) -> click.Command:
@@ -63,7 +59,7 @@ class CommandsOnDemand(UserDict[str, Any]):
 
 
 class Grouped(click.Group):
-    """A command of commands whose help lists them in `groups`, of which each has its commands with their modules."""
+    """A command of commands with its help in `groups`, each of commands with their modules."""
 
     context_class = HelpContext
 
@@ -73,7 +69,6 @@ class Grouped(click.Group):
         self.commands = CommandsOnDemand({name: module for group in groups.values() for name, module in group.items()})
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the commands of each group with their short help."""
         limit = formatter.width - 6 - max(map(len, self.commands))
         for title, names in self.groups.items():
             with formatter.section(title):

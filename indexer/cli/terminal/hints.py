@@ -1,4 +1,4 @@
-"""Commands that a sentence names: with the store that the user has named, so that they can be run as they stand."""
+"""Commands in a sentence, completed by the user's store, so that they can be run unchanged."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ _HINT = re.compile(
 
 
 def name_store(store: str) -> None:
-    """Take note of the store that the command in this context was given."""
     _named.set(store)
 
 
 def with_store(text: str) -> str:
-    """A sentence whose commands name the store, unless it is the usual one or they do already."""
     store = _named.get()
     if store == DEFAULT_STORE:
         return text

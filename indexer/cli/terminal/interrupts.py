@@ -18,9 +18,9 @@ _taken = threading.Event()
 
 @contextmanager
 def second_ends() -> Iterator[None]:
-    """End the process at the second SIGINT, whatever it is doing; the first one is a KeyboardInterrupt as usual.
+    """End the process at the second SIGINT in any case; the first one is a KeyboardInterrupt as usual.
 
-    After that one it stays so to the end of the process: closing what is open, and Python itself, may take seconds.
+    It stays so to the end of the process: closing everything, and Python itself, may take seconds.
     """
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if threading.current_thread() is not threading.main_thread() or not usual or sys.platform == "win32":
@@ -66,8 +66,8 @@ def stoppable(
 ) -> Iterator[tuple[threading.Event, EndingSignal]]:
     """Make the first Ctrl-C or SIGTERM end the run in order, and the second one at once.
 
-    With `within` the process ends after so many seconds whatever it is doing, with code 0; then `last` is called where
-    the run had not ended. That is for runs that lose nothing by a kill.
+    With `within` the process ends after so many seconds in any case, with code 0; `last` is called if the run had not
+    ended. This is for runs that lose nothing by a kill.
     """
     stop, stopped = threading.Event(), EndingSignal()
 
@@ -117,8 +117,7 @@ def _ending(within: float, last: Callable[[], None] | None) -> Iterator[None]:
         os.close(writer)
 
 
-def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """A second exception might be printed before the process has ended; a signal that is ignored would wake nobody."""
+def _nothing(_number: int, _frame: FrameType | None) -> None: ...
 
 
 def _watch(reader: int, interrupted: threading.Event) -> None:
@@ -133,7 +132,7 @@ def _watch(reader: int, interrupted: threading.Event) -> None:
 
 
 def end_at_once(number: int) -> None:
-    """End the process as by this signal, with the cursor that a line of progress may have hidden."""
+    """End the process as by this signal, and restore the cursor hidden by progress."""
     if sys.stderr.isatty():
         os.write(2, b"\x1b[?25h")
     os._exit(128 + number)

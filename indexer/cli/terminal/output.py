@@ -1,4 +1,4 @@
-"""Output of commands: answers on standard output, talk on standard error, nothing that a terminal would obey."""
+"""Output of commands: answers on standard output, messages on standard error, nothing for a terminal to obey."""
 
 from __future__ import annotations
 
@@ -34,13 +34,12 @@ shown_store = shown_name
 
 
 def say(text: str, *, level: Level = "info", **fields: object) -> None:
-    """A remark for whoever runs the command; `fields` are further members of it where remarks are JSON."""
+    """A remark to the user; `fields` are further members of it if remarks are JSON."""
     remark(with_store(without_credentials(text)), level=level, **fields)
 
 
 @contextmanager
 def told_each_minute(counts: RunProgress, doing: str) -> Iterator[None]:
-    """Say how far a run is, once a minute while it lasts: for logs, where no line can be written over."""
     ended = threading.Event()
 
     def tell() -> None:
@@ -59,28 +58,24 @@ def told_each_minute(counts: RunProgress, doing: str) -> Iterator[None]:
 
 
 def can_ask() -> bool:
-    """True if a question can be asked: standard input is a terminal, and remarks are not JSON."""
     return sys.stdin.isatty() and not in_json()
 
 
 def about(error: BaseException) -> dict[str, object]:
-    """The members that a remark on an error has in JSON: its kind, and a document's reason."""
     reason = {"reason": error.reason} if isinstance(error, ExtractionError) else {}
     return {"error": type(error).__name__, **reason}
 
 
 def answer(text: str) -> None:
-    """A line of the answer, made safe."""
     click.echo(printable(text))
 
 
 def answer_json(value: Any) -> None:
-    """A result as one JSON object on one line, ASCII only, so that no terminal is harmed."""
+    """A result as one JSON object on one line, ASCII only, harmless to terminals."""
     click.echo(json.dumps(as_json(value)))
 
 
 def fields(pairs: Iterable[tuple[str, object]]) -> None:
-    """Names and values, aligned; empty values are left out."""
     rows = [(printable(name), str(value)) for name, value in pairs if value not in ("", None)]
     width = max((len(name) for name, _ in rows), default=0)
     for name, value in rows:
@@ -90,8 +85,7 @@ def fields(pairs: Iterable[tuple[str, object]]) -> None:
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
     """An aligned table, one line a row.
 
-    On a terminal that is too narrow for it the longest cells are cut in the middle; where that is not enough, a row is
-    a paragraph.
+    On a narrow terminal the longest cells are cut in the middle; if this is not enough, a row is a paragraph.
     """
     from rich.console import Console
     from rich.table import Table
@@ -124,9 +118,9 @@ def _paragraphs(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def fitting(rows: Sequence[Sequence[str]], width: int) -> list[list[str]] | None:
-    """Rows, the columns' names first, whose table is at most this many cells of a terminal wide; None where none is.
+    """Rows, the columns' names first, fitted to so many cells of a terminal; None if impossible.
 
-    The widest columns are cut first, a column never below what is still told apart.
+    The widest columns are cut first, but never below what tells cells apart.
     """
     from rich.cells import cell_len
 
@@ -143,7 +137,6 @@ def fitting(rows: Sequence[Sequence[str]], width: int) -> list[list[str]] | None
 
 
 def cut_to(text: str, width: int) -> str:
-    """A text with an ellipsis in its middle where it takes more cells of a terminal than `width`."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(text) <= width:
@@ -155,7 +148,6 @@ def cut_to(text: str, width: int) -> str:
 
 
 def size(number: int) -> str:
-    """A number of bytes with a unit, powers of 1000."""
     if number < 1000:
         return counted(number, "byte")
     value = float(number)

@@ -18,7 +18,7 @@ from indexer.library.opening import RunProgress
 
 
 class _Line(Progress):
-    """A line on the terminal that says what is `doing` and how much failed, and goes when it is done."""
+    """A line on the terminal about the work and its failures, removed at the end."""
 
     def __init__(self, doing: str, *more: ProgressColumn) -> None:
         super().__init__(
@@ -37,7 +37,6 @@ class _Line(Progress):
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Take the line away while something else is said there."""
         self.stop()
         try:
             yield
@@ -55,7 +54,6 @@ class Bar(_Line):
         self._bar = self.add_task("indexing", total=None, rate=0.0, failed=0)
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """The line as of now."""
         # Progress renders once before its constructor has ended.
         if hasattr(self, "_bar"):
             done = self._run.summary.done
@@ -82,7 +80,7 @@ class Bar(_Line):
 
 
 class Following(_Line):
-    """A line that follows a summary which knows its total, and says what is `doing`."""
+    """A line that follows a summary with a known total, and says what it is `doing`."""
 
     def __init__(self, summary: RunProgress, doing: str) -> None:
         super().__init__(doing)
@@ -90,7 +88,6 @@ class Following(_Line):
         self.add_task(doing, total=None, failed=0)
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """The line as of now."""
         for task in self.tasks:
             counts = self._summary
             self.update(task.id, completed=counts.done, total=counts.total or None, failed=counts.failures)

@@ -17,12 +17,10 @@ _TIMES = {"newer": "A is newer than B", "older": "A is older than B"}
 
 
 def relation_shown(made: Related) -> str:
-    """The relation with its evidence, in one line; why it is unknown, or empty."""
     return f"{made.relation}: {made.evidence}" if made.relation and made.evidence else made.relation or made.evidence
 
 
 def order_shown(made: Related) -> str:
-    """The order in time of two documents, A and B, with its evidence; empty where it was not looked for."""
     said = _TIMES.get(made.order, "unknown which is newer" if made.order else "")
     if made.order_evidence and made.order_confidence < LIKELY:
         said = said.replace(" is ", " may be ")
@@ -30,9 +28,9 @@ def order_shown(made: Related) -> str:
 
 
 def relations_shown(relations: Mapping[str, int]) -> str:
-    """Counts of documents by their relation to what they repeat, in a line, the most frequent first.
+    """Counts of documents by relation, in a line, the most frequent first.
 
-    Empty where no relation is known.
+    Empty if no relation is known.
     """
     if not any(relations):
         return ""

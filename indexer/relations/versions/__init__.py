@@ -1,1 +1,1 @@
-"""The order in time of documents that are versions of each other, by what each says of itself."""
+"""The order in time of versions of a work, by the documents' own declarations."""

@@ -1,4 +1,4 @@
-"""Version numbers and dates in paths, URLs and titles, and what is left of a name without one."""
+"""Version numbers and dates in paths, URLs and titles, and the rest of a name without one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _DIGIT = re.compile(r"\d")
 class Slot(NamedTuple):
     """A version number or date in a name, between `start` and `end`, as it is `shown`.
 
-    `sure` is False for a date that may as well be that of an event: a report for each day is no version of another.
+    `sure` is False for a date possibly of an event: a daily report is no version of another.
     """
 
     kind: SlotKind
@@ -69,7 +69,7 @@ class Slot(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The rest of a name where one of its slots is a gap."""
+    """The rest of a name with one of its slots as a gap."""
 
     text: str
     slot: Slot
@@ -94,12 +94,11 @@ def frames_of_place(source: str) -> list[Frame]:
 
 
 def is_note(source: str) -> bool:
-    """True for the path or URL of a note on a release, which is no older version of the note on the next one."""
+    """True for the path or URL of a release note, which is no older version of the next release's note."""
     return bool(_NOTES.search(source[:_LONGEST]))
 
 
 def frames_of_title(title: str) -> list[Frame]:
-    """The frames of a title, one for each version number."""
     # Most titles have no digit, and so no number.
     return _frames(title[:_LONGEST].replace(GAP, ""), 0, place=False) if _DIGIT.search(title) else []
 
@@ -111,7 +110,6 @@ def _frames(name: str, begin: int, *, place: bool) -> list[Frame]:
 
 
 def _without(name: str, slots: list[Slot], gap: Slot) -> str:
-    """A name with gaps for a slot and for all that are written the same: the 2 of another folder is not that of 2.0."""
     parts, end = [], 0
     for slot in slots:
         if slot.kind == gap.kind and slot.shown.lower() == gap.shown.lower():
@@ -122,7 +120,6 @@ def _without(name: str, slots: list[Slot], gap: Slot) -> str:
 
 
 def _is_numbering(name: str, start: int, end: int) -> bool:
-    """True if a number with dots may be that of a chapter, at the head of a title or file, an address, or a price."""
     heads = start == 0 or name[start - 1] == "/"
     parts = name[start:end].split(".")
     return (
@@ -166,7 +163,6 @@ def _slots(name: str, *, place: bool) -> Iterator[Slot]:
 
 
 def _stage(match: re.Match[str]) -> Number:
-    """The stage of a bill: first in the chamber that it comes from, then in the other one, then in both."""
     if not match["action"]:
         return Number((40,))
     action, elsewhere = match["action"].lower(), match["chamber"].lower() != match["type"][0].lower()

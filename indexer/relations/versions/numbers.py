@@ -17,7 +17,8 @@ _WHOLE = re.compile(rf"[vV]?\s?{PATTERN}", re.IGNORECASE)
 
 
 class Number(NamedTuple):
-    """A version number in the order of releases: its parts without zeros at the end, its stage, and the step of that.
+    """A version number in the order of releases: its parts without zeros at the end, its stage, and the step of the
+    stage.
 
     The stage is below 0 before the release itself, and above 0 after it.
     """
@@ -27,7 +28,6 @@ class Number(NamedTuple):
     step: int = 0
 
     def __str__(self) -> str:
-        """The number as it is usually written."""
         short = next((name for name, stage in _STAGES.items() if stage == self.stage), "")
         text = ".".join(map(str, self.parts or (0,)))
         if len(self.parts) == 1:
@@ -36,7 +36,6 @@ class Number(NamedTuple):
 
 
 def number_of(match: re.Match[str]) -> Number:
-    """The number in a match of PATTERN."""
     parts = [int(part) for part in match["number"].split(".")]
     while parts and not parts[-1]:
         parts.pop()
@@ -44,6 +43,5 @@ def number_of(match: re.Match[str]) -> Number:
 
 
 def read_number(text: str) -> Number | None:
-    """The version number that a text is; None where it is anything else."""
     match = _WHOLE.fullmatch(text.strip()) if len(text) < 60 else None
     return number_of(match) if match else None

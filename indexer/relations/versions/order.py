@@ -1,4 +1,4 @@
-"""The order in time of documents that are versions of each other, where it can be known."""
+"""The order in time of versions of each other, as far as it can be known."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DISAGREEING_NUMBERS, _DISAGREEING, _AGREEING, _MOST = -0.1, -0.2, 0.02, 0.99
 
 
 class Order(NamedTuple):
-    """The place of a document in time beside another one, how sure it is (0 to 1, 0 if unknown), and why."""
+    """The place of a document in time against another one, its confidence (0 to 1, 0 if unknown), and the reason."""
 
     word: OrderWord = "unknown"
     confidence: float = 0.0
@@ -36,7 +36,6 @@ class Order(NamedTuple):
 
     @property
     def reversed(self) -> Order:
-        """The place in time of the other one beside it."""
         words: Mapping[OrderWord, OrderWord] = {"newer": "older", "older": "newer", "unknown": "unknown"}
         return self._replace(word=words[self.word])
 
@@ -45,8 +44,8 @@ class Order(NamedTuple):
 class Lineage:
     """Versions of one work: `steps` from the oldest on, each the places of documents of the same version.
 
-    `evidence[i]` says why step i + 1 comes after step i, `confidence` (0 to 1) how sure the order is. Nothing in it
-    is newer than those of `latest`.
+    `evidence[i]` is the reason for step i + 1 after step i, `confidence` (0 to 1) that of the order. `latest` are the
+    newest.
     """
 
     steps: tuple[tuple[int, ...], ...]
@@ -56,19 +55,19 @@ class Lineage:
 
 
 def lineages(documents: Sequence[Signs], *, least: float = SURE) -> list[Lineage]:
-    """The versions among documents that are near each other, in the order of their first places.
+    """The versions among near documents, in the order of their first places.
 
-    A document is in one lineage at most; what is in none is a version of nothing, or its order is unknown.
+    A document is in one lineage at most; documents in none have no versions, or an unknown order.
     """
     found = [_ordered(places, [documents[place] for place in places]) for places in _works(documents)]
     return [each for each in found if each and each.confidence >= least]
 
 
 def compared(one: Signs, other: Signs) -> Order:
-    """The place of a document in time beside another one that is near it; "unknown" is an answer.
+    """The place of a document in time against a near one; "unknown" is an answer.
 
-    Two that are versions of each other are told by that, others by their dates, with less confidence: the later one of
-    two is newer, and may be a document of its own.
+    Versions of each other are told by their numbers, others by their dates, with less confidence: the later one is
+    newer, and may be a document of its own.
     """
     for lineage in lineages([one, other], least=0):
         word: OrderWord = "newer" if lineage.steps[-1] == (0,) else "older"
@@ -87,10 +86,10 @@ def compared(one: Signs, other: Signs) -> Order:
 
 
 def by_contents(only_here: int, only_there: int) -> Order:
-    """The place in time of a text beside a near one, by how many words and facts stand in one of them only.
+    """The place in time of a text against a near one, by the words and facts found in one of them only.
 
-    The one that contains the other and adds a passage to it is likelier newer: texts grow more often than they are cut.
-    Who abridges or quotes a text is wrong there, so it is the weakest sign of all, for where there is no other.
+    The text that contains the other and adds a passage is likelier newer: texts grow more often than they are cut. It
+    is wrong for abridgements and quotations, so it is the weakest sign, used only without any other.
     """
     added, gone = max(only_here, only_there), min(only_here, only_there)
     if added < _PASSAGE or gone > _REWORDED * added:
@@ -101,7 +100,6 @@ def by_contents(only_here: int, only_there: int) -> Order:
 
 
 def _works(documents: Sequence[Signs]) -> list[list[int]]:
-    """The places of documents that are versions of the same work, of two or more."""
     joined = _by_frames(documents)
     shared: dict[Channel, list[int]] = defaultdict(list)
     for place, signs in enumerate(documents):
@@ -123,7 +121,6 @@ def _works(documents: Sequence[Signs]) -> list[list[int]]:
 
 
 def _by_frames(documents: Sequence[Signs]) -> NamedComponents:
-    """Documents that are together where their names differ in the outermost number only, by their places."""
     joined = NamedComponents()
     apart = set(range(len(documents)))
     # By the outermost number that differs; a document that has found its versions so is none of the others'.
@@ -143,7 +140,7 @@ def _by_frames(documents: Sequence[Signs]) -> NamedComponents:
 
 
 def _ordered(places: list[int], documents: list[Signs]) -> Lineage | None:
-    """The order of documents of one work by what most of them say and can be trusted most; None where none does."""
+    """The order of documents of one work by the commonest and most trusted sign; None without one."""
     channels: dict[Channel, list[list[int]]] = {}
     for channel in dict.fromkeys(channel for signs in documents for channel in signs.points):
         if len(groups := _by_channel(documents, channel)) > 1:
@@ -173,7 +170,6 @@ def _ordered(places: list[int], documents: list[Signs]) -> Lineage | None:
 
 
 def _by_channel(documents: Sequence[Signs], channel: Channel) -> list[list[int]]:
-    """The places of documents by what they say in a channel, in order; those that say nothing there are left out."""
     said = {place: signs.points[channel].value for place, signs in enumerate(documents) if channel in signs.points}
     # Of dates what all of them have counts.
     exact = min((sum(map(bool, value)) for value in said.values() if isinstance(value, Day)), default=3)
@@ -188,9 +184,9 @@ def _key(value: Number | Day, exact: int) -> tuple[Any, ...]:
 
 
 def _by_names(documents: Sequence[Signs]) -> list[list[int]] | None:
-    """The places of documents that replace each other by name, by how long their line of forerunners is.
+    """The places of documents that replace each other by name, by the length of their line of forerunners.
 
-    Empty where none does; None where they go round in a circle.
+    Empty without any; None for a circle.
     """
     later = _replaced(documents)
     waits = dict.fromkeys({*later, *(place for after in later.values() for place in after)}, 0)
@@ -213,7 +209,6 @@ def _by_names(documents: Sequence[Signs]) -> list[list[int]] | None:
 
 
 def _replaced(documents: Sequence[Signs]) -> dict[int, set[int]]:
-    """The places of documents that others replace, with those of the others."""
     of: dict[str, list[int]] = defaultdict(list)
     for place, signs in enumerate(documents):
         for name in signs.names:
@@ -230,7 +225,6 @@ def _replaced(documents: Sequence[Signs]) -> dict[int, set[int]]:
 
 
 def _confidence(best: Channel, groups: list[list[int]], channels: Mapping[Channel, list[list[int]]]) -> float:
-    """The certainty of the order of a channel, beside what the other ones say."""
     confidence = TRUST[best[0]]
     for channel, others in channels.items():
         if channel == best or TRUST[channel[0]] < SURE:

@@ -1,4 +1,4 @@
-"""The signs by which a document can be placed in time: what its name, its metadata and its text say of it."""
+"""The signs of a document's place in time, in its name, its metadata and its text."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TRUST: Mapping[str, float] = {
 
 
 class Sign(NamedTuple):
-    """A number or date by which documents are ordered, as it is `shown`, and what is said of it."""
+    """A number or date to order documents by, as it is `shown`, and a remark."""
 
     value: Number | Day
     shown: str
@@ -62,9 +62,9 @@ class Sign(NamedTuple):
 class Signs:
     """All signs of a document.
 
-    `frames` are the channels of its path or URL, the outermost first: two documents are versions of each other if they
-    share one; so are two that share one of the `works`. `points` are what it can be ordered by. `names` are those by
-    which others replace it, `replaces`, `replaced_by` and `updates` those of others.
+    `frames` are the channels of its path or URL, the outermost first: documents sharing one are versions of each other;
+    so are documents sharing one of the `works`. `points` are its sortable signs. `names` are those others replace it
+    by, `replaces`, `replaced_by` and `updates` those of others.
     """
 
     frames: tuple[Channel, ...] = ()
@@ -77,12 +77,10 @@ class Signs:
 
     @property
     def tells(self) -> bool:
-        """True if it says anything by which it could be a version of another document."""
         return bool(self.points or self.names)
 
 
 def signs_of(record: Record) -> Signs:
-    """The signs of a document, by its record."""
     metadata = record.metadata if isinstance(record.metadata, Mapping) else {}
     declared = metadata.get(DECLARED)
     declared = declared if isinstance(declared, Mapping) else {}
@@ -130,7 +128,6 @@ def _titles(title: str) -> list[Frame]:
 
 
 def _beside_canonical(source: str, canonical: str, frames: list[Frame], place: str) -> Sign | None:
-    """The sign of one of several pages that name the same canonical one: its number, or that it is the canonical."""
     numbers = [frame.slot for frame in frames if frame.slot.kind == "number"]
     if len(numbers) == 1:
         return Sign(numbers[0].value, numbers[0].shown, place)
@@ -164,7 +161,7 @@ def _given(metadata: Mapping[str, Any], arrived: str) -> Iterator[tuple[Channel,
 
 
 def _after(day: Day, arrived: str) -> bool:
-    """True if a document claims a day that had not come yet when it came; clocks and time zones differ by one."""
+    """True if a document claims a day after its arrival; clocks and time zones differ by one."""
     latest = read_day(arrived) or Day(9999)
     known = valid(day.year, day.month or 1, day.day or 1) or day
     return known > (latest.year, latest.month, latest.day + 2)
@@ -187,7 +184,6 @@ def _host(source: str) -> str:
 
 
 def _beside(source: str, value: Any) -> str:
-    """A URL that a page names, if it is on its host: nobody says what the pages of others are versions of."""
     url = _url(source, value)
     return url if _host(url) == _host(source) else ""
 
@@ -197,7 +193,6 @@ def _names(value: Any) -> list[str]:
 
 
 def _urls(source: str, value: Any) -> Iterator[str]:
-    """Names of others in a list: those of a series as they are, URLs as seen from the document."""
     for name in value[:_MOST_NAMES] if isinstance(value, list) else []:
         if isinstance(name, str) and (one := name if name.isalnum() else _beside(source, name)):
             yield one
