@@ -10,7 +10,6 @@ _INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command and return its exit code; an interrupt ends it in silence while it is still being loaded too."""
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if usual:
         signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))

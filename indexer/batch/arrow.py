@@ -133,7 +133,6 @@ def repeated(value: str | None, count: int) -> Any:
 
 
 def replaced(hashes: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
-    """The positions of documents with the id hash of a later one; their ids have to be compared."""
     every = np.concatenate(hashes) if hashes else np.empty(0, dtype=np.uint64)
     order = np.argsort(every, kind="stable")
     same = every[order][1:] == every[order][:-1]

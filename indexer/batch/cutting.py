@@ -80,7 +80,6 @@ class PassagesCut:
 
 
 def cut_file(out: str) -> str:
-    """The list of the passages cut from an output's documents: beside the output, which holds only documents."""
     return os.path.normpath(out) + ".passages.parquet"
 
 
@@ -226,7 +225,6 @@ class _CutPlan:
 
 
 def read_words(parts: Sequence[Part], asked: Cutting) -> Iterator[WordsRead]:
-    """The rows of parts in order, with the hashes of their words; none for rows without text."""
     for number, part in enumerate(parts):
         for row in _rows(part, asked):
             none = np.empty(0, dtype=np.uint64)
@@ -329,7 +327,6 @@ def _write(cut: Iterator[Any], out: str) -> None:
 
 
 def write_cut(chosen: Iterable[tuple[Part, PartCuts]], asked: Cutting, out: str) -> Iterator[Any]:
-    """Write parts without the cuts to the folder `out`; yields the list of cuts in batches of Arrow."""
     for part, cuts in chosen:
         written = _CutPart(part, cuts, asked, out)
         way = _write_lines if isinstance(part.reader, JsonLines) else _write_table

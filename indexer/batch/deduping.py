@@ -44,7 +44,6 @@ class Steps:
 
 
 def batch_folder(out: str) -> str:
-    """The folder of an output's sketches and clusters: beside the output, which holds only documents."""
     return os.path.normpath(out) + ".batch"
 
 

@@ -70,7 +70,6 @@ class Filtered:
 
 
 def removed_file(out: str) -> str:
-    """The list of an output's removed documents: beside the output, which holds only documents."""
     return os.path.normpath(out) + ".removed.parquet"
 
 

@@ -176,7 +176,6 @@ def cluster_schema(*, against: bool = False) -> Any:
 
 
 def written_footer(kind: str, form: Form, more: Mapping[str, Any]) -> dict[bytes, bytes]:
-    """The footer of a file: the version of these columns, `kind` of file, the sketches' form, and more."""
     said = {"format": FORMAT, "kind": kind, "form": asdict(form), **more}
     return {BATCH_FOOTER: json.dumps(said).encode()}
 

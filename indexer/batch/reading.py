@@ -123,7 +123,6 @@ class Sketched:
 
     @property
     def differing(self) -> Differing:
-        """The replaced documents with another text than their replacement, both of the folder itself."""
         return self._same[1]
 
     @cached_property

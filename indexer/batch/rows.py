@@ -107,7 +107,6 @@ class Batch:
         return int(len(self.sketched) - np.count_nonzero(self.sketched.without))
 
     def rows(self, places: Places) -> Iterator[list[BatchRow]]:
-        """All documents, some thousands at a time, without those replaced by a later one with the same id."""
         for path, batch, _ in self._read(sketch_schema(self.form).names, with_clusters=False):
             said = read_footer(os.fspath(path), SKETCHES)
             yield _rows_of(batch, self.form, places, "" if said["together"] else said["input"])

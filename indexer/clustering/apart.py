@@ -92,7 +92,6 @@ class FormsApart:
         self.count = 0
 
     def cut(self, groups: Sequence[Positions], grouped: GroupedDocuments) -> list[Positions]:
-        """The groups, positions, cut; a document apart then repeats nothing in the choice, or its original."""
         self.words = {}
         inside = [grouped.places(group) for group in groups]
         labels = Components(grouped.documents.size)

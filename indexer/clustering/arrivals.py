@@ -197,7 +197,6 @@ class Arrivals(DuplicateFilter[Neighbour]):
         return self._relations.seconds
 
     def close(self) -> None:
-        """Put new documents into clusters, and note that these are complete; not called for a broken batch."""
         self.place()
         settle(self._assigner)
         self._replaced.close()
@@ -338,7 +337,6 @@ class Arrivals(DuplicateFilter[Neighbour]):
             self.place()
 
     def found(self, ref: Ref, *, is_settled: bool) -> None:
-        """Take up a document stored by others, possibly without a cluster."""
         if self.cluster and not is_settled:
             self._begin()
             self._waiting.setdefault(ref, None)

@@ -104,7 +104,6 @@ class CanonicalRule:
         return shlex.join((*time, field if self.kind == "field" else self.kind, *self.sources))
 
     def key(self, record: Record, owners: Mapping[str, Any] = _NOTHING) -> tuple[Any, ...]:
-        """The key to compare documents by: the canonical one has the smallest. `owners`: see Store.owners_values."""
         own = (*self.preferred(record, owners), not is_mail(record.source), copy_words(record.source))
         at = moment_key(value_of(record, owners, self.time)) if self.time else record.arrived_at
         return (*own, at == "", at, *ref_order(record.ref))

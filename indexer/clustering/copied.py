@@ -177,7 +177,6 @@ class StorePassages:
         return self._by_copy[spread], np.repeat(positions - repeats.offsets[firsts], counts)
 
     def copied(self) -> Copied:
-        """The words first in documents of one origin, and later in those of another or the same."""
         return copied_between(self.repeats, self._ranks, self.origins[1])
 
     def in_passages(self) -> tuple[Positions, Positions]:

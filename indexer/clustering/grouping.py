@@ -338,7 +338,6 @@ def _cut(labels: Positions, nodes: Nodes, comparison: Comparer, least: float, sp
 
 
 def in_rank(nodes: Nodes) -> Positions:
-    """The nodes in the order of becoming centres: those with most equal documents first, then by digest."""
     return np.lexsort((nodes.digests[:, 1], nodes.digests[:, 0], -nodes.weights))
 
 

@@ -193,7 +193,6 @@ class LastClustering(NamedTuple):
 
 
 def last_clustering(store: Store) -> LastClustering:
-    """The last clustering of a store; of several indices behind a name the earliest, finished if all are."""
     notes = store.clustering_notes().values()
     if not notes:
         return LastClustering()

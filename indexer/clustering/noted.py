@@ -101,7 +101,6 @@ class NotedRelations:
             self._texts.forget()
 
     def words(self, documents: Sequence[RepeatingDocument]) -> list[str]:
-        """The relation of each document to the one it repeats, UNVERIFIED, or empty if unknown."""
         known = [self._known(each) for each in documents]
         if self._texts is None:
             return _with_equals(documents, known)
@@ -166,7 +165,6 @@ class NotedRelations:
         ]
 
     def settled(self, lexicon: Lexicon, pairs: Sequence[tuple[Record, Record]]) -> list[str]:
-        """The relations of documents to others by all counted words; empty if a text can't be read any more."""
         texts = self._by(lexicon)
         texts.prepare(pairs)
         found = [texts.between(*pair) for pair in pairs]

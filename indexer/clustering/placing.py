@@ -234,7 +234,6 @@ class Placer:
 
 
 def miscounted(store: Store) -> list[str]:
-    """The clusters with another number of documents than noted: some were deleted, or replaced."""
     noted: Iterator[tuple[str, int]] = ((cluster.id, cluster.size) for cluster in store.clusters())
     found = store.cluster_sizes()
     # Both are in the order of their ids; what is in one of them alone differs too.

@@ -47,11 +47,9 @@ class Recent:
         return self._first.get(self._sketches(record))
 
     def beside(self, first: Ref) -> Sequence[Ref]:
-        """The next few documents with the same sketches as the first of them."""
         return self._equal.get(first, ())
 
     def met(self, asking: Asking) -> list[Ref]:
-        """The documents with enough keys in common with a question to be near: of equal ones the first."""
         if not self._holders:
             return []
         met = dict.fromkeys(

@@ -390,7 +390,6 @@ def settled(
 
 
 def whole_pages(documents: Positions, together: Positions) -> Iterator[list[int]]:
-    """Documents, sorted by component, some at a time: whole components, or pages of a larger one."""
     ends = [*(np.flatnonzero(together[1:] != together[:-1]) + 1).tolist(), documents.size]
     start = last = 0
     for end in ends:

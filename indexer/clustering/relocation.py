@@ -97,7 +97,6 @@ class Relocation:
         self._linked = set(_linked_below(own))
 
     def planned(self) -> Iterator[Relocated]:
-        """Each document with the act on its file, looked at as it is now."""
         for document in self._removal.surplus():
             if document.kept:
                 yield Relocated(document, None, document.kept)
@@ -108,7 +107,6 @@ class Relocation:
                 yield Relocated(document, None, str(error))
 
     def done(self, acts: ActList) -> Iterator[Relocated]:
-        """The acts, done; each is in the list before."""
         for one in self.planned():
             if one.act is None:
                 yield one

@@ -89,7 +89,6 @@ class Tally:
             self.lost += surplus.relation.removed
 
     def losses(self) -> str:
-        """The relations of those to go, with their losses, in a line; empty if unknown."""
         said = ", ".join(f"{count:,} {word}" for word, count in self.relations.most_common())
         lost = f"; {counted(self.lost, 'word')} of edited ones stand in no kept document" if self.lost else ""
         return f"would go: {said}{lost}" if said else ""

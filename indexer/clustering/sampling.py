@@ -50,7 +50,6 @@ class Sample:
         return sum(stratum.documents for stratum in self.strata)
 
     def in_turn(self) -> list[Sampled]:
-        """All drawn documents, in an order that gives each stratum its share from the beginning on."""
         places = [
             ((place + 0.5) / len(stratum.sampled), number, one)
             for number, stratum in enumerate(self.strata)

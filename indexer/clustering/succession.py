@@ -41,7 +41,6 @@ class Succession:
             self._signs[cluster].append((position, signs))
 
     def placed(self) -> dict[int, PlacedVersion]:
-        """The places of documents by their positions; omitted ones have no versions, or an unknown order."""
         found: dict[int, PlacedVersion] = {}
         count = 0
         for members in self._signs.values():

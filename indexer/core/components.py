@@ -15,7 +15,6 @@ class Components:
         self._parent: Labels = np.arange(count, dtype=np.int64)
 
     def join(self, left: Labels, right: Labels) -> None:
-        """Put `left[i]` and `right[i]` into one component, for every i."""
         a, b = left, right
         while a.size:
             a, b = np.split(self.roots(np.concatenate((a, b))), 2)

@@ -52,7 +52,6 @@ class Needles:
         self._ends = ffi.new("size_t[]", list(accumulate(map(len, marks))))
 
     def within(self, text: bytes) -> frozenset[str]:
-        """The words found in a text, in either case."""
         seen = bytearray(len(self._marks))
         lib.nd_find_marks(ffi.from_buffer(text), len(text), self._letters, self._ends, len(seen), ffi.from_buffer(seen))
         return frozenset(compress(self._marks, seen))

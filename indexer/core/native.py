@@ -29,7 +29,6 @@ def taken(tokens: Any) -> bytes:
 
 
 def adopted(values: Any, count: int, kind: type[Scalar]) -> NDArray[Scalar]:
-    """An array over memory reserved by the core, freed with the array; a copy if there are few numbers."""
     owned = values if count <= _FEW else ffi.gc(values, lib.nd_free)
     if count:
         array = np.frombuffer(ffi.buffer(owned, count * np.dtype(kind).itemsize), dtype=kind)

@@ -64,7 +64,6 @@ _WHY_LEFT_OUT = {
 
 
 def why_left_out(kind: str) -> str:
-    """The reason why a part of this kind is not in the text of its document."""
     if kind.startswith("field"):
         return "it is the value of a form field"
     if "/@" in kind:

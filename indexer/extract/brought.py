@@ -69,7 +69,6 @@ class BroughtFormat(NamedTuple):
 
 @cache
 def brought_names() -> list[str]:
-    """The names of the formats of installed packages."""
     return sorted({each.name for each in _entry_points()} - OWN)
 
 
@@ -95,7 +94,6 @@ def named_again(extractor: str) -> str | None:
 
 
 def missing(extractor: str) -> str:
-    """The reason why this extractor's document can't be read again: its plug-in is gone; else empty."""
     kind = named_again(extractor)
     if not kind or kind in brought_names():
         return ""

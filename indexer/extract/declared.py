@@ -266,7 +266,6 @@ def _text(attribute: re.Match[bytes]) -> str:
 
 
 def joined(*given: Mapping[str, Any]) -> Declared:
-    """The declarations of several parts of a document; the first of each kind counts."""
     found: Declared = {}
     for one in given:
         found = {**one, **found}

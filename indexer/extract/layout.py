@@ -30,7 +30,6 @@ def _is_counting(numbers: Sequence[int]) -> bool:
 
 
 def without_line_numbers(lines: list[PageLine]) -> list[PageLine]:
-    """The lines of a page without line numbers in its margin, on each or every fifth line."""
     numbers = [line for line in lines if _number_of(line.text) is not None]
     others = [line for line in lines if _number_of(line.text) is None]
     if len(numbers) < LEAST_NUMBERS or len(others) < _LEAST_ROWS:
@@ -58,7 +57,6 @@ def without_line_numbers(lines: list[PageLine]) -> list[PageLine]:
 
 
 def by_columns(lines: list[PageLine]) -> list[PageLine]:
-    """The lines of a page; two columns drawn row by row are put one after the other."""
     rows: list[list[PageLine]] = []
     for line in lines:
         before = rows[-1][-1] if rows else None

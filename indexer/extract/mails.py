@@ -220,12 +220,10 @@ def _text(part: Message) -> str:
 
 
 def field_of(mail: Message, name: str) -> str:
-    """A field of a mail, decoded and on one line; empty without one."""
     return header_text(str(mail.get(name) or "")[:LONGEST_FIELD])
 
 
 def url_of(mail: Message) -> str:
-    """The URL of a web page saved as a mail; else empty."""
     return field_of(mail, "Snapshot-Content-Location") or field_of(mail, "Content-Location")
 
 

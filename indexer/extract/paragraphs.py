@@ -35,7 +35,6 @@ class PageLine(NamedTuple):
 
 
 def with_ends(lines: Sequence[PageLine]) -> list[str]:
-    """The texts of the lines of a page, with END behind each end of a paragraph."""
     if not lines:
         return []
     wide = _WIDE * _usual([line.below for line in lines[1:] if 0 < line.below < inf], 0.5)
@@ -48,7 +47,6 @@ def with_ends(lines: Sequence[PageLine]) -> list[str]:
 
 
 def of_text(text: str) -> list[str]:
-    """The texts of the lines of a text, with END at blank lines."""
     found, below = [], 1.0
     for line in text.replace(END, " ").splitlines():
         if line.strip():

@@ -394,7 +394,6 @@ def _field_text(function: Any, form: Any, annotation: Any) -> str:
 
 
 def title_on_page(document: pypdfium2.PdfDocument) -> str:
-    """The title at the start of the first page, by the size of its letters or by the outline; "" for none."""
     import pypdfium2
 
     try:

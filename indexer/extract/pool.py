@@ -134,7 +134,6 @@ class WorkerPool:
             self.abandon()
 
     def take(self, item: Item[Any]) -> Iterator[Extracted[Any, Any] | Failed[Any]]:
-        """Take an item; returns an outcome if it had to wait for a free place."""
         # Counted first: an interruption between the two must not leave an item that nobody knows of.
         self._under_way += 1
         self._items.put(item)
@@ -143,7 +142,6 @@ class WorkerPool:
             yield self._outcome()
 
     def rest(self) -> Iterator[Extracted[Any, Any] | Failed[Any]]:
-        """The outcomes of the items under way."""
         while self._under_way:
             yield self._outcome()
 

@@ -67,7 +67,6 @@ def decode(data: bytes, declared: str = "") -> tuple[str, str]:
 
 
 def codec_of(label: str) -> str:
-    """The Python codec for a label of the WHATWG Encoding Standard, or "" for an unknown label."""
     encoding = webencodings.lookup(label) if label else None
     if encoding is None:
         return ""
@@ -77,7 +76,6 @@ def codec_of(label: str) -> str:
 
 
 def extract_text(data: bytes) -> Document:
-    """The document of plain text: all of it, decoded; the title is the first line with a letter or a digit."""
     text, codec = decode(data)
     # The check takes a hundredth of the search, and most texts pass it.
     clean = text if codec == "utf-8" and markup.is_clean(data) else printable(text)
@@ -95,7 +93,6 @@ def first_line(text: str) -> str:
 
 
 def as_title(text: str) -> str:
-    """`text` cleaned, if its length, letters and words suit a title; else ""."""
     title = cleaned(text)
     letters = sum(map(str.isalpha, title))
     if len(title) not in _TITLE_SIZES or 2 * letters < len(title) or "\ufffd" in title or _NO_TITLE.fullmatch(title):

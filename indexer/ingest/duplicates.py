@@ -28,7 +28,6 @@ class DuplicateFilter(Generic[AnyOriginal]):
         return [None] * len(records)
 
     def said(self, near: AnyOriginal) -> str:
-        """The message about the document repeated."""
         return near.ref.id
 
     def stored(self, records: Sequence[Record]) -> None:
@@ -51,7 +50,6 @@ class LeftOutRepeats(Generic[Key]):
         self._behind: dict[Ref, list[tuple[Key, Record]]] = {}
 
     def sift(self, documents: Sequence[tuple[Key, Record]]) -> list[tuple[Key, Record]]:
-        """The documents to store."""
         if not self._arrivals:
             return list(documents)
         nearest = self._arrivals.examine([record for _, record in documents])

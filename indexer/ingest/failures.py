@@ -47,7 +47,6 @@ class KnownFailures:
         self._again.add(ref)
 
     def stored(self, ref: Ref) -> None:
-        """Note that a document is stored, which removed its failure."""
         self._known.pop(ref, None)
 
     def forget(self, item: Input) -> None:
@@ -64,7 +63,6 @@ class KnownFailures:
             self._store.delete(mended, versions={})
 
     def forget_read(self, has_read: Callable[[str], bool]) -> None:
-        """Remove, at the end of a run, old failures not met again in the sources it read completely."""
         gone = [
             failure.ref
             for failure in self._store.failures()

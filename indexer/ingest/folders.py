@@ -27,7 +27,6 @@ def _least_entries(folder: str, after: str) -> list[os.DirEntry[str]]:
 
 
 def is_folder(entry: os.DirEntry[str], follow_links: bool) -> bool:
-    """True for a folder, with `follow_links` also for a link to one."""
     try:
         return entry.is_dir(follow_symlinks=follow_links)
     except OSError:

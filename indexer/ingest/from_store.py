@@ -117,7 +117,6 @@ def _read_with(given: Input, options: Options) -> Input:
 
 
 def file_of(record: Record) -> Input | Rejected:
-    """A record's file, to be read as it is now; the reason if it has none."""
     name, source = record.ref.id, record.source
     if os.path.isabs(source):
         return Input(name, source, path_of_printable(source))
@@ -202,7 +201,6 @@ def _marks_of(
 
 
 def ids_of(item: Input, container: str) -> list[str]:
-    """The possible ids of a document: its own, or one made of its place in the file."""
     if not item.id.startswith(container):
         return [item.id]
     path, colon, number = item.id.rpartition(":")

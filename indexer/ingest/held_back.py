@@ -37,7 +37,6 @@ class HeldBack(Generic[Key]):
         return item.key
 
     def due(self, *, at_the_end: bool = False) -> list[Item[Key]]:
-        """Release the documents held long enough, or at the end all of them."""
         due: list[Item[Key]] = []
         for ref, (since, item) in list(self._held.items()):
             if not at_the_end and self._bytes <= _MOST_BYTES and time.monotonic() - since < _MOST_SECONDS:

@@ -40,19 +40,16 @@ def id_of_path(path: str, base: str) -> str:
 
 
 def possible_ids(path: str, base: str) -> list[str]:
-    """Every id a rule other than "digest" may have given to the file at this path."""
     parts = absolute(path).split(os.sep)
     tails = [os.path.join(*parts[start:]) for start in range(1, len(parts))]
     return [printable_path(name) for name in (absolute(path), id_of_path(path, base), stem(path), *tails)]
 
 
 def absolute(path: str) -> str:
-    """A path in full; the URL of a file in an object store as it is."""
     return path if is_remote(path) else os.path.abspath(path)
 
 
 def container_of(source: str) -> str:
-    """The file with many documents behind a document's source; empty for other sources."""
     if is_remote(source):
         parts = source.split("/")
         folders = ("/".join(parts[:end]) for end in range(4, len(parts)))
@@ -92,12 +89,10 @@ def is_document(name: str, relative: str, include: Sequence[str] = (), *, images
 
 
 def matches(name: str, relative: str, pattern: str) -> bool:
-    """True if a pattern fits a file's name, or, with a slash, its path below the named folder."""
     return fnmatchcase(relative if "/" in pattern else name, pattern)
 
 
 def fixed_part(pattern: str) -> str:
-    """The folder in which to look for a shell pattern: everything before its first part with a wildcard."""
     parts = pattern.split(os.sep)
     fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
     return os.sep.join(parts[:fixed]) or (os.sep if pattern.startswith(os.sep) else os.curdir)

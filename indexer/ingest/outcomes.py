@@ -65,7 +65,6 @@ class RunCounts:
         return ", ".join(f"{reason} {count}" for reason, count in self.failed.most_common())
 
     def taken(self, record: Record) -> None:
-        """Count a document taken in."""
         self.empty += not record.has_words
         self.short += record.short
         self.scanned += is_lacking(record.extractor)
@@ -259,5 +258,4 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
 
 
 def is_short(fingerprint: Fingerprint | None, min_tokens: int) -> bool:
-    """True if a fingerprint was made from too few tokens to mean much."""
     return fingerprint is not None and fingerprint.tokens < min_tokens

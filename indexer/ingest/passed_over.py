@@ -30,7 +30,6 @@ class PassedOver:
         return sum(counts.total() for counts in self.folders.values())
 
     def add(self, folder: str, path: str, kind: str = "") -> None:
-        """Count a skipped file, unless this process has it in use."""
         if own_files.is_own(path):
             return
         counts = self.folders.setdefault(folder, Counter())
@@ -39,7 +38,6 @@ class PassedOver:
         counts[kind if is_plain and (kind in counts or len(counts) < _MOST_KINDS) else _OTHERS] += 1
 
     def keep(self, store: Store, walked: list[str]) -> None:
-        """Let a store replace its counts for the walked folders and everything in them."""
         old = _kept(store)
         new = {store.folder.kept(folder): dict(self.folders.get(folder, {})) for folder in walked}
         counts = {folder: known for folder, known in old.items() if not any(_is_within(folder, other) for other in new)}
@@ -52,7 +50,6 @@ class PassedOver:
 
 
 def files_passed_over(store: Store) -> dict[str, int]:
-    """The files skipped by the last walk of each folder, by kind, the most frequent first."""
     kinds: Counter[str] = Counter()
     for counts in _kept(store).values():
         kinds.update(counts)

@@ -47,11 +47,9 @@ class FileAct:
 
     @property
     def digest(self) -> str:
-        """A digest of the whole act."""
         return digest_of(json.dumps(asdict(self)).encode())
 
     def spare(self, place: str) -> str:
-        """The temporary name of a link or a copy beside its place."""
         name = hashlib.sha256(f"{self.path}\0{self.target}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return os.path.join(os.path.dirname(place), f".neardup-{name}.part")
 
@@ -305,6 +303,5 @@ def _is_link(act: FileAct) -> bool:
 
 
 def target_of(path: str, folder: str, base: str) -> str:
-    """The place in a folder for a file: by its path below `base`, else by its whole path."""
     below = os.path.relpath(path, base) if base and path.startswith(os.path.join(base, "")) else path.lstrip(os.sep)
     return str(Path(folder, below))

@@ -41,7 +41,6 @@ class RemoteFile:
 
 
 def is_remote(name: str) -> bool:
-    """True if a name is the URL of a file in an object store."""
     return name.startswith(_SCHEMES)
 
 

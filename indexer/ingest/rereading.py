@@ -53,7 +53,6 @@ class StoredTexts:
         return text
 
     def read(self, records: Iterable[Record]) -> Iterator[tuple[Record, str | ExtractionError]]:
-        """The text of each document, or the reason of failure, in an order quick to read."""
         for record, document in self.documents(records):
             yield record, document if isinstance(document, ExtractionError) else document.text
 

@@ -150,7 +150,6 @@ class IngestRun(Generic[Key, Returned]):
         self._took = self._written_at - begin
 
     def write_all(self) -> None:
-        """Write everything that waits, and note the outcome."""
         while self.records or self.failures or self._writing:
             self.write()
 

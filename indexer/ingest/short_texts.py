@@ -75,7 +75,6 @@ class ShortTexts:
 
     @staticmethod
     def serves(schemes: Sequence[Scheme]) -> bool:
-        """True if the C core makes the sketches by these schemes, or if a text's length bounds their time."""
         return all(each.forms is not None or each.quick for each in schemes)
 
     def take(self, item: Item[Any]) -> bool:

@@ -38,7 +38,6 @@ def sketch_columns(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedText
 
 
 def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[DigestedSketches]:
-    """The digest and the sketches of each text to be stored, empty ones without features."""
     texts = Joined(*joined_texts(texts))
     columns = sketch_columns(schemes, texts)
     ids = [(scheme.family, scheme.id) for scheme in (_SIMHASH, *schemes)]
@@ -56,7 +55,6 @@ def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[DigestedSket
 
 
 def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSketches:
-    """The sketches of a document's text; the workers' task after extraction."""
     made = sketch_text([_SIMHASH, *schemes], document.text)
     there = made[0] is not None
     sketches = {
@@ -67,7 +65,6 @@ def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSk
 
 
 def read_digest_of(document: Document) -> str:
-    """The digest of everything read of a document; a plain text's title is one of its lines."""
     title = "" if document.format == "text" else document.title
     return read_digest(document.text, title, document.left_out)
 

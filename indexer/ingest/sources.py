@@ -73,7 +73,6 @@ class Input:
 
     @property
     def place_in_file(self) -> str:
-        """The file it was read from, with its number there, for people to look up."""
         return (self.container or self.source) + (f":{self.number}" if self.number else "")
 
 
@@ -162,13 +161,11 @@ class Sources:
         yield from self._inputs(self._listed())
 
     def files(self) -> Iterator[_File | Rejected]:
-        """The files behind the names, before any is opened; standard input is none."""
         for name in self._names:
             yield from self._named(name)
         yield from self._listed()
 
     def inputs_of(self, file: _File) -> Iterator[Input | Rejected]:
-        """The documents of one of these files."""
         return self._inputs([file])
 
     def _listed(self) -> Iterator[_File | Rejected]:
@@ -345,7 +342,6 @@ class Sources:
                 yield Input(self._id(file), printable_path(os.path.abspath(file.path)), file.path)
 
     def reader_of(self, file: _File) -> FileReader | None:
-        """The reader of a file with many documents; named files of an object store are looked into."""
         columns = self.selection.known.of(file.place, self.selection.columns)
         if file.opened is None:
             return reader_of_file(file.path, columns)
@@ -392,7 +388,6 @@ class Sources:
         return Rejected(name, place, reason, detail)
 
     def parts(self, path: str, stream: BinaryIO) -> Iterator[Input | Rejected]:
-        """The documents of one file with many, as far as a stream of it is read."""
         reader = reader_of(path)
         if reader is not None:
             yield from self._entries(_File(path, os.path.normpath(path), named=True), stream, reader)

@@ -146,7 +146,6 @@ def _current(store: Store, answers: Sequence[Answered | Unanswered]) -> Iterator
 
 
 def added_by(store: Store, rule: MatchRule, *, passages: bool, relation: Relating) -> Added | None:
-    """The reader of texts for passages in common or for relations."""
     if passages:
         return Excerpts(store, of_letters=rule.of_letters)
     return QuestionRelations(store, at_hand=relation == "at hand") if relation else None

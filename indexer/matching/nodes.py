@@ -117,7 +117,6 @@ def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False, 
 def nodes_of_sketches(
     rule: MatchRule, refs: RefTable, sketches: dict[str, Sketches], *, whole: bool = False, lacking: int = 0
 ) -> Nodes:
-    """The nodes of documents the rule can compare, by a row of sketches for each; `sketches` is emptied."""
     if whole:
         count = len(refs)
         return Nodes(
@@ -131,7 +130,6 @@ def nodes_of_sketches(
 
 
 def comparable(rule: MatchRule, batch: Found) -> npt.NDArray[np.bool_]:
-    """True for each document the rule can compare: with a finder's sketch, and the verifier's if it has one."""
     finders = [batch.payloads[finder.name].sizes > 0 for finder in rule.finders]
     able = np.asarray(np.any(finders, axis=0), dtype=np.bool_)
     if isinstance(rule.verifier, Finder):
@@ -175,7 +173,6 @@ def _distinct(sketches: dict[str, Sketches], digests: Hashes) -> tuple[Positions
 
 
 def distinct_payloads(sketches: Sketches) -> tuple[Positions, Positions]:
-    """The first row of each distinct payload, and the distinct one of each row."""
     alone = {"": Sketches(sketches.payloads, Ragged.joined([], np.int64))}
     return _distinct(alone, _digests(alone, len(sketches)))
 

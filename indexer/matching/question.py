@@ -106,7 +106,6 @@ class Question:
         return Fingerprint(int.from_bytes(sketch.payload, "big"), sketch.features) if sketch else None
 
     def is_short(self, least: int) -> bool:
-        """True if it has words, but fewer than these."""
         fingerprint = self.simhash
         return fingerprint is not None and 0 < fingerprint.tokens < least
 
@@ -121,7 +120,6 @@ def stored_as(store: Store, file: str, folder: str) -> Ref | None:
 
 
 def stored_as_each(store: Store, asked: Sequence[tuple[str, Sequence[str]]]) -> list[Ref | None]:
-    """The same identity for each of some documents, given by its source and possible ids, in one request."""
     records = iter(store.get([Ref(identity) for _, ids in asked for identity in ids], sketches=False))
     found = []
     for source, ids in asked:
@@ -138,7 +136,6 @@ def are_identical(one: tuple[str, str], other: tuple[str, str]) -> bool | None:
 
 
 def are_equal_without_words(one: Question, other: Question) -> bool:
-    """True for two documents without words from the same file, or with the same numbers and signs."""
     if one.simhash is not None or other.simhash is not None:
         return False
     if one.content and one.content == other.content:

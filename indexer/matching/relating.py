@@ -112,7 +112,6 @@ class RelatedTexts(Generic[AnyDocument]):
         return said if isinstance(said, Wording) else None
 
     def identical(self, one: AnyDocument, other: AnyDocument) -> bool:
-        """True if two documents are known to have the same text except for case and white space."""
         same = bool(digest := self.digest(one)) and digest == self.digest(other)
         return same and not (self._beside and self._beside(one, other))
 
@@ -142,7 +141,6 @@ class RelatedTexts(Generic[AnyDocument]):
         return relate(left, right, self.lexicon, brief=self._brief)
 
     def remark(self, instead: str) -> str:
-        """A sentence if texts were needed and none could be read, with the advice `instead`; else empty."""
         if not self.unread or self._counts[True] > 1:
             return ""
         return (

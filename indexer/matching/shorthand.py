@@ -138,7 +138,6 @@ def _verifier(wanted: RuleRequest, store: Store | None) -> Finder | TextVerifica
 
 
 def explained(rule: MatchRule) -> list[str]:
-    """Lines explaining a rule's lookup, with its guarantee or the expected misses."""
     lines = [f"rule: {rule.written(whole=True)}"]
     for finder in rule.finders:
         lines.append(f"found by {finder}: documents {finder.described}")

@@ -61,7 +61,6 @@ class FactFinder:
         self._vocabulary: LanguageWords = vocabulary_of(wording.text)
 
     def between(self, first: int, last: int) -> list[TypedFact]:
-        """The facts in some words, completed to whole numbers."""
         first, last = self.widened(first, last)
         found: list[TypedFact] = []
         while first < last:
@@ -76,7 +75,6 @@ class FactFinder:
         return found
 
     def widened(self, first: int, last: int) -> tuple[int, int]:
-        """The bounds of some words moved apart to those of whole numbers, with sign and unit."""
         start, end = first, last
         while start and first - start < _LONGEST_NUMBER and self._belongs(start):
             start -= 1

@@ -19,7 +19,6 @@ def _lines(wording: Wording) -> tuple[list[tuple[int, int]], list[tuple[int, int
 
 
 def line_hashes(wording: Wording) -> TokenValues:
-    """The hashes of possible frame lines, different from those of words."""
     lines = {line for side in _lines(wording) for line in side}
     return np.array([_hash(wording, line) for line in sorted(lines)], dtype=np.uint64)
 

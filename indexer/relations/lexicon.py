@@ -23,7 +23,6 @@ _HASH_BYTES, _COUNT_BYTES = 8, 4
 
 
 def known_words(words: Hashes) -> tuple[Hashes, npt.NDArray[np.int64]]:
-    """The hashes of words known to a lexicon, and the number of these documents with each."""
     hashes, counts = np.unique(words, return_counts=True)
     known = counts >= _KNOWN
     return hashes[known], counts[known].astype(np.int64)
@@ -125,7 +124,6 @@ class Lexicon:
         return self.frequency(word) >= _KNOWN
 
     def is_frame(self, line: int) -> bool:
-        """True for a line, by its hash, found around many documents."""
         return self.frames and self.frequency(line) >= _FRAME
 
     def is_common(self, word: int) -> bool:

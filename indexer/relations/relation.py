@@ -77,7 +77,6 @@ class Relation:
 
     @property
     def only(self) -> tuple[int, int]:
-        """The numbers of words and facts on the left only, and on the right only."""
         sides = [(fact.left, fact.right) for fact in self.facts] + list(self.misread)
         return self.removed + sum(bool(left) for left, _ in sides), self.added + sum(bool(right) for _, right in sides)
 
@@ -102,7 +101,6 @@ class Relation:
 
 
 def order_with(order: Order, relation: Relation | str | None) -> Order:
-    """The place in time of a left text against the right one by their signs, else by containment, if known."""
     from indexer.relations.versions.order import by_contents
 
     # A chapter is no older version of its book.

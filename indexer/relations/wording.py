@@ -83,23 +83,19 @@ class Wording:
 
     @cached_property
     def without_targets(self) -> Wording:
-        """The wording without the targets of Markdown links; itself if it has none."""
         text = without_targets(self.text)
         return self if text == self.text else Wording(text)
 
     @cached_property
     def has_marks(self) -> bool:
-        """True for a text with optional marks; its words are equal to those without."""
         return has_marks(self.text)
 
     @cached_property
     def digest(self) -> bytes:
-        """The digest of the text, equal for texts equal except for case and white space."""
         return text_digest(self._given)
 
     @cached_property
     def sentence_ends(self) -> frozenset[int]:
-        """The places where a sentence or a unit may end: 0, the number of words and signs, and some between."""
         offsets = [match.end() for match in _STOP.finditer(self.text) if _ends_sentence(self.text, match)]
         offsets += _unit_ends(self.text)
         found = np.searchsorted(self._starts, np.array(offsets, dtype=np.int64))
@@ -110,7 +106,6 @@ class Wording:
         return sorted(self.sentence_ends)
 
     def frame_lines(self, most: int, *, from_end: bool = False) -> list[tuple[int, int]]:
-        """The lines from one end of the text up to the first one with a sentence end, as places, at most so many."""
         found: list[tuple[int, int]] = []
         place = len(self.text) if from_end else 0
         while len(found) < most and 0 <= place <= len(self.text):
@@ -130,7 +125,6 @@ class Wording:
         return bool(self._is_word[place])
 
     def is_plain(self, place: int) -> bool:
-        """True for a word without the form of a name in code: no capital or underscore inside."""
         word = self.word(place)
         return self.is_word(place) and "_" not in word and (word.isupper() or not any(map(str.isupper, word[1:])))
 

@@ -31,7 +31,6 @@ class ShownForm:
 
 
 def largest_forms(store: Store, largest: Sequence[StoredCluster]) -> tuple[ShownForm, ...]:
-    """The clusters with mostly forms beside the canonical one; twelve of each are read again."""
     texts = stored_texts(store, brief=True)
     return tuple(form for some in chunks(largest, _AT_ONCE) for form in _of_some(store, texts, some))
 

@@ -46,7 +46,6 @@ def links_of(store: Store, template: str, records: Iterable[Record]) -> dict[Ref
 
 
 def is_web(address: str) -> bool:
-    """True for the address of a page, safe for a browser to open."""
     try:
         parts = urlsplit(address)
     except ValueError:

@@ -105,7 +105,6 @@ class IMatch(Scheme):
         return Sketch(self.id, b"".join(digests), tuple(in_each), len(terms))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """The share of agreeing digests among those not empty in both."""
         size = DIGEST_BYTES * (self.sublexicons + 1)
         require_bytes(self, (payload, *others), size)
         rows = np.frombuffer(b"".join((payload, *others)), dtype=">u8").reshape(-1, self.sublexicons + 1)

@@ -82,7 +82,6 @@ class Minhash(MinwiseScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The parameters except the threshold, now expressed by bands and rows."""
         names = ("shingle", "values", "bands", "rows", "bits", "features" if self._letters else "numbers")
         return {name: getattr(self, name) for name in names}
 

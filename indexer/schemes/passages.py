@@ -85,7 +85,6 @@ class Passages(Scheme):
 
     @property
     def guarantee(self) -> int:
-        """Two texts with this many words or letters in a row in common share a key."""
         return self.shingle + self.window - 1
 
     def sketch(self, text: str | bytes) -> Sketch | None:
@@ -108,7 +107,6 @@ class Passages(Scheme):
         return Sketch(self.id, _payload(kept).tobytes(), tuple(kept.tolist()), int(kept.size)) if kept.size else None
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """The share of common keys among those of the text with fewer."""
         return self.compare_one(payload, Ragged.of_bytes(others))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
@@ -140,7 +138,6 @@ class Passages(Scheme):
         return by_rarest.containing(sketches.keys, checked_share(self.family, "similarity", similarity))
 
     def plan(self, similarity: float) -> Plan:
-        """Ask for all keys of a document except keys of too many documents."""
         asked = checked_share(self.family, "similarity", similarity)
         row = f"{self.guarantee} {self.features} in a row"
         said = (

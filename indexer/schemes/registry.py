@@ -36,7 +36,6 @@ ENTRY_POINTS = "neardup.schemes"
 
 
 def families() -> list[str]:
-    """The names of all schemes: first neardup's own, then those of other packages."""
     return [*FAMILIES, *sorted({each.name for each in _entry_points()} - set(FAMILIES))]
 
 
@@ -111,7 +110,6 @@ def scheme(specification: str, corpus: Callable[[str], Any] | None = None) -> Sc
 
 
 def family_of(specification: str) -> str:
-    """The family of a specification."""
     return split(specification)[0]
 
 

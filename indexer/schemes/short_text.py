@@ -130,7 +130,6 @@ class ShortTextScheme(Scheme):
         return values
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:  # noqa: ARG002 it asks for all
-        """Every key in the other table, to find texts with or without a name, and the keys of the first one there."""
         second = self.layout.pack(1, 0)
         return [*(key for key in sketch.keys if key < second), *(key ^ second for key in sketch.keys)]
 

@@ -53,7 +53,6 @@ def fingerprint(text: str | bytes) -> Fingerprint | None:
 
 
 def keys(of: Fingerprint) -> tuple[int, ...]:
-    """The 16 packed keys of a fingerprint, table << 28 | key, in the order of the tables."""
     return simhash_keys(of.value)
 
 
@@ -125,13 +124,11 @@ class SimhashDoc(Scheme):
         return Sketch(self.id, value.to_bytes(8, "big"), keys(found), found.tokens)
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """1 - d / 64, of the Hamming distance d."""
         require_bytes(self, (payload, *others), 8)
         rows = np.frombuffer(b"".join(others), dtype=">u8").astype(np.uint64)
         return 1.0 - hamming_distances(int.from_bytes(payload, "big"), rows) / 64.0
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """1 - d / 64 of each pair."""
         values = values_of(payloads)
         return np.asarray(1.0 - np.bitwise_count(values[left] ^ values[right]) / 64.0, dtype=np.float64)
 

@@ -123,7 +123,6 @@ class SpotSigs(Scheme):
             yield left, right
 
     def plan(self, similarity: float) -> Plan:
-        """Look up spots of matching lengths; every pair of at least the similarity shares one."""
         self._require(similarity)
         sizes = np.arange(1, self.limit + 1)
         shortest = np.maximum(1, np.ceil(sizes * similarity - SLACK))

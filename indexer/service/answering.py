@@ -56,7 +56,6 @@ class Answerers:
             ) from None
 
     def close(self) -> None:
-        """Wait neither for requests without a thread nor for threads."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _done(self, future: asyncio.Future[Any]) -> None:

@@ -99,12 +99,10 @@ class BoundedConnection(H11Protocol):
         self._end_in(HEAD)
 
     def data_received(self, data: bytes) -> None:
-        """Take received data; after a head there is time for the body, and after it for the answer."""
         super().data_received(data)
         self._watch()
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next head, perhaps received already."""
         self._end_in(HEAD)
         super().on_response_complete()
         self._watch()

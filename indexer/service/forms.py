@@ -239,7 +239,6 @@ def read_form(kind: type, given: Any, place: str = "the request") -> Any:
 
 
 def read_query(kind: type, given: Sequence[tuple[str, str]]) -> Any:
-    """A request of a declared kind, of texts, lists of them, and booleans, from a URL's query."""
     hints = typing.get_type_hints(kind)
     read: dict[str, Any] = {}
     for name, text in given:
@@ -290,7 +289,6 @@ def _listed(kind: type) -> str:
 
 
 def request_schema(kind: type) -> dict[str, Any]:
-    """The JSON Schema of a kind of request."""
     hints = typing.get_type_hints(kind)
     meanings = {member.name: member.meaning for member in members(kind)}
     properties = {}
@@ -313,7 +311,6 @@ def request_schema(kind: type) -> dict[str, Any]:
 
 
 def answer_schema(kind: type) -> dict[str, Any]:
-    """The JSON Schema of a kind of answer: the names and meanings of its members."""
     properties: dict[str, Any] = {}
     for member in members(kind):
         inner = answer_schema(member.kind) if member.kind else {}

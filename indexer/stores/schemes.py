@@ -20,8 +20,6 @@ AnyStore = TypeVar("AnyStore", bound=Store)
 
 
 def corpus_of(store: Store) -> Callable[[str], Corpus]:
-    """A function to read corpus statistics from a store's resources, by the name the scheme asks for."""
-
     def read(name: str) -> Corpus:
         data = store.get_resource(name)
         if data is None:
@@ -56,7 +54,6 @@ def scheme_of(store: Store, name: str) -> Scheme:
 
 @lru_cache(maxsize=64)
 def scheme_written(scheme: Scheme) -> str:
-    """A scheme in its shortest form: its family, and the parameters other than the defaults."""
     try:
         usual = registry.scheme(scheme.family).id.partition(":")[2].split(",")
     except UsageError:

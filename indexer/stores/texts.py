@@ -26,11 +26,9 @@ class TextFields:
     title: str = ""
 
     def is_as(self, other: TextFields) -> bool:
-        """True if both give the same fingerprints."""
         return (self.names, self.html) == (other.names, other.html)
 
     def options(self) -> str:
-        """The command's options for these fields."""
         return " ".join([*(f"--field {name}" for name in self.names), *(["--html"] if self.html else [])])
 
 
@@ -70,7 +68,6 @@ class DocumentForm(ABC):
 
 
 def metadata_of(place: Ref) -> dict[str, Any]:
-    """The metadata of a record kept in another index than its document, with the document's place."""
     return {"index": place.index, "id": place.id, "routing": place.routing}
 
 

@@ -115,7 +115,6 @@ class CorpusBuilder:
         return self.add_features(self.recipe.features(text))
 
     def add_features(self, features: Features) -> Self:
-        """Count a document by the features of this recipe."""
         self._documents += 1
         self._waiting.append(features.hashes)
         self._waiting_size += features.hashes.size
@@ -133,7 +132,6 @@ class CorpusBuilder:
         return self
 
     def corpus(self, *, least: int = 2) -> Corpus:
-        """The corpus, without features of fewer than `least` documents."""
         self._settle()
         kept = self._frequencies >= least
         missed = self._missed + (0 if kept.all() else least - 1)

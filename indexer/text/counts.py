@@ -12,7 +12,6 @@ def counted(number: int, singular: str, plural: str = "") -> str:
 
 
 def share_shown(similarity: float) -> str:
-    """A share in whole percent, 0 or 100 only if exact."""
     percent = round(100 * similarity)
     if percent == 100 and similarity < 1:
         percent = 99

@@ -113,7 +113,6 @@ def read_day(value: Any) -> Day | None:
 
 
 def compared(one: Day, other: Day) -> int:
-    """-1 if one day is before another, 1 if it is after it, 0 if unknown."""
     for left, right in zip(one, other, strict=True):
         if not left or not right:
             return 0

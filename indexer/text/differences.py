@@ -99,7 +99,6 @@ def word_difference(left: str, right: str, *, limit: int = MAX_WORDS) -> Differe
 
 
 def shortened(pieces: Iterable[Piece], context: int = CONTEXT) -> Iterator[Piece]:
-    """The pieces with long unchanged stretches cut down to `context` words on either side of a change."""
     given = list(pieces)
     for place, piece in enumerate(given):
         before, after = (context if place else 0), (context if place + 1 < len(given) else 0)

@@ -42,7 +42,6 @@ def read_digest(text: str, title: str = "", left_out: Iterable[tuple[str, str]] 
 
 
 def with_title(digest: str, title: str) -> str:
-    """A `read_digest` with another title, such as the title of a table row."""
     return _digest(f"{digest}\0{folded_exactly(title)}") if title else digest
 
 

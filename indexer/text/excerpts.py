@@ -67,7 +67,6 @@ class Readable:
     pages: tuple[int, ...] = ()
 
     def stretch(self, span: Span) -> Stretch:
-        """A part of the text."""
         text = self.aligned.text
         page = bisect_right(self.pages, span.start) if self.pages else None
         before = _line(text[max(0, span.start - _AROUND) : span.start], at_end=True)
@@ -76,7 +75,6 @@ class Readable:
 
 
 def excerpts_of(passages: Sequence[CommonPassage], query: Readable, match: Readable) -> tuple[Excerpt, ...]:
-    """The longest passages, in the order of the question."""
     longest = sorted(sorted(passages, key=lambda passage: -passage.words)[:MOST], key=lambda passage: passage.left)
     return tuple(
         Excerpt(passage.words, passage.similarity, query.stretch(passage.left), match.stretch(passage.right))
@@ -85,7 +83,6 @@ def excerpts_of(passages: Sequence[CommonPassage], query: Readable, match: Reada
 
 
 def shortened(text: str) -> str:
-    """A text in one line, without its middle if it is long."""
     line = " ".join(text.split())
     if len(line) <= _LINE:
         return line

@@ -90,12 +90,10 @@ class Recipe:
 
     @property
     def is_doc(self) -> bool:
-        """True if the features are the tokens of simhash-doc, without optional marks."""
         return self.kind == "words" and self.has_doc_tokens
 
     @property
     def has_doc_tokens(self) -> bool:
-        """True if the features are made from the tokens of simhash-doc."""
         return self.stop == "none" and self._has_plain_tokens
 
     def tokens(self, text: str | bytes) -> Iterator[Token]:
@@ -105,7 +103,6 @@ class Recipe:
             yield Token(one.decode(), other.decode(), adjacent)
 
     def cut(self, text: str | bytes) -> tuple[Tokens, Tokens]:
-        """The tokens of a text in order, stop-words left out, as they count and in folded case."""
         given = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         data = without_marks(given)
         folded = tokenise(data, numbers=self.numbers == "keep")
@@ -222,7 +219,6 @@ def hashes_of_rows(rows: npt.NDArray[np.uint64]) -> Hashes:
 
 @lru_cache(maxsize=64)
 def rising_hashes(words: frozenset[str]) -> Hashes:
-    """The hashes of some words, in ascending order, for `among`."""
     return np.unique(hashes_of([without_marks(word) for word in words]))
 
 

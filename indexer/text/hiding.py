@@ -47,7 +47,6 @@ def is_path(name: str) -> bool:
 
 
 def may_be_credential(name: str) -> bool:
-    """True if the name given for a path may be a user's name and password, with or without a host."""
     return ":" in name.rpartition("@")[0] and not is_path(name)
 
 

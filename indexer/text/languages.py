@@ -61,7 +61,6 @@ def tokenizer(wanted: object) -> str:
 
 
 def stop_words(name: str, text: str | bytes) -> frozenset[str]:
-    """The stop-words of a full name, in folded case and cut as tokens are; for "auto", of the text's language."""
     if name == "none":
         return frozenset()
     asked = name.partition("-")[0]
@@ -80,7 +79,6 @@ def detected(text: str | bytes) -> str:
 
 
 def dictionary_cuts(run: str) -> Iterator[int]:
-    """The lengths of the words of a run of a script without spaces, by ICU's dictionaries, in order."""
     from icu4py.breakers import WordBreaker
 
     # The dictionaries have the vowel signs AM of Thai and Lao whole; NFKC takes them apart.

@@ -24,7 +24,6 @@ _REFERENCE = re.compile(
 
 
 def without_tracking(text: str) -> str:
-    """The text with spaces for the parameters of a campaign, a click or a session in addresses."""
     if "://" not in text and "www." not in text.lower():
         return text
     return LINK.sub(lambda found: _untracked(found[0]), text)
@@ -46,7 +45,6 @@ def _untracked(address: str) -> str:
 
 
 def without_targets(text: str) -> str:
-    """The text with spaces for the targets of Markdown links, which HTML does not show."""
     if "](" not in text and "]:" not in text:
         return text
     shown = list(_TARGET.sub(_spaces, text))

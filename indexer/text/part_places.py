@@ -18,7 +18,6 @@ _SIGNS = 10
 
 
 def part_difference(left: Readable, right: Readable, *, limit: int = MAX_WORDS) -> Difference:
-    """The difference of two texts; for a part and its holder, of the part and its place."""
     in_right = len(left.aligned.words) <= len(right.aligned.words)
     part, whole = (left, right) if in_right else (right, left)
     place = part_place(part.aligned, whole.aligned)

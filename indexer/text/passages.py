@@ -52,7 +52,6 @@ class CommonPassage:
 
     @property
     def words(self) -> int:
-        """The number of its words in the text with fewer."""
         return min(self.left.words, self.right.words)
 
 
@@ -70,14 +69,12 @@ class CommonPassages:
 
     @property
     def share_of_shorter(self) -> float:
-        """The share of the text with fewer words; of equally long ones, the greater share."""
         if self.words[0] == self.words[1]:
             return max(self.shares)
         return self.shares[0] if self.words[0] < self.words[1] else self.shares[1]
 
     @property
     def longest(self) -> int:
-        """The words of the longest passage; 0 without any."""
         return max((passage.words for passage in self.passages), default=0)
 
 
@@ -96,7 +93,6 @@ class Alignable:
         return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
 
     def folded(self, first: int, last: int) -> list[str]:
-        """Items as they are compared, in folded case."""
         starts, ends = self.items.starts[first:last].tolist(), self.items.ends[first:last].tolist()
         return [self.text[start:end].casefold() for start, end in zip(starts, ends, strict=True)]
 

@@ -57,12 +57,10 @@ def own_words(text: str) -> str:
 
 
 def introduces(line: str) -> bool:
-    """True for a line like "On Monday, Ann wrote:", as before a quotation."""
     return line.endswith(":") and len(line) <= _LONGEST_INTRODUCTION
 
 
 def is_head(lines: Sequence[str]) -> bool:
-    """True for lines with the header fields of a mail quoted whole."""
     return sum(bool(_FIELD.match(line)) for line in lines[:_MOST_FIELDS]) >= _LEAST_FIELDS
 
 

@@ -20,7 +20,6 @@ _always: dict[str, object] = {}
 
 
 def remark(text: str, *, level: Level = "info", **fields: object) -> None:
-    """Say something beside an answer, in one write; `fields` are further members of it in JSON."""
     message = printable(text)
     if _form["json"]:
         moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -32,12 +31,10 @@ def remark(text: str, *, level: Level = "info", **fields: object) -> None:
 
 
 def in_json() -> bool:
-    """True if remarks are JSON. Then nothing else may be written to standard error: no progress, no question."""
     return _form["json"]
 
 
 def note(**fields: object) -> None:
-    """Let every later remark in JSON have these members."""
     _always.update(fields)
 
 

@@ -124,7 +124,6 @@ UNKNOWN = LanguageWords()
 
 
 def vocabulary_of(text: str) -> LanguageWords:
-    """The vocabulary of a text's language, an empty one if unknown."""
     start = text[:_READ].casefold()
     words = set(_WORD.findall(start)) | {*_LETTER.findall(start)}
     found = sorted(((len(words & of_language(name).grammar), name) for name in _GRAMMAR), reverse=True)

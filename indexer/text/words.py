@@ -29,7 +29,6 @@ class Words:
         return self.hashes.size
 
     def part(self, first: int, last: int) -> Words:
-        """The words `first` to `last - 1`, with their places in the whole text."""
         return Words(self.hashes[first:last], self.starts[first:last], self.ends[first:last])
 
 
@@ -44,7 +43,6 @@ def words_of(text: str, *, numbers: bool = True, identifiers: bool = True) -> Wo
 
 
 def without_trade_marks(text: str) -> str:
-    """The text with a space for each trade mark sign, whose compatibility form is two letters of a word."""
     return text.replace("\N{TRADE MARK SIGN}", " ")
 
 
@@ -56,12 +54,10 @@ _WASLA = "\N{ARABIC LETTER ALEF WASLA}"
 
 
 def has_marks(text: str) -> bool:
-    """True for a text with optional marks, such as vowel signs of Arabic and points of Hebrew."""
     return not text.isascii() and _MARKED.search(text) is not None
 
 
 def marks_differ(one: str, other: str) -> bool:
-    """True if two words, equal without optional marks, have different marks on the same letter."""
     mine, yours = _marks_of(one), _marks_of(other)
     return len(mine) == len(yours) and any(
         not (left <= right or right <= left) for left, right in zip(mine, yours, strict=True)

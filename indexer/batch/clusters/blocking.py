@@ -79,7 +79,6 @@ def connected(
 
 
 def contracted(left: Positions, right: Positions) -> tuple[Positions, Positions]:
-    """The documents of pairs, sorted, and the component of each: its smallest document."""
     owners, places = np.unique(np.concatenate((left, right)), return_inverse=True)
     components = Components(owners.size)
     components.join(places[: left.size], places[left.size :])

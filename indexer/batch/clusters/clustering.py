@@ -116,8 +116,6 @@ def sketched_apart(folder: str, out: str, wanted: ClusteringOptions) -> tuple[Sk
 
 @contextmanager
 def finished_in(out: str) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
-    """Mark a folder's clusters as unfinished, and return the function to mark them finished with the figures."""
-
     def finish(said: dict[str, Any]) -> dict[str, Any]:
         with own_files.written_whole(Path(out, SUMMARY)) as file:
             file.write(json.dumps(said, indent=1).encode() + b"\n")

@@ -48,7 +48,6 @@ _TOGETHER = 1 << 16
 
 
 def columns_of(rule: MatchRule, *, against: bool = False) -> list[str]:
-    """The columns of sketches that the rule's clusters are made from."""
     names = ["id", "source", "title", "tokens", "short", "time", "metadata", "text_digest", "read_digest"]
     names += [OLDER_CLUSTER, OLDER_KEEP] * against
     wanted = keyed(rule)
@@ -78,14 +77,12 @@ def sketches_of(batch: Any, rule: MatchRule) -> dict[str, Sketches]:
 
 
 def compared(batch: Any, rule: MatchRule) -> npt.NDArray[np.bool_]:
-    """The mask of the documents the rule compares: not short, and with all the rule needs."""
     payloads = {family: made.payloads for family, made in sketches_of(batch, rule).items()}
     short = flags_of(batch["short"])
     return np.asarray(comparable(rule, Found((), payloads)) & ~short, dtype=np.bool_)
 
 
 def only_equal(batch: Any) -> npt.NDArray[np.bool_]:
-    """The mask of documents too short to be compared; they repeat only equal texts."""
     there = present_in(batch["text_digest"]) & flags_of(batch["short"])
     return np.asarray(there & (numbers_of(batch["tokens"]) > 0), dtype=np.bool_)
 
@@ -333,7 +330,6 @@ def nodes_in(table: Any, rule: MatchRule) -> Nodes:
 
 
 def equal_nodes(table: Any, rule: MatchRule) -> Nodes:
-    """One node for all documents with the same text digest, without sketches by which others were near."""
     refs = RefTable()
     for batch in table.to_batches():
         ids = joined_of(batch["id"])
@@ -373,7 +369,6 @@ def scanned(keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
 
 
 def whole_runs(batches: Iterable[Any]) -> Iterator[Any]:
-    """Tables of some rows each, with all of a `label` in one; they come sorted by it."""
     waiting: list[Any] = []
     rows, enough = 0, _TOGETHER
     for batch in batches:
@@ -393,7 +388,6 @@ def whole_runs(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def partitions(labels: Positions, count: int) -> Positions:
-    """The partition, of `count`, for each document: whole components together, dealt by size to and fro."""
     _, component, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     turn = np.empty(sizes.size, dtype=np.int64)
     turn[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size) % (2 * count)

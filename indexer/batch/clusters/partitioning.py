@@ -38,7 +38,6 @@ def parts_for(size: int, memory: int) -> int:
 
 
 def whole(sketched: Sketched, columns: Sequence[str], rule: MatchRule) -> Iterator[tuple[Any, Positions]]:
-    """All documents a rule compares, in one table, with their positions; none without files."""
     tables, places = [], []
     for place, batch in sketched.batches(columns):
         kept = compared(batch, rule) & ~sketched.without[place : place + batch.num_rows]
@@ -49,7 +48,6 @@ def whole(sketched: Sketched, columns: Sequence[str], rule: MatchRule) -> Iterat
 
 
 def equal_texts(sketched: Sketched, columns: Sequence[str]) -> Iterator[tuple[Any, Positions]]:
-    """The documents too short to be compared with the text of another one, as in `whole`; none if there are none."""
     places, digests = [np.empty(0, dtype=np.int64)], [b""]
     for place, batch in sketched.batches(["short", "tokens", "text_digest"]):
         inside = np.flatnonzero(only_equal(batch) & ~sketched.without[place : place + batch.num_rows])

@@ -65,7 +65,6 @@ def reads_columns(schema: Any, columns: ColumnNames) -> bool:
 
 
 def documents_of(batch: Any, first: int, place: Place, asked: ReaderOptions, time_field: str = "") -> Taken:
-    """The documents of rows allowed by `reads_columns`; the first of them is row number `first`."""
     columns, names = asked.columns, batch.schema.names
     numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
     text = _strings(batch, columns.text or "text")
@@ -122,7 +121,6 @@ def _metadata(batch: Any, names: Sequence[str], time_field: str) -> tuple[Any, A
 
 
 def with_declarations(metadata: Any, found: Sequence[Mapping[str, Any]]) -> Any:
-    """A metadata column with each document's own declarations of its version; unchanged without any."""
     places = [place for place, declared in enumerate(found) if declared]
     if not places:
         return metadata

@@ -67,7 +67,6 @@ def _digest_of(path: str) -> str:
 
 
 def seen_from(folder: str) -> str:
-    """The machine and the file system of a folder; empty if it is not on a file system."""
     if is_remote(folder):
         return ""
     with suppress(OSError):

@@ -62,7 +62,6 @@ class SketchedRow(NamedTuple):
 
 
 def serves(form: Form) -> bool:
-    """True if sketches of a form are the C core's work alone, many texts in one call."""
     return ShortTexts.serves(form.made) and form.kind in ("", "text")
 
 

@@ -48,7 +48,6 @@ class Part:
 
     @property
     def place(self) -> str:
-        """The absolute path, with the number of the part if a folder has several."""
         absolute = self.path if is_remote(self.path) else printable_path(os.path.abspath(self.path))
         return f"{absolute}#{self.name.rpartition('.')[2]}" if self.together else absolute
 
@@ -125,7 +124,6 @@ def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[P
 
 
 def input_order(footer: Mapping[str, Any]) -> Any:
-    """The sort key that puts files of sketches into the order of their parts; see `parts_of`."""
     place = footer["first"]
     return walk_order(place if is_remote(place) else path_of_printable(place))
 

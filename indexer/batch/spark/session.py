@@ -86,7 +86,6 @@ def mapped(frame: Any, step: Callable[..., Iterator[Any]], schema: Any, *given: 
 
 
 def numbered(spark: Any, count: int, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
-    """The result of a step on the numbers below `count`, a few to a task, in this process's folder."""
     start = os.getcwd()
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:

@@ -129,7 +129,6 @@ class Related(click.Option):
         return super().handle_parse_result(ctx, opts, args)
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
-        """The value from its nearest place, unless another of its setting is given nearer."""
         value, source = super().consume_value(ctx, opts)
         if self.in_engine and source in _FARTHER and _store_file(ctx, opts):
             return self.default, ParameterSource.DEFAULT

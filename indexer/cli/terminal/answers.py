@@ -74,7 +74,6 @@ class Answers:
             say(str(error), level="error", **about(error))
 
     def end(self, empty: str) -> int:
-        """Report facts about all answers, with `empty` as the store's problem; returns the exit code."""
         if empty:
             say(empty)
         elif not self.done:

@@ -132,7 +132,6 @@ def _watch(reader: int, interrupted: threading.Event) -> None:
 
 
 def end_at_once(number: int) -> None:
-    """End the process as by this signal, and restore the cursor hidden by progress."""
     if sys.stderr.isatty():
         os.write(2, b"\x1b[?25h")
     os._exit(128 + number)

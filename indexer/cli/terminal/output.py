@@ -34,7 +34,6 @@ shown_store = shown_name
 
 
 def say(text: str, *, level: Level = "info", **fields: object) -> None:
-    """A remark to the user; `fields` are further members of it if remarks are JSON."""
     remark(with_store(without_credentials(text)), level=level, **fields)
 
 
@@ -71,7 +70,6 @@ def answer(text: str) -> None:
 
 
 def answer_json(value: Any) -> None:
-    """A result as one JSON object on one line, ASCII only, harmless to terminals."""
     click.echo(json.dumps(as_json(value)))
 
 

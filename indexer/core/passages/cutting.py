@@ -47,7 +47,6 @@ class Cutter:
         self._ends = np.searchsorted(repeats.starts, repeats.offsets)
 
     def spans(self, document: int) -> list[RepeatedSpan]:
-        """The words of a document to cut, rising; spans found in several documents may touch and overlap."""
         runs, places = self._runs(document)
         holders = self._holders[runs]
         known = np.flatnonzero(holders >= 0)

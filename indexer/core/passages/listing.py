@@ -94,7 +94,6 @@ class _ListedWords:
 
 
 def ranges(starts: Positions, sizes: Positions) -> Positions:
-    """The numbers of several ranges, one range after the other: `sizes[i]` numbers from `starts[i]` on."""
     heads = np.cumsum(sizes) - sizes
     numbers: Positions = np.arange(int(sizes.sum())) + np.repeat(starts - heads, sizes)
     return numbers

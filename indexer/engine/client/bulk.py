@@ -173,7 +173,6 @@ def _outcome(item: Mapping[str, Any], again: bool) -> BulkOutcome:
 
 
 def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """Items in lists of at most BATCH_RECORDS and about BATCH_BYTES."""
     return chunks_by_size(items, BATCH_RECORDS, size_of, BATCH_BYTES)
 
 

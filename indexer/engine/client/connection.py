@@ -26,7 +26,6 @@ from indexer.errors import StoreError
 
 
 def connect(url: str, *, retry: RetryPolicy | None = None, access: Access | None = None) -> Client:
-    """Open a cluster's URL with the official client of its engine."""
     target = parse_url(url)
     access = access or load_access(target.hosts[0], target.shown, target.user, target.password)
     retry = retry or RetryPolicy()

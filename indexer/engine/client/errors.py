@@ -32,7 +32,6 @@ class CertificateError(Exception):
 
 
 def trouble(text: str, *, secure: bool) -> CertificateError | UnreachableError:
-    """The exception for a connection that failed, in the library's words; `secure` if TLS itself failed."""
     return (CertificateError if secure else UnreachableError)(text[:300])
 
 
@@ -111,7 +110,6 @@ def explain_answer(error: AnswerError, shown: str, access: Access) -> str:
 
 
 def is_broken_off(text: str) -> bool:
-    """True if the library reports a broken secure connection, which may pass, rather than a refused certificate."""
     return not re.search("certificate|mismatch|doesn't match|unknown ca", text, re.IGNORECASE)
 
 

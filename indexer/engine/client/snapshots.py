@@ -55,7 +55,6 @@ class Snapshot:
         return answer
 
     def page(self, body: Mapping[str, Any], size: int, after: Sequence[Any] | None = None) -> tuple[Page, bool]:
-        """The hits of a search after the sort values of a hit, about `size` of them, and whether more may follow."""
         order = [*body.get("sort", ()), *self._client.hit_order]
         asked = {**body, "size": size, "sort": order, "track_total_hits": False}
         if after is not None:

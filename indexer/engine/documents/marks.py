@@ -141,7 +141,6 @@ class UnreadPart:
 
 
 def parts_to_read(path: str, marks: Marks, shards: Sequence[Shard] | None) -> list[UnreadPart]:
-    """The parts with unseen changes; everything without marks."""
     if shards is None or not any(shard.key in marks.seen for shard in shards):
         return [UnreadPart(path, {"match_all": {}})]
     parts = []

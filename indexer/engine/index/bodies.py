@@ -241,7 +241,6 @@ class Bodies:
         return hits
 
     def sketched(self, scheme: str) -> dict[str, Any]:
-        """Documents with a sketch of a scheme; if `_source` has the payload also documents without one."""
         if scheme in self._sourced:
             return self.has(scheme)
         return {"exists": {"field": self.payload(scheme)}}
@@ -313,7 +312,6 @@ def is_record() -> dict[str, Any]:
 
 
 def both(*queries: Mapping[str, Any] | None, include_short: bool = True) -> dict[str, Any]:
-    """Documents matching all of these, without scores; short ones only if wanted."""
     query: dict[str, Any] = {"filter": [query_part for query_part in queries if query_part]}
     if not include_short:
         query["must_not"] = [{"term": {SHORT: True}}]

@@ -114,7 +114,6 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
 
 
 def repairs(client: Client) -> list[SettingsRequest]:
-    """The steps to restore every index, behind a client's URL, left reduced by a bulk load."""
     mappings = read_mappings(client, reading_path(client.target.name))
     return [request for index in left(mappings) for request in requests(client, index)]
 
@@ -124,7 +123,6 @@ def left(mappings: Mappings) -> list[str]:
 
 
 def restore_left(client: Client, mappings: Mappings) -> None:
-    """Restore the settings left behind in a store about to be written, and report it."""
     shown = client.target.shown
     for index in left(mappings):
         try:

@@ -79,7 +79,6 @@ class KeysBeside:
         return self._known[index]
 
     def indices(self) -> list[str]:
-        """The indices with something beside them; for a while missing ones are not looked for again."""
         bodies = self._bodies()
         every = self._indices() if bodies.holders(bodies.schemes) else ()
         names = {side_name(beside_name(index), "keys"): index for index in every}
@@ -146,7 +145,6 @@ class KeysBeside:
         return sum(self._client.count(path, {"term": {"scheme": scheme}}) for path in self.paths())
 
     def fill(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """These hits completed by the data beside, if it belongs to the document's current text."""
         lying: dict[str, list[tuple[dict[str, Any], KeysRecord]]] = {}
         for hit in hits:
             own = (hit.get("_source") or {}).get(ROOT) or {}
@@ -162,7 +160,6 @@ class KeysBeside:
         return hits
 
     def holding(self, clauses: Sequence[Mapping[str, Any]], pages: Pages, *, all_of_them: bool) -> Holders:
-        """The documents whose records satisfy one of these clauses; of very many some, unless all are wanted."""
         indices = self.indices() if clauses else []
         found: dict[str, list[str]] = {}
         whole = True

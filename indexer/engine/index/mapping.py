@@ -43,7 +43,6 @@ class IndexMapping:
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """All of `_meta`, its owner's part too."""
         entries: Mapping[str, Any] = self.raw.get("_meta", {})
         return entries
 
@@ -54,7 +53,6 @@ class IndexMapping:
 
     @property
     def entry(self) -> Mapping[str, Any]:
-        """The entry of neardup in `_meta`; empty if there is none of neardup's."""
         entry = self.meta.get(ROOT)
         return entry if isinstance(entry, Mapping) and "tables" in entry else {}
 
@@ -171,7 +169,6 @@ class Mappings(dict[str, IndexMapping]):
         return next((info.kind for info in self.infos(shown).values()), None)
 
     def lacking(self, shown: str, schemes: Iterable[SchemeInfo] = ()) -> list[str]:
-        """The indices without neardup's fields, or those of one of these schemes: a write would guess types."""
         wanted = {scheme.name for scheme in schemes}
         names = []
         for index, one in self.items():

@@ -157,7 +157,6 @@ class SideIndex(Generic[T]):
         return self._client.search(self._path, body, ignore_unavailable="true")
 
     def delete(self, names: Sequence[str]) -> int:
-        """Delete by id; returns how many there were. Missing ids are harmless."""
         if not self.exists():
             return 0
         unique = dict.fromkeys(names)

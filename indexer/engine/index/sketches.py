@@ -88,7 +88,6 @@ class KeyFields:
         return [(KEYS, self._digits(some).split()) for some in tables.values()]
 
     def payload(self, fields: Mapping[str, Any]) -> bytes:
-        """The payload in a document's fields, or made of its keys; empty for none."""
         if written := fields.get(PAYLOAD):
             return unpacked_payload(written)
         return self._held(self.read(fields))

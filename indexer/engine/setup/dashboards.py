@@ -40,7 +40,6 @@ class DashboardRequest:
     body: Sequence[Mapping[str, Any]] | None = None
 
     def request(self) -> str:
-        """The request as people write it; the objects one a line, as they are sent in the form's file."""
         return "\n".join([f"{self.method} {self.path}", *map(_line, self.body or ())])
 
 

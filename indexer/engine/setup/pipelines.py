@@ -71,7 +71,6 @@ class Pipelines:
         return steps
 
     def removal(self, *, asked: bool) -> list[SetupStep]:
-        """The steps to remove the pipelines; those hidden from the user are skipped, unless asked for."""
         steps = []
         ours = {self.id_of(kind) for kind in KINDS}
         for index, settings in self._settings().items():
@@ -85,7 +84,6 @@ class Pipelines:
         return steps
 
     def examine(self) -> tuple[list[str], str]:
-        """The index's existing pipelines, and the problem of writes through them, empty for none."""
         bodies = {kind: body for kind in KINDS if (body := self._there(kind)) and _is_own(body)}
         names = [self.id_of(kind) for kind in bodies]
         ours = {self.id_of(kind) for kind in KINDS}

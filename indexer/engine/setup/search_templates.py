@@ -45,7 +45,6 @@ class SearchTemplates:
         return steps
 
     def removal(self, *, asked: bool) -> list[SetupStep]:
-        """The steps to remove the templates; those hidden from the user are skipped, unless asked for."""
         return [
             SetupStep(f"delete the search template {self.id_of(kind)}", "DELETE", self._path(kind))
             for kind, there in seen(KINDS, self._there, asked=asked)

@@ -109,7 +109,6 @@ class FindPart(StorePart):
 
 
 def parser_reason(text: str, query: str) -> str:
-    """The objection of the engines' parser to a query, without class names and its list of expected tokens."""
     _, marker, rest = text.partition(f"Cannot parse '{query}': ")
     return (rest if marker else text).partition("\n")[0].partition("; nested:")[0][:300].strip()
 

@@ -81,7 +81,6 @@ class Landings:
             self._ticks.update(dict.fromkeys(indices, self._tick))
 
     def refreshed(self, refresh: Callable[[], object]) -> None:
-        """Call `refresh`, and forget the documents it shows, except those created meanwhile."""
         with self._lock:
             before = self._tick
         refresh()

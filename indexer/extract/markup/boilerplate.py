@@ -237,7 +237,6 @@ def _is_boilerplate(element: Element) -> bool:
 
 
 def wrapper(body: Kind) -> Kind | None:
-    """The one element in the body with all its text, unless it is named boilerplate rather than marked by HTML."""
     shown = [child for child in body.children() if child.tag not in _ALWAYS_OUT and child.tag not in _EMPTY]
     alone = len(shown) == 1 and not body.own_text.strip()
     return shown[0] if alone and shown[0].tag not in _LANDMARKS and shown[0].text.strip() else None
@@ -267,7 +266,6 @@ def asks_for_consent(element: Element, text_of_page: str) -> bool:
 
 
 def named_boilerplate(element: Element, text_of_page: str) -> bool:
-    """True if an element's name says boilerplate; `text_of_page` selects the text outside boilerplate, or is ""."""
     if element.tag not in _BOXES:
         return False
     attributes = element.attributes

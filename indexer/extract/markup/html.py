@@ -66,7 +66,6 @@ _EMPTY_RAW = re.compile(rb"<((?i:title|script|style|iframe|noscript|textarea|tem
 
 
 def extract_html(data: bytes, content: Content, engine: str, *, is_mail: bool = False) -> Document:
-    """The document of an HTML page, of a mail without its quotations; `engine` is "fast" or "reference"."""
     source = _utf8(data)
     if is_mail:
         source = own_html(_flattened(source) if len(source) > _SMALL else source)

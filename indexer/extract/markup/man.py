@@ -74,7 +74,6 @@ _OTHER = {"e": "\\", "E": "\\", "~": " ", " ": " ", "0": " ", "t": " ", **{mark:
 
 
 def is_man(data: bytes) -> bool:
-    """True for bytes with the beginning and the name of a manual page."""
     return bool(_STARTS.match(data)) and bool(_TITLED.search(data[:_HEAD]))
 
 

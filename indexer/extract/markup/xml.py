@@ -40,7 +40,6 @@ _TITLES = frozenset(("title", "article-title", "book-title"))
 
 
 def extract_xml(data: bytes, extractor: str) -> Document:
-    """The document of an XML file; `extractor` is "fast" or "reference"."""
     source = in_utf8(data)
     builder = _TextBuilder()
     notes: tuple[str, ...] = ()

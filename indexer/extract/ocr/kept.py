@@ -32,7 +32,6 @@ def folder() -> str:
 
 
 def kept_files() -> list[os.DirEntry[str]]:
-    """The files of pages, one for each document, engine and languages."""
     try:
         with os.scandir(folder()) as entries:
             return [entry for entry in entries if entry.name.endswith(_END) and entry.is_file(follow_symlinks=False)]
@@ -77,7 +76,6 @@ class KeptPages:
                 os.chmod(self._folder, 0o700)
 
     def of(self, data: bytes) -> dict[int, str]:
-        """The known pages of a document, by their number from 0."""
         path = self._path(data)
         try:
             with open(path, "rb") as file:

@@ -11,23 +11,19 @@ _READ_BY = re.compile(r"; ([\d,]+) scanned pages? by tesseract \S+ \(([\w+/]+)\)
 
 
 def read_by(pages: int, version: str, languages: str) -> str:
-    """The part of the name for so many scanned pages read."""
     return f"; {counted(pages, 'scanned page')} by tesseract {version} ({languages})" if pages else ""
 
 
 def not_read(pages: int) -> str:
-    """The part of the name for scanned pages left out."""
     return f"; {counted(pages, 'scanned page')} not read" if pages else ""
 
 
 def is_lacking(extractor: str, languages: str = "") -> bool:
-    """True if scanned pages of a document, by its extractor's name, were not read, or not in these languages."""
     read_in = languages_of(extractor)
     return bool(_NOT_READ.search(extractor)) or bool(languages and read_in and read_in != languages)
 
 
 def languages_of(extractor: str) -> str:
-    """The languages of the OCR, by the name of a document's extractor; empty for none."""
     found = _READ_BY.search(extractor)
     return found[2] if found else ""
 

@@ -36,7 +36,6 @@ class PackageParts:
         return name in self._archive.NameToInfo
 
     def names(self, *beginnings: str) -> list[str]:
-        """The names of the parts with this beginning, in order."""
         return sorted(name for name in self._archive.NameToInfo if name.startswith(beginnings))
 
     def read(self, name: str) -> bytes:

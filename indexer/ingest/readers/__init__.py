@@ -74,7 +74,6 @@ def reader_by_content(name: str, stream: BinaryIO, columns: ColumnNames = _USUAL
 
 
 def reader_of_file(path: str, columns: ColumnNames = _USUAL) -> FileReader | None:
-    """The reader of the file at a path; by its name alone if it can't be read."""
     try:
         status = os.stat(path)
         return _reader_of_file(path, columns, status.st_mtime_ns, status.st_size)

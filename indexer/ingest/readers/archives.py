@@ -131,8 +131,6 @@ class Wacz(Zip):
     is_folder = False
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of all web archives; `number` counts through all of them."""
-
         def wanted(member: str) -> bool:
             return member.startswith("archive/") and isinstance(self._reader_of(member), Warc)
 
@@ -151,7 +149,6 @@ class Tar(Archive):
         return head.startswith(b"ustar", 257) or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of the members, in the archive's order; a last BadEntry if the archive breaks off."""
         try:
             given = buffered(stream)
             blocks = decompressed(given, name, asked)
@@ -320,7 +317,6 @@ def bounded(stream: BinaryIO, limit: int) -> bytes:
 
 
 def entry_of_error(error: Exception, member: str) -> BadEntry:
-    """The bad entry for an error of a library; on damage they raise nearly anything."""
     if isinstance(error, NotImplementedError):
         return BadEntry(0, "unsupported", str(error), member)
     if isinstance(error, PermissionError):

@@ -218,7 +218,6 @@ def entry_of(number: int, item: Any, columns: ColumnNames) -> FileEntry:
 
 
 def column_error(names: Sequence[str], columns: ColumnNames) -> str:
-    """The problem of a table without a requested column or the text, or with two of them; else empty."""
     used = (columns.text or "text", columns.id or "id", columns.title or "title")
     if twice := [name for name in used if list(names).count(name) > 1]:
         return f"several columns are called {twice[0]!r}; rename all but one"

@@ -15,7 +15,6 @@ BATCH_FOLDERS = ("sketches", "clusters", "clusters-before")
 
 
 def kind_of_batch(schema: Any, columns: ColumnNames) -> str:
-    """The kind of a batch file, by its footer; empty for any other file, and if somebody added texts."""
     texts = {columns.text.partition(".")[0]} if columns.text else {"text", "html"}
     with suppress(ValueError, KeyError, TypeError):
         kind = json.loads((schema.metadata or {})[BATCH_FOOTER])["kind"]

@@ -24,7 +24,6 @@ BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
 def without_suffix(name: str) -> str:
-    """A name without the suffix of a compression."""
     small = name.lower()
     if not small.endswith(SUFFIXES):
         return name

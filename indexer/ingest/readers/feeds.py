@@ -35,7 +35,6 @@ class Feed(FileReader):
         return kind == "xml" or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of the items; a last BadEntry if the XML ends badly."""
         # What parses XML is loaded with the first feed, not by every command.
         from indexer.extract.markup.xml import in_utf8, parse_fast
 

@@ -42,7 +42,6 @@ class JsonLines(FileReader):
     suffixes = (".jsonl", ".ndjson")
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True if some line begins an object, or the first one has no end."""
         undecided = len(head) == HEAD and b"\n" not in head
         return (kind == "text" and (undecided or _OBJECT.search(head) is not None)) or super().fits(head, kind, columns)
 

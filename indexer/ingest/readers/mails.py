@@ -40,11 +40,9 @@ class Mail(Archive):
     is_document = True
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True for the fields of a mail, and for a text, the body of a mail without any."""
         return kind == "text" or is_mail(head) or super().fits(head, kind, columns)
 
     def takes(self, name: str) -> bool:
-        """True for the files of a maildir too."""
         return super().takes(name) or _IN_MAILDIR.search(name) is not None
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:

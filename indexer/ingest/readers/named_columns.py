@@ -30,7 +30,6 @@ class KnownColumns:
         self._changed = False
 
     def of(self, path: str, named: ColumnNames) -> ColumnNames:
-        """The columns to read a file by: those named now, else remembered ones."""
         known = self._columns.get(path)
         if known is None:
             return named
@@ -38,14 +37,12 @@ class KnownColumns:
         return ColumnNames(named.text or known.text, named.id or known.id, named.title or known.title, html=is_html)
 
     def note(self, path: str, columns: ColumnNames) -> None:
-        """Note that a document of a file was read by these columns; the usual ones need no note."""
         if (columns.text or columns.id or columns.title) and self._columns.get(path) != columns:
             self._columns.pop(path, None)
             self._columns[path] = columns
             self._changed = True
 
     def keep(self, store: Store) -> bool:
-        """Let the store remember the notes; False if it can't."""
         if not self._changed:
             return True
         files: dict[ColumnNames, list[str]] = {}

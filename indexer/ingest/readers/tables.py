@@ -60,7 +60,6 @@ class Csv(FileReader):
     suffixes = (".csv", ".tsv")
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True for a first row with the text's name, or for rows of two fields or more, equally many each."""
         if kind != "text" or columns.text:
             return kind == "text" or super().fits(head, kind, columns)
         lines = _Lines(io.BytesIO(head), "", ReaderOptions(len(head)))
@@ -173,7 +172,6 @@ class Parquet(FileReader):
     magic = (0, b"PAR1")
 
     def is_own(self, path: str, columns: ColumnNames) -> bool:
-        """A file of a batch in a folder of batch files; in other folders nothing is opened."""
         if os.path.basename(os.path.dirname(os.path.abspath(path))) not in BATCH_FOLDERS:
             return False
         try:
@@ -315,7 +313,6 @@ def _items(batch: Any, limit: int) -> Iterator[dict[str, Any] | None]:
 
 
 def row_entry(number: int, item: dict[str, Any], asked: ReaderOptions) -> FileEntry | BadEntry:
-    """The document of a row of a table, as Python has its values."""
     try:
         entry = entry_of(
             number,

@@ -64,7 +64,6 @@ class Warc(FileReader):
         return head.startswith(b"WARC/") or super().fits(head, kind, columns)
 
     def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        """The documents of the records; a bad record costs itself, damage the rest of the file."""
         warc: Any = optional("fastwarc.warc", "warc", name)
         kinds = warc.WarcRecordType
         number = 0

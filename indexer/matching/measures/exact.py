@@ -47,7 +47,6 @@ class ExactPairs:
 
 
 def shingle_sets(texts: Iterable[str | bytes], size: int = SHINGLE, *, numbers: bool = True) -> ShingleSets:
-    """The sets of the hashes of `size` words in a row, of each text; see `core.shingle_hashes`."""
     return _joined([sorted_distinct(shingle_hashes(text, size, numbers=numbers)) for text in texts])
 
 

@@ -229,7 +229,6 @@ def least_words(reading: TextVerification) -> int:
 
 
 def aligned_similarity(reading: TextVerification, common: CommonPassages) -> float:
-    """The share of the shorter text in the other one, or of the left one; UNKNOWN if no passage has enough words."""
     if common.longest < reading.words:
         return UNKNOWN
     return common.shares[0] if reading.of_query else common.share_of_shorter

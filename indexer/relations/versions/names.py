@@ -80,7 +80,6 @@ LATEST, _DEVELOPMENT = Number((10**MOST_DIGITS,)), Number((10**MOST_DIGITS, 1))
 
 
 def frames_of_place(source: str) -> list[Frame]:
-    """The frames of a path or URL, one for each slot, the outermost first; the host of a URL has no slots."""
     path = source[:_LONGEST]
     begin = 0
     if "://" in path[:20]:
@@ -94,7 +93,6 @@ def frames_of_place(source: str) -> list[Frame]:
 
 
 def is_note(source: str) -> bool:
-    """True for the path or URL of a release note, which is no older version of the next release's note."""
     return bool(_NOTES.search(source[:_LONGEST]))
 
 

@@ -81,7 +81,6 @@ def candidates(sets: Sequence[Ranks], similarity: float) -> Iterator[tuple[int, 
 
 
 def ranked(sets: Sequence[npt.NDArray[np.uint64]]) -> list[Ranks]:
-    """The same sets as numbers that increase with the frequency of an element: the rarest come first."""
     if not sets:
         return []
     _, place, counts = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)

@@ -74,7 +74,6 @@ def blob(cell: Any) -> bytes:
 
 
 def count(cell: Any, most: int = _LARGEST) -> int:
-    """An integer from 0 to `most`."""
     if not 0 <= integer(cell) <= most:
         raise DamagedError(f"the number {cell} is out of range")
     return int(cell)
@@ -126,7 +125,6 @@ def packed(integers: Sequence[int], kind: npt.DTypeLike) -> bytes:
 
 
 def numbers(cell: Any, kind: npt.DTypeLike, end: int) -> npt.NDArray[Any]:
-    """An array of integers from 0 to `end` - 1, little-endian, of this dtype."""
     data = blob(cell)
     if len(data) % np.dtype(kind).itemsize:
         raise DamagedError(f"{len(data)} bytes are no keys")

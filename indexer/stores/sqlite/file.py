@@ -91,7 +91,6 @@ class StoreFile:
             raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: the embedded store needs 3.35 or newer")
 
     def connect(self, *, make: bool = False, any_thread: bool = False) -> sqlite3.Connection:
-        """A new connection with the settings of a store, to any SQLite file."""
         mode = "rwc" if make else "rw"
         uri = self._uri("immutable=1" if self.immutable else f"mode={mode}")
         connection = sqlite3.connect(
@@ -171,7 +170,6 @@ class StoreFile:
             raise StoreError(f"{self.path}: is not a store: it is not an SQLite file. Name another file")
 
     def size(self) -> int:
-        """The size of the file and of its log on disk."""
         names = (Path(self.real), Path(f"{self.real}-wal"))
         return sum(name.stat().st_size for name in names if name.exists())
 
@@ -283,7 +281,6 @@ def _name_of(error: sqlite3.Error) -> str:
 
 
 def fit_log(connection: sqlite3.Connection) -> None:
-    """Let the log grow with the file before it is written back."""
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     log = min(max(_LOG_PAGES, pages // _LOG_SHARE), _MOST_LOG_PAGES)
     connection.execute(f"PRAGMA wal_autocheckpoint = {log}")
@@ -304,7 +301,6 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """True if the file holds nothing: never begun, or its writer was killed before the first transaction."""
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     pragmas = ("application_id", "user_version", "page_count")
     owner, version, pages = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas)

@@ -58,13 +58,11 @@ def merge_bits(values: int) -> int:
 
 
 def merge_steps(before: int, after: int) -> range:
-    """The numbers of the moves due when `before` values become `after`."""
     bits = merge_bits(after)
     return range((before >> bits) + 1, (after >> bits) + 1)
 
 
 def marks(count: int) -> str:
-    """As many parameter marks, for a list of values."""
     return ",".join("?" * count)
 
 
@@ -88,7 +86,6 @@ def _insert(connection: sqlite3.Connection, what: str, flat: list[Any], width: i
 
 
 def document_numbers(connection: sqlite3.Connection, names: Sequence[bytes]) -> dict[bytes, tuple[int, bool]]:
-    """For each stored id its document's number and whether it is short."""
     numbers: dict[bytes, tuple[int, bool]] = {}
     for chunk in chunks(names, READ_ROWS):
         wanted, digests = set(chunk), list(map(id_digest, chunk))
@@ -102,7 +99,6 @@ def document_numbers(connection: sqlite3.Connection, names: Sequence[bytes]) -> 
 
 
 def replaced_documents(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Replaced]:
-    """The values left by documents, given by their numbers, to their replacements."""
     sql = """SELECT d.number, d.indexed_at, d.first_indexed_at, d.text_digest, a.fields, a.cluster FROM documents d
         LEFT JOIN annotations a ON a.document = d.number WHERE d.number IN (SELECT value FROM json_each(?))"""
     return {
@@ -112,7 +108,6 @@ def replaced_documents(connection: sqlite3.Connection, numbers: Sequence[int]) -
 
 
 def stored_annotations(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """The annotations of documents, given by their numbers; a document without any is left out."""
     sql = "SELECT document, fields FROM annotations WHERE document IN (SELECT value FROM json_each(?))"
     rows = connection.execute(sql, (json.dumps(numbers),))
     return {number: cells.json_object(fields) for number, fields in rows}

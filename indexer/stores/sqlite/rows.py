@@ -177,7 +177,6 @@ class Packer:
         return replace(row, columns=(*columns, pack_moment(first)))
 
     def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
-        """A record from RECORD_COLUMNS; without sketches with its fingerprint alone."""
         _, name, tokens, payload, short, source, title, kind, extractor, size, digest, *rest = row
         at, metadata, same, container, read, first = rest
         if sketches is None:

@@ -32,7 +32,6 @@ _DIGEST_BYTES = 8
 
 
 def sketch_digest(payload: bytes, keys: bytes) -> bytes:
-    """The digest of a sketch with its packed keys as they are stored."""
     return hashlib.blake2b(payload + keys, digest_size=_DIGEST_BYTES).digest()
 
 
@@ -55,13 +54,11 @@ class SketchChanges:
         self._counts = {name: _SchemeCounts() for name in self._schemes}
 
     def last_number(self) -> int:
-        """The greatest number of a document or a sketch; the next one is unused."""
         tables = ("documents", *(f"sketches_{scheme.number}" for scheme in self._schemes.values()))
         rows = (self._connection.execute(f"SELECT coalesce(max(number), 0) FROM {table}") for table in tables)
         return max(cells.count(row.fetchone()[0], 1 << 62) for row in rows)
 
     def unlink(self, documents: Sequence[tuple[int, bool]]) -> None:
-        """Take the sketches away from documents, given by number and whether they are short."""
         listed = json.dumps([number for number, _ in documents])
         compared = {number for number, short in documents if not short}
         for name, scheme in self._schemes.items() if documents else ():
@@ -83,7 +80,6 @@ class SketchChanges:
             )
 
     def link(self, documents: Sequence[Linked], compared: set[int]) -> None:
-        """Give new documents their sketches; `compared` have words and are not short."""
         for name, scheme in self._schemes.items():
             rows = [(document, sketches[name]) for document, sketches in documents if name in sketches]
             if rows:
@@ -189,7 +185,6 @@ class SketchChanges:
 def sketches_of(
     connection: sqlite3.Connection, schemes: Iterable[StoredScheme], documents: Sequence[int]
 ) -> dict[int, dict[str, Sketch]]:
-    """The sketches of documents, given by their numbers; a document without any is left out."""
     sketches: dict[int, dict[str, Sketch]] = {}
     for scheme in schemes:
         number = scheme.number

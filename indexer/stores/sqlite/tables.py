@@ -70,16 +70,13 @@ class StoredScheme:
         return self.info.layout.end >> 1
 
     def stored(self, keys: Iterable[int]) -> list[int]:
-        """Packed keys as they stand in the tables of keys."""
         half = self.half
         return [key - half for key in keys]
 
     def digest_key(self, digest: bytes) -> int:
-        """The stored key for the digest of a sketch."""
         return -1 - self.half - (int.from_bytes(digest, "big") >> (64 - _DIGEST_KEY_BITS))
 
     def key_range(self, step: int) -> tuple[int, int]:
-        """The first and the last stored key of the table due at a step; the digests are one more table."""
         layout, table = self.info.layout, step % (self.info.layout.tables + 1) - 1
         if table < 0:
             return -(1 << _DIGEST_KEY_BITS) - self.half, -1 - self.half
@@ -206,7 +203,6 @@ def features(number: int) -> str:
 
 
 def joined(number: int) -> str:
-    """The join of the documents `d` with a scheme's sketches as v0 and equal documents as e0, or another number."""
     return (
         f"LEFT JOIN equals_{number} e{number} ON e{number}.document = d.number "
         f"LEFT JOIN sketches_{number} v{number} ON v{number}.number = coalesce(e{number}.sketch, d.number)"

@@ -182,7 +182,6 @@ class WritingThread(Generic[T]):
         return self._latest
 
     def settle(self) -> None:
-        """Wait until all tasks are done, successful or not; nothing in the thread itself."""
         if self._latest is not None and self.connection is None:
             wait([self._latest])
             self._latest = None
