@@ -1,4 +1,4 @@
-"""The entry point of the command `neardup`, for its script as for `python -m indexer`."""
+"""The entry point of `neardup`, also for `python -m indexer`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents of a batch written to a folder: the kept ones, or all with columns for the decision."""
+"""Write documents of a batch to a folder: kept ones, or all with the decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sketches, clusters and the documents to keep in one go, from files to files."""
+"""Sketch, cluster and filter files in one go."""
 
 from __future__ import annotations
 

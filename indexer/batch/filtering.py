@@ -1,4 +1,4 @@
-"""The documents to keep of a clustered collection, each file in its own format."""
+"""Write the documents to keep, each file in its own format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading of a batch into a store: its records, their clusters, and the rule behind them."""
+"""Load a batch into a store, with its clusters and rule."""
 
 from __future__ import annotations
 

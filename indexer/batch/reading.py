@@ -1,4 +1,4 @@
-"""The sketches of folders, read back, and the rules to compare them by."""
+"""Read the sketches of folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents of a batch as records and failures of a store, with their clusters."""
+"""The documents of a batch as records and failures of a store."""
 
 from __future__ import annotations
 

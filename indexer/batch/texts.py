@@ -1,4 +1,4 @@
-"""The texts of some documents of a batch, read again from their inputs."""
+"""Read the texts of a batch's documents again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings from a file, in the order flags > environment > file > default; the command passes them to click."""
+"""Settings from a file, in the order flags > environment > file > default."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Clusters of near-duplicates: grouping, assignment, documents as they arrive, and the removal of copies."""
+"""Clusters of near-duplicates: made, kept up to date, and pruned."""

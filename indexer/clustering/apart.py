@@ -1,4 +1,4 @@
-"""Cut groups of near documents so that documents with different facts are apart."""
+"""Keep documents with different facts in different groups."""
 
 from __future__ import annotations
 

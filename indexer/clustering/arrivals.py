@@ -1,4 +1,4 @@
-"""Put documents into their clusters as they come, or leave out near-duplicates of stored ones."""
+"""Put documents into clusters as they come, or leave out near-duplicates."""
 
 from __future__ import annotations
 

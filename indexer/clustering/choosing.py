@@ -1,6 +1,6 @@
-"""The choice of documents to keep: no two kept documents are near, and each removed one has a named near kept one.
+"""Choose the documents to keep: no two kept ones are near, and each removed one has a near kept one.
 
-One greedy choice in an order of preference, for clusters in stores, for batches and for texts in memory.
+One greedy choice for stores, batches and texts in memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Clusters of near-duplicates over a store: found anew from all documents by a match rule."""
+"""Cluster all documents of a store by a match rule."""
 
 from __future__ import annotations
 

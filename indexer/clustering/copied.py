@@ -1,4 +1,4 @@
-"""The passages common to several of a store's documents, from texts read again."""
+"""Passages common to several of a store's documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The copies of documents, to be deleted together with them: identical, or near by a rule."""
+"""Find the copies of documents to delete."""
 
 from __future__ import annotations
 

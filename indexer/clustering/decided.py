@@ -1,4 +1,4 @@
-"""The decisions remembered by a store, as every clustering obeys them: documents apart, and documents together."""
+"""A store's remembered decisions, obeyed by every clustering."""
 
 from __future__ import annotations
 

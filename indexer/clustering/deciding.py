@@ -1,4 +1,4 @@
-"""Carry out files of decisions: remove documents as somebody decided, and remember decisions in the store."""
+"""Carry out files of decisions, and remember them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Files of decisions: the form a report writes and another person can check.
+"""Files of decisions, as a report writes them.
 
 Judgments of a random sample have the same form: each is a cluster of two documents, beside the seed and the size of the
-sample, and decides nothing. A file comes from a browser, or from anybody, and is not trusted: only ids, digests of
-texts and choices are taken from it.
+sample, and decides nothing. A file may come from anybody and is not trusted: only ids, digests of texts and choices are
+taken from it.
 """
 
 from __future__ import annotations

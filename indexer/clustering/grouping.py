@@ -1,7 +1,7 @@
 """Groups of near-duplicates: components of near pairs, each cut so that all of a group are near its centre.
 
-Within a bucket of documents with a common key, one is compared only with those not yet connected to it by verified
-pairs. So a million copies of one page, or pages with one boilerplate, cost as many comparisons as there are documents.
+Within a bucket of documents with a common key, one is compared only with those not yet connected to it. So a million
+copies of one page cost as many comparisons as there are documents.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The versions of a stored document, in the order in time of its cluster."""
+"""The versions of a stored document, in time order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of versions in clusters after deletions, so that no remaining one is called older than a deleted one."""
+"""Reorder versions in clusters after deletions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule of a store's clusters, remembered beside them so that later documents obey it."""
+"""The remembered rule of a store's clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The relations of documents to those they repeat, as noted with their clusters."""
+"""Relations of documents, as noted with their clusters."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The marking or deletion of documents that repeat a kept one.
+"""Mark or delete documents that repeat a kept one.
 
-The clustering has chosen these and the documents they repeat. A document is named only if it is, compared anew at this
-moment, as near to the repeated one as the rule demands, and that one stays. A document wrongly called a near-duplicate
-would be lost.
+The clustering has chosen them. A document is named only if it is, compared anew, as near to the repeated one as the
+rule demands, and that one stays. A document wrongly called a near-duplicate would be lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Documents of a batch, looked up in memory like those of a store, and many questions judged at once."""
+"""Documents of a batch, looked up in memory like stored ones."""
 
 from __future__ import annotations
 

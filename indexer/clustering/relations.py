@@ -1,4 +1,4 @@
-"""The relations of documents to their stand-ins, by their texts, and the decision to remove them."""
+"""Relations of documents to their stand-ins, and the decision to remove them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of repeats moved aside, or replaced by links; the store follows, and comes back."""
+"""Move files of repeats aside, or replace them by links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The removal of documents with a stand-in: named, counted, deleted, or left alone with a reason."""
+"""The removal of documents with a stand-in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters held together by common content: a menu, a licence or a footer makes unlike pages alike."""
+"""Clusters held together by common content, such as a menu or a licence."""
 
 from __future__ import annotations
 

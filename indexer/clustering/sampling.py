@@ -1,4 +1,4 @@
-"""A random sample of the repeats, to be judged: drawn by strata, and again by its seed."""
+"""A random sample of the repeats, drawn by strata."""
 
 from __future__ import annotations
 

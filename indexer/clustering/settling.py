@@ -1,4 +1,4 @@
-"""The words counted by a clustering: kept, and earlier relations told again with them."""
+"""Keep the words a clustering has counted, and renew relations."""
 
 from __future__ import annotations
 

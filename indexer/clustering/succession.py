@@ -1,4 +1,4 @@
-"""The versions among the members of clusters, in their order, as noted in a store."""
+"""The order of versions within clusters."""
 
 from __future__ import annotations
 

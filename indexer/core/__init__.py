@@ -1,1 +1,1 @@
-"""The C core with Python and numpy types, and algorithms on plain arrays."""
+"""The C core with numpy types, and algorithms on arrays."""

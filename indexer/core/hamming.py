@@ -1,4 +1,4 @@
-"""Hamming distances of 64-bit hashes, and the steps of all-pairs searches and of lookups, by the C core.
+"""Hamming distances and searches of 64-bit hashes, by the C core.
 
 Every call releases the GIL while the C code runs.
 """

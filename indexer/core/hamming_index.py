@@ -1,4 +1,4 @@
-"""An index of hashes in memory or in a memory-mapped file, for exact searches by Hamming distance."""
+"""A searchable index of hashes, in memory or memory-mapped."""
 
 from __future__ import annotations
 

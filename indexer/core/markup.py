@@ -1,4 +1,4 @@
-"""HTML pages as rows of tags, white space, and characters to drop from every text, by the C core.
+"""HTML pages as rows of tags and text, by the C core.
 
 Before white space is folded, marks in the text end a block, a cell, a row or a page: BLOCK_END, CELL_END, ROW_END and
 PAGE_END. This module does without numpy because extracting processes have little memory.

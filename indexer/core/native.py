@@ -1,4 +1,4 @@
-"""Support for all calls of the C core: status as errors, memory as arrays, and the instructions in use."""
+"""Calls of the C core: errors, memory and instructions."""
 
 from __future__ import annotations
 

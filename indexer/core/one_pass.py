@@ -1,4 +1,4 @@
-"""Everything the schemes take from a text, by one pass of the C core over it."""
+"""All features of a text, by one pass of the C core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All pairs of hashes within some bits of each other: exact, for any distance from 0 to 16."""
+"""All pairs of hashes within 0 to 16 bits of each other."""
 
 from __future__ import annotations
 

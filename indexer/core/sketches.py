@@ -1,4 +1,4 @@
-"""Sketches of features, their keys, and comparisons of packed ones, by the C core.
+"""Sketches of features, their keys and comparisons, by the C core.
 
 Every call releases the GIL while the C code runs.
 """

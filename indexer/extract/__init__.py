@@ -1,4 +1,4 @@
-"""Extraction: bytes of HTML, PDF, XML, EPUB, subtitles or plain text to a Document, in workers with limits."""
+"""Extraction: bytes to a Document, in workers with limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document's own account of its version: dates, numbers, and the document it replaces."""
+"""A document's own account of its version."""
 
 from __future__ import annotations
 

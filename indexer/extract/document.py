@@ -1,4 +1,4 @@
-"""Read one document in this process: its kind, its extractors, and their failures."""
+"""Read one document in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images: PNG, JPEG, and TIFF with all of its pages, read by OCR."""
+"""PNG, JPEG and TIFF images, read by OCR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worker processes kept for documents that come now and then from several threads."""
+"""Worker processes kept for several threads."""
 
 from __future__ import annotations
 

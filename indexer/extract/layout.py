@@ -1,4 +1,4 @@
-"""Lines of a page in reading order: columns one after the other, without line numbers."""
+"""Lines of a page in reading order, without line numbers."""
 
 from __future__ import annotations
 

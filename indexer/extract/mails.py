@@ -1,4 +1,4 @@
-"""The words of a mail: its own words in the best part of its body, and a line for each attached file."""
+"""The own words of a mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats read by a library, if installed: RTF, Microsoft Office documents, and Outlook mails."""
+"""RTF, Microsoft Office documents and Outlook mails, read by a library."""
 
 from __future__ import annotations
 

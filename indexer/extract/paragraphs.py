@@ -1,4 +1,4 @@
-"""The ends of paragraphs among the lines of a page: by the gaps between lines, their indents and their lengths."""
+"""The ends of paragraphs among the lines of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDF: the lines of each page as the extractor orders them, put together again into running text."""
+"""PDF: the lines of each page, put together into running text."""
 
 from __future__ import annotations
 

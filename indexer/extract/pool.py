@@ -1,4 +1,4 @@
-"""Extraction in worker processes: parallel, limited in time and memory, one document's failure its own."""
+"""Extraction in worker processes with limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the kind of a document: from the content first, then from the name."""
+"""Find the kind of a document, by content, then by name."""
 
 from __future__ import annotations
 

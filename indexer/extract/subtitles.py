@@ -1,4 +1,4 @@
-"""Subtitles, SRT and WebVTT: the spoken words, without numbers and times; a line kept over several cues once."""
+"""Subtitles, SRT and WebVTT: the spoken words."""
 
 from __future__ import annotations
 

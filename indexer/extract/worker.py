@@ -1,6 +1,6 @@
-"""The extracting process: it reads requests from standard input and answers on standard output, one by one.
+"""The extracting process, `python -P -m indexer.extract.worker`.
 
-Started by the pool as `python -P -m indexer.extract.worker`. It ends when its standard input closes.
+It reads requests from standard input, answers on standard output, and ends when its input closes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists of acts on files: each act is on disk before it is done, and undo reads them backwards."""
+"""Acts on files, listed on disk before they are done, for undo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents refused by a store, as JSON lines for `neardup index` to read again."""
+"""Documents refused by a store, as JSON lines to read again."""
 
 from __future__ import annotations
 

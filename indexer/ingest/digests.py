@@ -1,4 +1,4 @@
-"""Digests of the bytes of documents: of everything a stored fingerprint depends on, and of the content alone."""
+"""Digests of the bytes of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The failures recorded by a store: earlier failures, and the runs that mend them."""
+"""The failures recorded by a store."""
 
 from __future__ import annotations
 

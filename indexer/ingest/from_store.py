@@ -1,4 +1,4 @@
-"""The documents of a store, to read again from their sources: files, parts of files, fields of an index."""
+"""Read the documents of a store again from their sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changed documents held back for a later one with their id: of several in one run, the last is stored."""
+"""Hold changed documents back for a later one with their id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way of documents into a store: read, skip known ones, extract and fingerprint in workers, store."""
+"""Index documents: read, skip known ones, extract, fingerprint, store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of files: which of a folder are documents, their ids, and the way back from ids to files."""
+"""The names and ids of files."""
 
 from __future__ import annotations
 

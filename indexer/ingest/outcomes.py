@@ -1,4 +1,4 @@
-"""One stream of outcomes: documents read and extracted, with the task's result, or the reason of failure.
+"""One stream of outcomes: documents read and extracted, or failures.
 
 Indexing, annotating, corpus statistics and evaluations all read their documents through it, and count alike.
 """

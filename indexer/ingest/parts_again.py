@@ -1,4 +1,4 @@
-"""Read single documents of a file with many again, if possible without reading the whole file each time."""
+"""Read single documents of a file with many again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files skipped by walks of folders, counted by name or kind, as a store remembers them by folder."""
+"""Count the files skipped by walks of folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open files to read as documents: regular ones, within a limit, without waiting for a pipe."""
+"""Open regular files within a limit, without waiting for a pipe."""
 
 from __future__ import annotations
 

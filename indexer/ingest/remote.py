@@ -1,4 +1,4 @@
-"""Files of object stores, s3:// and gs://, listed and opened by pyarrow with whatever credentials it finds."""
+"""Files of object stores, s3:// and gs://, by pyarrow."""
 
 from __future__ import annotations
 

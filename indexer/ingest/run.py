@@ -1,4 +1,4 @@
-"""The run of documents from a source to a destination: extracted and sketched in workers, their records written."""
+"""Bring documents from a source to a destination."""
 
 from __future__ import annotations
 

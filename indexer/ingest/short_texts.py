@@ -1,4 +1,4 @@
-"""Plain texts in memory, fingerprinted in this process: many in one call of the C core, in threads, without a worker.
+"""Fingerprint plain texts in memory in this process, many in one call of the C core.
 
 A worker process confines the parser of a hostile document. A short text in UTF-8 has no parser: only the C core works
 on it, in linear time and memory.

@@ -1,4 +1,4 @@
-"""The lazy stream of documents to read, from the files, folders and patterns a user names.
+"""The lazy stream of documents from files, folders and patterns.
 
 A file with many documents is taken apart by its reader (`indexer.ingest.readers`).
 """

@@ -1,1 +1,1 @@
-"""The API for programs: collections in stores, and functions without a store; thin above the other packages."""
+"""The API for programs, thin above the other packages."""

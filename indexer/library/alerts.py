@@ -1,4 +1,4 @@
-"""Alerts about the findings of a process following a store, to commands and addresses of the user."""
+"""Alerts about new copies and clusters, to commands and addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches: sketches and clusters of a collection in Parquet files, without a store, and their uses."""
+"""Batches: cluster and filter collections in files, without a store."""
 
 from __future__ import annotations
 

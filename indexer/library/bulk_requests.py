@@ -1,4 +1,4 @@
-"""Bulk requests on their way to an index: each document gets the fields of its fingerprint."""
+"""Bulk requests that get the fields of fingerprints on their way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A collection of documents in a store, for programs to open, fill and query."""
+"""A collection of documents, for programs to open, fill and query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two documents beside each other, and fingerprints of documents: with a store or without one."""
+"""Compare two documents, and fingerprint documents."""
 
 from __future__ import annotations
 

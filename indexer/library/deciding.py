@@ -1,4 +1,4 @@
-"""Decisions of people remembered by a store: read from a file, listed, forgotten."""
+"""Read, list and forget decisions of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The destination of a batch by its name: a store of neardup's own, or the documents of an owner's index."""
+"""The destination of a batch: a store, or an owner's index."""
 
 from __future__ import annotations
 

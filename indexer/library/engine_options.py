@@ -1,4 +1,4 @@
-"""Options of indices of an engine, and of following them or folders; loaded only by their commands."""
+"""Options of indices of an engine, and of following."""
 
 from __future__ import annotations
 

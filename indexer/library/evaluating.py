@@ -1,4 +1,4 @@
-"""Match rules measured on documents: of a collection, or of files without a store."""
+"""Match rules measured on documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hits of any search with their copies folded: each kept hit with its later near ones."""
+"""Fold the copies among the hits of a search."""
 
 from __future__ import annotations
 

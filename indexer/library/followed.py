@@ -1,4 +1,4 @@
-"""An index of an engine being followed, and the base of following: finding changes, and taking them up."""
+"""Follow an index of an engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders followed into a store in a file: looking through them finds new, changed and missing files."""
+"""Follow folders into a store in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keep a store in step with an index or folders: new, changed and missing documents are taken up as they come."""
+"""Keep a store in step with an index or folders."""
 
 from __future__ import annotations
 

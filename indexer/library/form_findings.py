@@ -1,4 +1,4 @@
-"""The finding on whether the near documents of a store are mostly forms."""
+"""Find out if a store's near documents are mostly forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents from programs: texts, pairs, dicts, DataFrames and Arrow tables, as one stream of inputs."""
+"""Documents from programs: texts, dicts, DataFrames, Arrow tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history of a document: its versions in their order in time, with the changes between them."""
+"""The versions of a document, with the changes between them."""
 
 from __future__ import annotations
 

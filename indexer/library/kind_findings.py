@@ -1,4 +1,4 @@
-"""The finding on the kind of a collection's texts, compared with its store's kind."""
+"""Compare a collection's texts with its store's kind."""
 
 from __future__ import annotations
 

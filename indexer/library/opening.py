@@ -1,4 +1,4 @@
-"""Opening a store by its path or URL, checks of the place before, and messages about it."""
+"""Open a store by its path or URL."""
 
 from __future__ import annotations
 

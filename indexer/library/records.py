@@ -1,11 +1,10 @@
 """The results of all actions, each declared once: for programs, for the terminal, in JSON and in Arrow tables.
 
 To add a field, write it below, and its meaning in the docstring: a short phrase with a capital and without a final full
-stop. Nothing else declares it. `as_json` gives the object printed by --json; `Rows` of a class are a table (of the
-columns in its `table` for people), arrays, Arrow and frames. A command with `cls=Answering, answers="Clustering"` lists
-the members in its help, and `python docs/site/json_reference.py` writes its section of docs/reference/json.md, compared
-by a test. A field is always in the answer: null, 0 or empty if there is nothing to say. The id of a document is its
-name for every command and every method.
+stop. `as_json` gives the object printed by --json; `Rows` of a class are a table (of the columns in its `table` for
+people), arrays, Arrow and frames. A command with `cls=Answering, answers="Clustering"` lists the members in its help,
+and `python docs/site/json_reference.py` writes its section of docs/reference/json.md. A field is always in the answer:
+null, 0 or empty if there is nothing to say. The id of a document is its name for every command and every method.
 """
 
 from __future__ import annotations

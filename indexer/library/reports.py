@@ -1,4 +1,4 @@
-"""A report on a collection, as a page, as figures, and in a notebook."""
+"""A report on a collection, as a page or figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records as a sequence that prints as a table, and turns into numpy arrays, Arrow tables and DataFrames."""
+"""Records as a sequence, a table, numpy arrays, Arrow and DataFrames."""
 
 from __future__ import annotations
 

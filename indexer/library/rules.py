@@ -1,4 +1,4 @@
-"""Match rules as programs and commands ask for them: as written, as objects, or by short options."""
+"""Match rules as written, as objects, or by short options."""
 
 from __future__ import annotations
 

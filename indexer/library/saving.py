@@ -1,4 +1,4 @@
-"""An index of documents in memory as one file: arrays in a ZIP archive, as numpy writes them, without code."""
+"""Save an index in memory: numpy arrays in a ZIP file, without code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Setting up an index of a search engine for neardup, and undoing it."""
+"""Set up an index of a search engine, and undo it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of a corpus, counted and kept in a store for the schemes that need them."""
+"""Count the statistics of a corpus for schemes that need them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store held open by a program: its lock, its turns and its names."""
+"""A store held open by a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions without a store: fingerprints and sketches of texts, near-duplicate pairs, and deduplication."""
+"""Functions without a store: fingerprint, sketch, pair and deduplicate texts."""
 
 from __future__ import annotations
 

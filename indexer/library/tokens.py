@@ -1,4 +1,4 @@
-"""Bearer tokens to show or to check ("Authorization: Bearer"), and the addresses that need none."""
+"""Bearer tokens, and the addresses that need none."""
 
 from __future__ import annotations
 

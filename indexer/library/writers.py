@@ -1,4 +1,4 @@
-"""Results as files: CSV, JSON lines and Parquet, the same for a program's rows and a command's output."""
+"""Results as CSV, JSON lines and Parquet files."""
 
 from __future__ import annotations
 

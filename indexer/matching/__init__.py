@@ -1,1 +1,1 @@
-"""The definition of near and the search for it: match rules, questions, lookups, pairs and their verification."""
+"""Match rules, questions, lookups, pairs and their verification."""

@@ -1,4 +1,4 @@
-"""Many questions: documents read as they are asked about, and the documents near each, some in one request."""
+"""Ask about many documents, some in one request."""
 
 from __future__ import annotations
 

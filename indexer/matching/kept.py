@@ -1,4 +1,4 @@
-"""The schemes of a store: those of a new one, and those a user adds."""
+"""The schemes of new and existing stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lexicon of a store: kept with it, so that every command goes by the same words."""
+"""The lexicon kept with a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collections to compare a store with: lists of fingerprints in files, and other stores."""
+"""Lists of fingerprints, and other stores, to compare with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lookups: the stored documents near a question by a match rule, the most similar first."""
+"""Look up the stored documents near a question."""
 
 from __future__ import annotations
 

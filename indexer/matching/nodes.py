@@ -1,4 +1,4 @@
-"""The documents of a store by their sketches: those with equal sketches are one node."""
+"""Documents with equal sketches as one node."""
 
 from __future__ import annotations
 

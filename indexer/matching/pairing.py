@@ -1,4 +1,4 @@
-"""All pairs of stored documents near by a match rule, as a stream."""
+"""All near pairs of stored documents, as a stream."""
 
 from __future__ import annotations
 

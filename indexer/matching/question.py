@@ -1,4 +1,4 @@
-"""The subject of a lookup: a text, a stored document, or a fingerprint alone; its sketches by any scheme."""
+"""The subject of a lookup: a text, a stored document, or a fingerprint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The remark that a store is too large for a command with something in memory for each document."""
+"""Remark that a store is too large for memory."""
 
 from __future__ import annotations
 

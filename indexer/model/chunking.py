@@ -1,4 +1,4 @@
-"""Many items as lists of a few, for reading, sending or writing at once."""
+"""Many items as lists of a few."""
 
 from __future__ import annotations
 

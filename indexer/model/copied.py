@@ -1,4 +1,4 @@
-"""Rows of copied passages, as they are kept beside a store for its dashboards."""
+"""Rows of copied passages, for dashboards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decisions of people about near documents: keep, drop, or apart (not the same)."""
+"""Decisions of people: keep, drop, or apart."""
 
 from __future__ import annotations
 

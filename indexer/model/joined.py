@@ -1,4 +1,4 @@
-"""Many texts in one buffer, as a column of Arrow holds them: without an object for each."""
+"""Many texts in one buffer, as Arrow holds them."""
 
 from __future__ import annotations
 

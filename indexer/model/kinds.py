@@ -1,4 +1,4 @@
-"""The kinds of texts a store is made for, with the sketches, rule and least number of words of each."""
+"""The kinds of texts a store is made for."""
 
 from __future__ import annotations
 

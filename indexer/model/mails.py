@@ -1,4 +1,4 @@
-"""Mails among the documents of a store: their file names, and the headers two copies share."""
+"""Mails among the documents of a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The origins of documents, as coarse as people count them: a URL's host, or the folder of a path."""
+"""The origin of a document: a URL's host, or a path's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files in use by this process, never read as documents: its open stores, and files a run writes.
+"""The files in use by this process, never read as documents.
 
 SQLite guards a store by POSIX locks, and closing any descriptor of a file drops all locks the process holds on it
 (fcntl(2)). Reading a store's own file as a document would let others write over fresh data. So these files are

@@ -1,4 +1,4 @@
-"""Rows of different lengths in two arrays: the payloads or the keys of millions of sketches, without an object each."""
+"""Rows of different lengths in two arrays, without an object each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times in records: ISO 8601 in UTC, ordered so that the first document of two is known."""
+"""Times in records: ISO 8601 in UTC, in strict order."""
 
 from __future__ import annotations
 

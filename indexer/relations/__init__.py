@@ -1,1 +1,1 @@
-"""The relation of two near texts: their differences, by alignment, and the decision to remove one."""
+"""The relation of two near texts, by alignment."""

@@ -1,4 +1,4 @@
-"""The alignment of two texts: the blocks of words and signs that differ."""
+"""The blocks of words and signs that differ in two texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The typed facts of a text: numbers with unit and sign, dates, codes, names and negations, each with one value."""
+"""The typed facts of a text: numbers, dates, codes, names, negations."""
 
 from __future__ import annotations
 

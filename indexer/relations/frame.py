@@ -1,4 +1,4 @@
-"""The frame of a text: lines at its head and foot found around many other documents too."""
+"""The frame of a text: lines found around many other documents."""
 
 from __future__ import annotations
 

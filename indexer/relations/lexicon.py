@@ -1,4 +1,4 @@
-"""The words known in a collection, to tell a misread word from another word."""
+"""The known words of a collection, to tell misread words."""
 
 from __future__ import annotations
 

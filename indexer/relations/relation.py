@@ -1,4 +1,4 @@
-"""The relation of two near texts, in one word, and the evidence for it."""
+"""The relation of two near texts in one word, with the evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slots of forms: the places with different content in nearly every text like it."""
+"""The slots of forms: places with different content in each."""
 
 from __future__ import annotations
 

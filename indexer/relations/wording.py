@@ -1,4 +1,4 @@
-"""A text prepared for alignments: its words and signs in order, and the ends of its sentences."""
+"""A text prepared for alignments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report on a clustered store: its figures, largest clusters and some pairs of texts, and their plain forms."""
+"""The contents of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a report: the number and places of duplicates, and the sizes of clusters."""
+"""The figures of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clusters of a report for decisions on the page, and a sample to judge."""
+"""Clusters of a report to decide on, and a sample to judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a report as plain values, for JSON and for programs."""
+"""The figures of a report, for JSON and programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section of a report on forms: the largest clusters of documents with different facts, and their slots."""
+"""The section of a report on forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section of a report on partial copies: clusters held together by passages, passages, and their origins."""
+"""The section of a report on partial copies."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The schemes: each turns text into a fingerprint and a fingerprint into keys."""
+"""The schemes: text to fingerprint, fingerprint to keys."""

@@ -1,4 +1,4 @@
-"""I-Match: a digest of a document's telling terms, and of random parts of them (Chowdhury 2002; Kolcz 2004)."""
+"""I-Match: digests of a document's telling terms (Chowdhury 2002; Kolcz 2004)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""minhash: the Jaccard coefficient of sets of word shingles (Broder 1997), stored in b bits (Li and Koenig 2010)."""
+"""minhash: the Jaccard coefficient of word shingles (Broder 1997), in b bits (Li and Koenig 2010)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""passages: the text common to two texts, by winnowed shingles (Schleimer, Wilkerson and Aiken 2003)."""
+"""passages: text common to two texts, by winnowed shingles (Schleimer, Wilkerson and Aiken 2003)."""
 
 from __future__ import annotations
 

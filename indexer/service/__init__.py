@@ -1,1 +1,1 @@
-"""Questions over HTTP, for programs in any language: a collection answers them, and nothing is written."""
+"""Questions over HTTP, answered without writing anything."""

@@ -1,4 +1,4 @@
-"""Answers to requests, given by threads: their number, their time, and the meaning of errors."""
+"""Answers to requests, given by threads, within limits."""
 
 from __future__ import annotations
 

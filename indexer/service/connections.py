@@ -1,4 +1,4 @@
-"""Connections with limits: how many are open, and how long each may take to ask and to be answered."""
+"""Connections with limits in number and time."""
 
 from __future__ import annotations
 

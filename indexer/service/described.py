@@ -1,4 +1,4 @@
-"""The OpenAPI document of the service, made of the declared forms of its requests and answers."""
+"""The OpenAPI document of the service."""
 
 from __future__ import annotations
 

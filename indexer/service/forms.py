@@ -1,4 +1,4 @@
-"""The forms of requests and answers of the service, each declared once: reading, checks and descriptions follow.
+"""Requests and answers of the service, each declared once.
 
 To add a member, write it below, and its meaning in the docstring, as in `indexer.library.records`.
 """

@@ -1,4 +1,4 @@
-"""The state of a process over HTTP: whether it is well, and its counts in Prometheus's text format."""
+"""The health and metrics of a process over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs as tools of the Model Context Protocol, for agents: over standard input and output, or over HTTP.
+"""The verbs as tools of the Model Context Protocol.
 
 Agents act on text they read, so each answer is marked as data, and no tool changes anything.
 """

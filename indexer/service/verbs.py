@@ -1,4 +1,4 @@
-"""The answers of the service: each verb takes a request in its declared form and gives the answer in its own."""
+"""The verbs of the service, from declared requests to declared answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Put records made elsewhere into a store: new ones, changed ones, and the same again."""
+"""Put records made elsewhere into a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The secondary schemes of a store: remade from its memory, and new ones as users name them."""
+"""Secondary schemes, as a store remembers or a user names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The texts in documents of a store itself, or of the index it belongs to: fields and values."""
+"""Texts in the fields of documents."""
 
 from __future__ import annotations
 

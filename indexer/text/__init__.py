@@ -1,1 +1,1 @@
-"""Texts: features and languages, the statistics of a corpus, differences, and safe ways to show a text."""
+"""Texts: features, languages, statistics, differences, safe display."""

@@ -1,4 +1,4 @@
-"""Statistics of a collection: in how many of its documents each feature occurs, in bounded memory, and as bytes."""
+"""Document frequencies of a collection's features, in bounded memory."""
 
 from __future__ import annotations
 

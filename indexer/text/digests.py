@@ -1,4 +1,4 @@
-"""The digest of everything read of a document, including parts left out of its text; it decides "identical"."""
+"""The digest of everything read of a document; it decides "identical"."""
 
 from __future__ import annotations
 

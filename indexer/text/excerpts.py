@@ -1,4 +1,4 @@
-"""The common passages of two texts for people to read, with their places and surroundings."""
+"""Common passages of two texts, for people to read."""
 
 from __future__ import annotations
 

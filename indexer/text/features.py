@@ -1,4 +1,4 @@
-"""The features of a text: tokens, stop-lists, shingles, weights; without optional marks of its language.
+"""The features of a text: tokens, stop-lists, shingles, weights.
 
 The tokens are the core's, as places in the text. Further options of a recipe (case kept, numbers stripped, dictionaries
 for languages written without spaces, stop-lists) move, cut or drop places, so no rule exists twice. Words are compared

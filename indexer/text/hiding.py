@@ -1,4 +1,4 @@
-"""Names of stores, and texts with such names, made safe to show without credentials."""
+"""Names of stores, and texts, without credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data of languages: stop-lists, the language of a document, dictionaries; each with its version."""
+"""Stop-lists, language detection and dictionaries, with their versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The passages common to two texts: words in a row, with some letters and a few words different.
+"""The passages common to two texts, with some letters and a few words different.
 
 The C core chains runs of equal words. The gaps of a chain, and its ends, are compared letter by letter, so a misread
 letter costs a letter instead of five shingles.

@@ -1,4 +1,4 @@
-"""Remarks beside the answers, on standard error: a sentence for people, or one JSON object a line for machines."""
+"""Remarks on standard error: sentences, or JSON lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of a short text for comparison, with marks of telling words and names."""
+"""Telling words and names of short texts."""
 
 from __future__ import annotations
 

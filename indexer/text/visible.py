@@ -1,4 +1,4 @@
-"""Text from documents made safe to show: nothing for a terminal, a page or a reader's eye to obey."""
+"""Text from documents made safe to show."""
 
 from __future__ import annotations
 

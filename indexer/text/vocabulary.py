@@ -1,4 +1,4 @@
-"""Words with the same meaning everywhere, by language: of grammar, negations and numbers."""
+"""Grammar, negations and numbers, by language."""
 
 # ruff: noqa: RUF001 - they are letters of other scripts
 

@@ -1,1 +1,1 @@
-"""From sketches to clusters in files of Parquet, a partition at a time."""
+"""From sketches to clusters in Parquet files, partition by partition."""

@@ -1,7 +1,7 @@
-"""Blocking: documents that may be near meet in a block, so components are found in parts, whatever runs the blocks.
+"""Blocking: documents that may be near meet in a block, so components are found in parts.
 
-Unique numbers stand for documents. Whatever the blocks, their order and repetitions, the components are the same, and
-each near pair is in one of them.
+Whatever the blocks, their order and repetitions, the components are the same, and each near pair is in one of them.
+Unique numbers stand for documents.
 """
 
 from __future__ import annotations

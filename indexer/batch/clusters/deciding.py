@@ -1,4 +1,4 @@
-"""The decision on documents of clusters by their texts, by one process: one more pass in the order of the files."""
+"""Decide on documents of clusters by their texts, in one process."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Names and origins of clusters, and the order of preference of their documents.
+"""Names, origins and order of preference of clustered documents.
 
-Functions of the columns of sketches, with the members of a cluster one after the other.
+The functions take columns of sketches, with the members of a cluster one after the other.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""From sketches to clusters: keys, meetings, verified groups, and the document for each.
+"""Group sketches into clusters, by stateless functions of arrays and batches.
 
-Functions of arrays and batches, without state. Documents are numbers here: their places among all of a batch.
+Documents are numbers here: their places among all of a batch.
 """
 
 from __future__ import annotations

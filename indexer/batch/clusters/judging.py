@@ -1,7 +1,6 @@
-"""The relations of documents to their kept neighbours, by their texts, and the decision to remove them.
+"""Relations of documents to their kept neighbours, and the decision to remove them.
 
-One machine reads texts into a file of its own, tasks of Spark get them from others. Both judge them here, component by
-component, with the same result.
+One machine spills texts to a file, tasks of Spark get them from others. Both judge them here, with the same result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The documents of a batch in parts for one process each, with documents that may be near in one part."""
+"""Split a batch into parts for one process each; documents that may be near share a part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents near others with their texts, read again in the order of the files."""
+"""Read the texts of documents near others again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables dealt to files by number in one process, and read again number by number."""
+"""Tables dealt to files by number, and read again."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Components of more pairs than one task holds, in rounds: each document looks only at its own pairs.
+"""Components of more pairs than one task holds, in rounds.
 
 In a round a document's pairs with larger ones become pairs of these with its smallest known document (a large star).
-Then each block of pairs becomes stars around the smallest document of each of its components, which does at once the
-work of many small stars. There are never more pairs than in the round before. At the end each document is paired only
-with the smallest one of its component. See Kiveris, Lattanzi, Mirrokni, Rastogi and Vassilvitskii, "Connected
-Components in MapReduce and Beyond", SoCC 2014.
+Then each block of pairs becomes stars around the smallest document of each of its components. There are never more
+pairs than in the round before. At the end each document is paired only with the smallest one of its component. See
+Kiveris, Lattanzi, Mirrokni, Rastogi and Vassilvitskii, "Connected Components in MapReduce and Beyond", SoCC 2014.
 """
 
 from __future__ import annotations

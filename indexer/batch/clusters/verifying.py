@@ -1,10 +1,9 @@
-"""Verified pairs, bucket by bucket, for components too large to be grouped at once.
+"""Verify pairs bucket by bucket, for components too large to be grouped at once.
 
 Hardly any two documents of such a component are near: pages share keys by their boilerplate, and similar simhashes by
-their language alone. A bucket holds the documents with keys of one number in common. Documents found by a finder share
-a bucket, so near pairs in buckets make the components of `indexer.clustering.grouping.group`. Within a bucket a
-document is compared only with those not yet connected to it. A document travels once for each shared bucket, as many as
-a scheme asks for keys: a thousand for random-projection.
+their language alone. Documents found by a finder share a bucket, so near pairs in buckets make the components of
+`indexer.clustering.grouping.group`. Within a bucket a document is compared only with those not yet connected to it. A
+document travels once for each shared bucket, as many as a scheme asks for keys: a thousand for random-projection.
 """
 
 from __future__ import annotations

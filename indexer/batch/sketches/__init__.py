@@ -1,1 +1,1 @@
-"""From documents to sketches in files of Parquet, a part of the input at a time."""
+"""From documents to sketches in Parquet files, part by part."""

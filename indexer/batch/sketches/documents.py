@@ -1,4 +1,4 @@
-"""From the rows of a table to the documents of a batch, as the reader of Parquet makes them, by columns."""
+"""From rows of a table to documents, by columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The input files of sketches and their current state: the same, changed, gone, or out of sight."""
+"""The inputs of sketches: the same, changed, gone, or out of sight."""
 
 from __future__ import annotations
 

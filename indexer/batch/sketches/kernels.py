@@ -1,4 +1,4 @@
-"""From batches of documents to batches of sketches: without state, so one process or many run the same."""
+"""From batches of documents to batches of sketches, without state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a batch: the documents of one file of sketches, and its name."""
+"""The parts of a batch: the documents of one file of sketches."""
 
 from __future__ import annotations
 

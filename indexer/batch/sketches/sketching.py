@@ -1,4 +1,4 @@
-"""Sketches of a collection as Parquet files, one for each part of the input, by all processors of one machine."""
+"""Sketch a collection into Parquet files on one machine."""
 
 from __future__ import annotations
 

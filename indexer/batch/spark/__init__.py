@@ -1,1 +1,1 @@
-"""Batches on Spark: the work of `indexer.batch` by many machines, with the same result."""
+"""Batches on Spark, with the same result as one machine."""

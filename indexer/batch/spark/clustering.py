@@ -1,4 +1,4 @@
-"""`neardup batch` over folders shared by all machines, by tasks of Spark: the same files as from one machine."""
+"""`neardup batch` over shared folders, by tasks of Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Components of pairs of documents: by one task if it can hold them, else in rounds of stars."""
+"""Components of pairs: in one task, or in rounds of stars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decision on documents of clusters by their texts, in tasks of Spark, with the same result as one process.
+"""Decide on documents of clusters by their texts, in tasks of Spark.
 
 A task reads the texts of a file; they travel compressed to the tasks that judge them component by component. The known
 words come to this process first, and go to all of them.

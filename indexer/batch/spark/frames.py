@@ -1,4 +1,4 @@
-"""Clusters of the documents of DataFrames: keys to blocks, blocks to components, components to groups."""
+"""Cluster DataFrames: keys to blocks, blocks to components, components to groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pyspark, imported in one place, with the shared needs of its users: sessions, columns, plain errors."""
+"""pyspark, imported in one place: sessions, columns, plain errors."""
 
 from __future__ import annotations
 

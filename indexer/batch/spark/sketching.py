@@ -1,4 +1,4 @@
-"""Sketches of files by tasks of Spark, into a folder shared by all machines: the same files as from one machine."""
+"""Sketch files by tasks of Spark, into a shared folder."""
 
 from __future__ import annotations
 

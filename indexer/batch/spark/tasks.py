@@ -1,7 +1,4 @@
-"""The work of a task of Spark: from batches of Arrow to batches of Arrow, without Spark itself and without state.
-
-A repeated task gives the same result.
-"""
+"""The work of a task of Spark: stateless functions of Arrow batches, safe to repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of verifying near documents of a batch by their texts, and their messages."""
+"""Options and messages of verifying a batch by its texts."""
 
 from __future__ import annotations
 

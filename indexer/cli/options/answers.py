@@ -1,4 +1,4 @@
-"""Commands with the members of their answer at the end of the help, as its class declares them."""
+"""Commands that list the members of their answer in the help."""
 
 from __future__ import annotations
 

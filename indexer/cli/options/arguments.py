@@ -1,4 +1,4 @@
-"""Checks of a user's names: documents in files, on standard input, and stored ones."""
+"""Checks of a user's names: files, standard input, stored documents."""
 
 from __future__ import annotations
 

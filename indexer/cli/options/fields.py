@@ -1,4 +1,4 @@
-"""Options of commands that read texts again: --field and --html for an index, others for files with many documents."""
+"""Options of commands that read texts again."""
 
 from __future__ import annotations
 

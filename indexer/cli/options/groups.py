@@ -1,4 +1,4 @@
-"""Groups of options: defined once, and given to a command as one object of a frozen dataclass."""
+"""Groups of options, given to a command as one frozen dataclass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options and arguments for files. The code that opens a file reports its errors, with their exit code."""
+"""Options and arguments for files; whoever opens a file reports its errors."""
 
 from __future__ import annotations
 

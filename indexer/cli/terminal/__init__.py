@@ -1,1 +1,1 @@
-"""Output and input of a command: answers, talk, progress, Ctrl-C, the list of commands."""
+"""Output and input of a command."""

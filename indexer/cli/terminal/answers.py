@@ -1,4 +1,4 @@
-"""Answers of `neardup similar` about each document asked about, and about all of them."""
+"""Answers of `neardup similar`."""
 
 from __future__ import annotations
 

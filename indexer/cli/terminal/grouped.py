@@ -1,4 +1,4 @@
-"""The subcommands of a command, each imported on demand, and its help: in groups, and without broken words."""
+"""Subcommands imported on demand, with grouped help."""
 
 from __future__ import annotations
 

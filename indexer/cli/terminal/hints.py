@@ -1,4 +1,4 @@
-"""Commands in a sentence, completed by the user's store, so that they can be run unchanged."""
+"""Commands in a sentence, completed by the user's store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first ends a command in order, the second one at once."""
+"""Ctrl-C: the first ends a command in order, the second at once."""
 
 from __future__ import annotations
 

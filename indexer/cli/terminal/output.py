@@ -1,4 +1,4 @@
-"""Output of commands: answers on standard output, messages on standard error, nothing for a terminal to obey."""
+"""Output of commands, with nothing for a terminal to obey."""
 
 from __future__ import annotations
 

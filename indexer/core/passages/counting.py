@@ -1,4 +1,4 @@
-"""Count the words each document shares with others, and find the document they came from."""
+"""Count shared words, and find the document they came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cut passages out of a sequence of documents and keep one copy of each."""
+"""Cut repeated passages, and keep one copy of each."""
 
 from __future__ import annotations
 

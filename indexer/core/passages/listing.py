@@ -1,4 +1,4 @@
-"""Passages for people to read: one for each group of overlapping ones, the most copied first."""
+"""Passages for people to read, the most copied first."""
 
 from __future__ import annotations
 

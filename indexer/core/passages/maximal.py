@@ -1,4 +1,4 @@
-"""Maximal passages: the stretches of a collection, extended as long as all places agree."""
+"""Maximal passages: stretches extended as long as all places agree."""
 
 from __future__ import annotations
 

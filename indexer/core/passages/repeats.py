@@ -1,4 +1,4 @@
-"""Find runs of words common to two documents or more: first their anchors, then every run of N words."""
+"""Runs of words common to two documents or more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files for data too large for memory: the words of all documents, and rows sorted by their first column."""
+"""Words and sorted rows in files, for data too large for memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hashes of all runs of so many words in a row, from the hashes of the words: arrays only."""
+"""Hashes of all runs of so many words."""
 
 from __future__ import annotations
 

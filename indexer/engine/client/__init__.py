@@ -1,1 +1,1 @@
-"""Requests to a search engine: access, the meaning of answers, many requests at once."""
+"""Requests to a search engine."""

@@ -1,4 +1,4 @@
-"""Access to an engine: credentials and certificates from the environment or an owner-only file."""
+"""Credentials and certificates, from the environment or an owner-only file."""
 
 from __future__ import annotations
 

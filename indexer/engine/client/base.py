@@ -1,4 +1,4 @@
-"""The client of an engine: requests retried while trouble may pass, errors as sentences."""
+"""The client of an engine: passing trouble retried, errors as sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bulk requests: by bytes and count, several in flight, passing trouble retried, one result for each item."""
+"""Bulk requests, several in flight, with one result for each item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connection to a store's URL, by the official client of its engine."""
+"""Connect to a store's URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The errors of requests to an engine, with a sentence of advice for each."""
+"""Errors of an engine, with advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents by identity, as they are now; an unreadable document is never taken for a missing one."""
+"""Documents by identity; an unreadable one is never taken for missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents as lines of a request, the limits of a line, and the exact numbers of answers."""
+"""Documents as lines of a request, and exact numbers of answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of indices: in the paths of requests, and the indices behind a store's name."""
+"""Names of indices, and the paths of requests."""
 
 from __future__ import annotations
 

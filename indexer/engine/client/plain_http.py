@@ -1,4 +1,4 @@
-"""Requests without an engine's client, tried once; a redirect, which would lead credentials away, is an answer."""
+"""Requests without an engine's client, tried once, without redirects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retries of requests: how long to wait before each, and the remarks meanwhile."""
+"""How long to wait before a retry, with remarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All documents of an index at one point in time, read in parallel slices into bounded memory."""
+"""All documents of an index, read in parallel slices."""
 
 from __future__ import annotations
 

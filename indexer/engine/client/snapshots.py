@@ -1,4 +1,4 @@
-"""Points in time: an index as it was when they were opened, kept open while somebody reads."""
+"""Points in time of an index, kept open while somebody reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The URL of a store in an engine: its hosts, and the index, alias, data stream or pattern."""
+"""The URL of a store in an engine."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The documents of an index owned by others: their text, and the fingerprints beside it."""
+"""The documents of an owner's index, and the fingerprints beside them."""

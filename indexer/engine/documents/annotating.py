@@ -1,4 +1,4 @@
-"""Fingerprints for documents already in an index: the source and the destination of a run over them."""
+"""Fingerprint the documents of an index."""
 
 from __future__ import annotations
 

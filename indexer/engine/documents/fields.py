@@ -1,4 +1,4 @@
-"""The fields a run reads: the requested ones, compared with those the index remembers."""
+"""The fields a run reads, compared with remembered ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks that protect an owner's documents, made before the first change, and for each document."""
+"""Checks that protect an owner's documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lease on the work in an index: of several followers one works at a time."""
+"""A lease: of several followers of an index one works."""
 
 from __future__ import annotations
 

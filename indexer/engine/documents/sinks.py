@@ -1,4 +1,4 @@
-"""The sinks for annotate's fingerprints: the documents themselves, or an index of their own."""
+"""The sinks for annotate's fingerprints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bodies exchanged with a cluster: field names, documents, queries, and records read from hits."""
+"""Documents and queries as an engine has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refreshes and replicas reduced for a bulk load: the owner's values are recorded in the index and restored later.
+"""Reduce refreshes and replicas for a bulk load, and restore them.
 
 The note is metadata of a field used for nothing else. The mapping's `_meta` can only be written as a whole: of two
 processes changing it at once, one would undo the other's note.

@@ -1,4 +1,4 @@
-"""Rows of copied passages beside an index, for dashboards: those of the last run."""
+"""Rows of copied passages beside an index, for dashboards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of long documents beside an owner's index, in an index of neardup's own, for lack of room.
+"""Keys of long documents, in an index beside an owner's.
 
 A record there is about a document and a scheme, with the digest of its text. It is used only if the document still has
 this text, so outdated ones are never an answer.

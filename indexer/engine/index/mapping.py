@@ -1,4 +1,4 @@
-"""The mappings of the indices behind a name: the one place to read their notes on neardup."""
+"""Mappings, the one place to read their notes on neardup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several questions in one search: all their keys, and the questions each found document satisfies."""
+"""Several questions in one search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The indices beside a store's own: failures, clusters, decisions, resources, and the keys of long documents."""
+"""The indices beside a store's own."""
 
 from __future__ import annotations
 

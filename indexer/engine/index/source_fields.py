@@ -1,4 +1,4 @@
-"""An owner's index: the place of a field's text in `_source`, and the harm writing to its documents could do."""
+"""Where `_source` has a field's text, and what a write would lose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner of a document, and neardup's part taken out: an owner keeps its own fields, other documents go."""
+"""Take neardup's part out of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fields with the texts behind an index's fingerprints, as `_meta` of the mappings remembers them."""
+"""The text fields remembered in mappings."""
 
 from __future__ import annotations
 

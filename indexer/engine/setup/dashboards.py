@@ -1,4 +1,4 @@
-"""Dashboards for Kibana and OpenSearch Dashboards: installed, and removed, over their HTTP interfaces."""
+"""Install and remove dashboards over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ingest pipelines: fingerprints made inside the cluster, for documents not sent by neardup."""
+"""Ingest pipelines that make fingerprints inside the cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Set up an index for neardup, and undo it, as requests that can be shown first."""
+"""Set up an index, and undo it, as requests to show first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking neardup out of an index: its part of every document, or the whole index if nothing else is in it."""
+"""Take neardup out of an index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data a store in a search engine keeps beside the documents: failures, clusters, decisions, and notes."""
+"""Failures, clusters, decisions and notes beside the documents."""
 
 from __future__ import annotations
 

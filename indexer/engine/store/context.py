@@ -1,4 +1,4 @@
-"""The state shared by the parts of a store in an engine: name, mappings, and changes not yet visible."""
+"""The state shared by the parts of a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of an index's documents: the fields of their text, and the line to send with a fingerprint."""
+"""The form of an index's documents, for their senders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examination of an engine and an index: versions, privileges, mappings, settings left by a load."""
+"""Examine an engine and an index."""
 
 from __future__ import annotations
 

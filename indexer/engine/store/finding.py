@@ -1,4 +1,4 @@
-"""Finding in a search engine: filtering queries, records by digest, identities by the names users write."""
+"""Find records by query, digest or name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lookups shared by readers and writers in a search engine: current documents by identity, and searches."""
+"""Lookups shared by readers and writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding by the keys of sketches in a search engine: lookups, scans, and missing sketches."""
+"""Find documents by the keys of sketches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a store in a search engine: records and annotations by identity, scans, counts."""
+"""Read records and annotations, scan, count."""
 
 from __future__ import annotations
 

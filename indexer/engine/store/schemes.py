@@ -1,4 +1,4 @@
-"""The secondary schemes and named resources of a store in a search engine."""
+"""Secondary schemes and named resources."""
 
 from __future__ import annotations
 

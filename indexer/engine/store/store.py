@@ -1,4 +1,4 @@
-"""The store in a search engine, for Elasticsearch and OpenSearch alike, put together from its parts."""
+"""The store for Elasticsearch and OpenSearch."""
 
 from __future__ import annotations
 

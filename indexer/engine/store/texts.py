@@ -1,4 +1,4 @@
-"""The texts of records in a search engine: from the fields of their documents, here or in the owner's index."""
+"""The texts of records, from the fields of their documents."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The parts of an HTML page outside its text: content never shown, and boilerplate.
+"""Leave content never shown, and boilerplate, out of HTML.
 
 HTML elements and roles mark boilerplate, and so do the classes and ids authors use. A name alone decides nothing: a
-menu holds mostly links, a banner is short, a footer is no chapter. Both extractors ask here.
+menu holds mostly links, a banner is short, a footer is no chapter.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""HTML: the visible text of a page, without the boilerplate marked by HTML itself.
+"""HTML: the visible text of a page.
 
-The core writes a white-space mark before the tags of block elements in the source to keep their words apart; white
-space there never changes the parser's tree. One place decides for both engines whether an element is left out. The
-`<title>` is the document's title and no part of its text: it often names the site, and the same article on two sites
-should match. Of ruby, the base text stays and the readings (`rt`, `rp`) go.
+The core writes a white-space mark before the tags of block elements to keep their words apart; white space there never
+changes the parser's tree. The `<title>` is no part of the text: it often names the site, and the same article on two
+sites should match. Of ruby, the base text stays and the readings (`rt`, `rp`) go.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Manual pages in troff, as man(7) and mdoc(7) have it: the visible text without requests.
+"""Manual pages in troff: man(7) and mdoc(7).
 
-A page's own definitions (macros, strings, text for one device) are left out: pages of one generator begin with the same
-hundreds of words of them.
+A page's own definitions are left out: pages of one generator begin with the same hundreds of words of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""HTML of mails: their own words, without mails they answer or forward, and without signatures."""
+"""HTML of mails, without quotations and signatures."""
 
 from __future__ import annotations
 

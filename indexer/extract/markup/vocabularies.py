@@ -1,4 +1,4 @@
-"""The metadata names of known XML vocabularies, and the names of their inline elements."""
+"""The metadata and inline elements of XML vocabularies."""
 
 from __future__ import annotations
 

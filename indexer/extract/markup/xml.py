@@ -1,9 +1,8 @@
 """XML: the words of JATS, TEI, DocBook and RFC XML without metadata, and all words of other XML.
 
 The fast extractor is expat; it streams, so deep nesting is harmless. The reference extractor is lxml in recovery mode,
-for documents not well-formed. Both feed one builder, which knows the vocabularies. Entities declared by a document are
-dropped, never expanded; those of HTML (`&nbsp;`, `&eacute;`) are read as their character. No DTD and nothing else is
-fetched.
+for documents not well-formed. Entities declared by a document are dropped, never expanded; those of HTML (`&nbsp;`,
+`&eacute;`) are read as their character. No DTD and nothing else is fetched.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages read by OCR, kept in a folder of the user's own, so that nobody waits for them twice."""
+"""Pages read by OCR, kept in a folder of the user's own."""
 
 from __future__ import annotations
 

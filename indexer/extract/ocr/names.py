@@ -1,4 +1,4 @@
-"""The count of scanned pages in the name of an extractor, which a store keeps."""
+"""The count of scanned pages in an extractor's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read pages by OCR, several at a time, and reuse pages of an earlier run."""
+"""Read pages by OCR, several at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that are pictures, of an image or a PDF: found, and drawn for OCR."""
+"""Find and draw scanned pages for OCR."""
 
 from __future__ import annotations
 

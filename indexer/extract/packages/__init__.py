@@ -1,4 +1,4 @@
-"""Documents that are ZIP files of XML and HTML: EPUB, DOCX, and the OpenDocument formats."""
+"""ZIP files of XML and HTML: EPUB, DOCX, OpenDocument."""
 
 from __future__ import annotations
 

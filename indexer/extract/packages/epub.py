@@ -1,4 +1,4 @@
-"""EPUB 2 and 3: the pages of a book in the order of its spine, each read as HTML."""
+"""EPUB 2 and 3: the pages of a book in order."""
 
 from __future__ import annotations
 

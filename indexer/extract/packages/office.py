@@ -1,4 +1,4 @@
-"""DOCX (ECMA-376) and OpenDocument (1.3): the words of the body, its tables and notes, without page boilerplate.
+"""DOCX (ECMA-376) and OpenDocument (1.3).
 
 Headers and footers, tracked deletions and comments are kept beside the text. Field codes and generated tables of
 contents are not read.

@@ -1,4 +1,4 @@
-"""The files inside a ZIP file, by name and in memory alone, within one limit for all of them."""
+"""The files inside a ZIP file, in memory alone, within one limit."""
 
 from __future__ import annotations
 

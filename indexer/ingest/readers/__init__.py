@@ -1,4 +1,4 @@
-"""Readers of files with many documents: one class for each kind of file, found by its first bytes and its name."""
+"""Readers of files with many documents."""
 
 from __future__ import annotations
 

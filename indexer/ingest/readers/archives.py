@@ -1,4 +1,4 @@
-"""ZIP and TAR archives, as if they were folders: each file a document, or taken apart by its own reader."""
+"""ZIP and TAR archives, as if they were folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of readers of files with many documents: their entries and options."""
+"""The interface of readers of files with many documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compressed streams, recognised by their first bytes; a compression's suffix is taken at its word."""
+"""Compressed streams, recognised by their first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feeds, RSS and Atom: each item one document, since the same items come again in the next copy of a feed."""
+"""RSS and Atom feeds: each item one document."""
 
 from __future__ import annotations
 

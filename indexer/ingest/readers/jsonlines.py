@@ -1,4 +1,4 @@
-"""Documents as JSON lines: one object a line with "id", "text" or "html", and whatever else belongs to it."""
+"""JSON lines with "id", "text" or "html", and metadata."""
 
 from __future__ import annotations
 

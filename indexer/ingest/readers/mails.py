@@ -1,4 +1,4 @@
-"""Mails and mailboxes: each mail a document, and each attachment one of its own, named after its mail."""
+"""Mails and mailboxes: mails and attachments as documents."""
 
 from __future__ import annotations
 

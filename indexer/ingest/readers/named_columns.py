@@ -1,4 +1,4 @@
-"""The columns users named for files with many documents, as a store remembers them by file."""
+"""Remembered column names of files with many documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mails as Outlook saves them (MS-OXMSG), read as mails of the usual form."""
+"""Mails as Outlook saves them (MS-OXMSG)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables with named columns: CSV and TSV, read by rows, and Parquet, read by columns in batches of rows."""
+"""CSV, TSV and Parquet tables with named columns."""
 
 from __future__ import annotations
 

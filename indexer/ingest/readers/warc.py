@@ -1,4 +1,4 @@
-"""Web archives: WARC and WET, with fastwarc; one document a response or extracted text."""
+"""Web archives, WARC and WET, read by fastwarc."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Evaluation of match rules: how many of the truly alike pairs they find."""
+"""Evaluation of match rules."""

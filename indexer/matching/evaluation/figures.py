@@ -1,4 +1,4 @@
-"""The figures of an evaluation as plain values, for JSON and for programs."""
+"""The figures of an evaluation, for JSON and programs."""
 
 from __future__ import annotations
 

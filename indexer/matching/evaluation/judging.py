@@ -1,4 +1,4 @@
-"""Judgement of match rules: recall by band of true Jaccard, precision, curves and costs, on given documents.
+"""Judge match rules on given documents: recall, precision, curves and costs.
 
 The truth is the exact Jaccard coefficient of the sets of 5-word shingles (see `indexer.matching.measures.exact`); for
 short texts of their words, if no number, size, negation or name differs; or the user's pairs and groups.

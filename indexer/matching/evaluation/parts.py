@@ -1,4 +1,4 @@
-"""Passages taken out of documents, and the share rules find, by length and by misread letters."""
+"""The share of passages found by rules, by length and misread letters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares of a whole, estimated from random samples of its strata, with intervals."""
+"""Estimate shares from random samples, with intervals."""
 
 from __future__ import annotations
 

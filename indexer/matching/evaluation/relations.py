@@ -1,4 +1,4 @@
-"""The relations of the pairs rules call near, by the texts of an evaluation."""
+"""The relations of pairs in an evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evaluation as a table, in words and as a picture of its curves."""
+"""An evaluation as a table, in words and as curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact resemblance of documents by the sets of their word shingles: the reference for every estimate."""
+"""Exact resemblance by sets of word shingles, the reference for every estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The similarities of documents by a rule's finders and its verifier, over tables of their sketches."""
+"""Similarities by a rule's finders and verifier."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The order in time of versions of a work, by the documents' own declarations."""
+"""The order in time of versions of a work."""

@@ -1,4 +1,4 @@
-"""Version numbers and dates in paths, URLs and titles, and the rest of a name without one."""
+"""Version numbers and dates in paths, URLs and titles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in time of versions of each other, as far as it can be known."""
+"""The order in time of versions, as far as known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The signs of a document's place in time, in its name, its metadata and its text."""
+"""Signs of a document's place in time."""
 
 from __future__ import annotations
 

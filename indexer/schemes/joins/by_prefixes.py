@@ -1,4 +1,4 @@
-"""All pairs of SpotSigs sketches of at least a similarity, without comparing hopeless pairs."""
+"""All pairs of similar SpotSigs sketches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All pairs of sets with a share of one in the other, by the rarest keys of the smaller one."""
+"""All pairs of sets with a share of one in the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of a scheme, as packed integers and as terms, and the description of the scheme in a store."""
+"""Packed keys, their terms, and descriptions of schemes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All pairs of sketches with common keys: candidates by an inverted index, block by block, each pair once."""
+"""All pairs of sketches with common keys, by an inverted index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The 16 keys of a 64-bit simhash, and the probes to find every value within a radius."""
+"""The 16 keys of a 64-bit simhash, and their probes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bands for a similarity: their number, their size, and the share of pairs they find."""
+"""The bands for a similarity, and their recall."""
 
 from __future__ import annotations
 

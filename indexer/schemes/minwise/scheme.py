@@ -1,4 +1,4 @@
-"""The common part of schemes of minimum-wise samples: the sketch, its similarities, the plan.
+"""The common part of schemes of minimum-wise samples.
 
 A signature is an array of 32-bit values. Values at one place of two signatures are equal with a probability equal to
 the similarity.

@@ -1,4 +1,4 @@
-"""The one way from a cell of a store's file to a value: checked, because SQLite keeps any type in any column.
+"""Checked values from a store's cells, because SQLite keeps any type in any column.
 
 A file cut short, overwritten or changed by another program is usually still an SQLite file. A cell with foreign content
 raises DamagedError, which the store reports as a damaged file.

@@ -1,4 +1,4 @@
-"""The file of an embedded store: schema, opening and making, and the meaning of SQLite's errors."""
+"""The file of an embedded store: schema, opening, errors."""
 
 from __future__ import annotations
 

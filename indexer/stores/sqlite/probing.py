@@ -1,4 +1,4 @@
-"""Find and scan sketches in the embedded store, the same way for every scheme."""
+"""Find and scan sketches in the embedded store."""
 
 
 # ruff: noqa: S608 -- statements are put together of fixed words and numbers

@@ -1,4 +1,4 @@
-"""Records as rows of the embedded store and back: checked on the way in, exact on the way out."""
+"""Records as rows of the embedded store and back, exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sketches in the embedded store: each distinct one is kept once, with one set of keys, for every scheme.
+"""Sketches in the embedded store: each distinct one is kept once.
 
 A scheme has four tables of its own: its distinct sketches, each with the number of its first document; the other
 documents with an equal one; and in two tables the keys, each with the number of its sketch. The digest of a sketch is

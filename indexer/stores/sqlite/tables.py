@@ -1,4 +1,4 @@
-"""The schemes of an embedded store's file, with their tables, and the form of keys there."""
+"""The tables of schemes, and the form of keys there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one writer of a store file: its place, and a thread to write in."""
+"""The one writer of a store file: its lock and its thread."""
 
 from __future__ import annotations
 
