@@ -21,6 +21,7 @@ SIZES = (500, 2000, 20_000)
 BYTES = 24_000_000
 ROUNDS = 5
 DOCUMENTS = 20_000
+MANY = 60_000
 
 
 def words() -> list[str]:
@@ -133,9 +134,70 @@ def indices() -> dict[str, float]:
     return found
 
 
+def found_copies() -> dict[str, float]:
+    """Seconds of the processor to find the copies among 60,000 texts of 250 words; each has 1 to 8 other words."""
+    texts, draw = texts_of(1500, MANY), random.Random(5)
+    copies = range(3, MANY, 4)
+    for place in copies:
+        copied = texts[4 * draw.randrange(place // 4 + 1)].split()
+        for where in draw.sample(range(len(copied)), draw.randint(1, 8)):
+            copied[where] = "changed"
+        texts[place] = " ".join(copied)
+    found = {}
+    for name, way in (
+        ("neardup, by sketches", near_by_sketches),
+        ("neardup, by texts", near_by_texts),
+        ("rensa", near_by_rensa),
+        ("datasketch", near_by_datasketch),
+    ):
+        start = time.process_time()
+        try:
+            near = way(texts)
+        except ImportError:
+            print(f"{name} is not installed (make bench installs it)")
+            continue
+        found[name] = time.process_time() - start
+        share = len(near & {*copies}) / len(copies)
+        print(f"{name:22} {found[name]:6.1f} s of the processor, finds {share:.1%} of the copies")
+    return found
+
+
+def near_by_sketches(texts: Sequence[str]) -> set[int]:
+    """The positions of texts near an earlier one."""
+    return {copy.position for copy in dedupe(texts, "minhash@0.7", verify="sketch").copies}
+
+
+def near_by_texts(texts: Sequence[str]) -> set[int]:
+    """The same, and the relation of each to the earlier one."""
+    done = dedupe(texts, "minhash@0.7")
+    return {*(copy.position for copy in done.copies), *done.reasons}
+
+
+def near_by_rensa(texts: Sequence[str]) -> set[int]:
+    """The positions of texts with a band in common with another one, by signatures made in one call."""
+    from rensa import RMinHash, RMinHashLSH
+
+    made = RMinHash.digest_matrix_from_token_byte_sets([list(passages(text)) for text in texts], 128, 1)
+    index = RMinHashLSH(threshold=0.7, num_perm=128, num_bands=16)
+    return {place for place, near in enumerate(index.insert_matrix_and_query_duplicate_flags(made)) if near}
+
+
+def near_by_datasketch(texts: Sequence[str]) -> set[int]:
+    """The positions of texts near an earlier one, by an index of the earlier ones."""
+    from datasketch import MinHash, MinHashLSH
+
+    index, near = MinHashLSH(threshold=0.7, num_perm=128), set()
+    for place, text in enumerate(texts):
+        made = MinHash.bulk([passages(text)], num_perm=128)[0]
+        if index.query(made):
+            near.add(place)
+        index.insert(place, made)
+    return near
+
+
 def run() -> dict[str, float]:
     """Measure and print; gives the figures."""
-    return {**threads(), **indices()}
+    return {**threads(), **indices(), **found_copies()}
 
 
 if __name__ == "__main__":

@@ -39,11 +39,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_contents_list_every_page() -> None:
-    contents = (DOCS / "contents.md").read_text("utf-8")
-    assert [
-        name for page in DOCS.rglob("*.md") if f"({(name := page.relative_to(DOCS).as_posix())})" not in contents
-    ] == ["contents.md"]
+def test_links_lead_from_the_readme_to_every_page() -> None:
+    reached, waiting = {README}, [README]
+    while waiting:
+        page = waiting.pop()
+        targets = re.findall(r"\]\(([^):#]+\.md)[#)]", page.read_text("utf-8"))
+        new = {(page.parent / target).resolve() for target in targets} - reached
+        reached |= new
+        waiting += new
+    assert set(DOCS.rglob("*.md")) <= reached
 
 
 def shown(page: Path) -> str:
