@@ -104,10 +104,7 @@ class Output:
 
 
 def target_path(file: Any, out: str) -> Path:
-    """The path of a file's copy: as below the named folder, or the name of a named file.
-
-    For a file from a list it is the whole path, always inside the output folder.
-    """
+    """The path of a file's copy: as below the named folder, or the name of a named file."""
     if file.named and not file.listed:
         return Path(out, os.path.basename(file.path))
     below = Path(file.relative)

@@ -362,10 +362,7 @@ class _CutPart:
 
 
 def without(text: str, spans: Sequence[Sequence[Any]]) -> tuple[str, list[tuple[int, int]]]:
-    """A text without some of its words, and the characters (begin, end) of each span, with adjoining signs.
-
-    White space at either end of a cut becomes a line break if there was one, else a space.
-    """
+    """A text without some of its words, and the characters (begin, end) of each span, with adjoining signs."""
     words = words_of(text, identifiers=False)
 
     def characters(first: int, last: int) -> tuple[int, int]:

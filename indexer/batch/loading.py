@@ -67,9 +67,8 @@ def load(
 ) -> Loaded:
     """Put the documents of a batch into a store, with their clusters and rule; another run does the rest.
 
-    `places` tells the places of documents, if not by their id alone. Clusters keep their ids in the store. `summary` is
-    kept up to date. Memory: 60 bytes and its id for each document of a cluster. Raises StoreError, and
-    IncompatibleStoreError if the store's clusters have another rule.
+    Memory: 60 bytes and its id for each document of a cluster. Raises StoreError, and IncompatibleStoreError if the
+    store's clusters have another rule.
     """
     counts = summary if summary is not None else Loaded()
     run = _LoadRun(batch, into, places or Places(), counts)

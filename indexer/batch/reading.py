@@ -72,11 +72,7 @@ class Sketched:
         return int(self.offsets[self.older])
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
-        """(place of its first document, batch) of all files, in order.
-
-        The columns in OLDER have the cluster of a document of the older folder, and whether it was kept; null for a new
-        one.
-        """
+        """(place of its first document, batch) of all files, in order."""
         for number in range(len(self.files)):
             yield from self.batches_in(number, columns)
 

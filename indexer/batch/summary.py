@@ -16,8 +16,7 @@ _SHOWN = 10
 def figures(folder: str) -> dict[str, Any]:
     """The figures of `clustering.json`, and of the files of clusters: the number of each size, and the largest.
 
-    `redundant` documents are near a kept one, `spanning` clusters are from two origins or more. Raises StoreError if
-    the clusters are unfinished, or can't be read.
+    Raises StoreError if the clusters are unfinished, or can't be read.
     """
     said = clustering_of(folder)
     sizes = Counter({name: 0 for _, name in reversed(SIZE_CLASSES)})

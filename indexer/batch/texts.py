@@ -85,11 +85,7 @@ class BatchTexts:
     def read(
         self, path: Path, places: Positions, digests: Mapping[int, bytes]
     ) -> Iterator[tuple[int, str | ExtractionError]]:
-        """(place, text) of documents at some places (in order) of a file of sketches, or the reason of failure.
-
-        Only texts with the noted digest are given. The input is read once, in its former way, skipping other documents.
-        The results come in any order.
-        """
+        """(place, text) of documents at some places (in order) of a file of sketches, or the reason of failure."""
         wanted = _Wanted(path, places, digests, read_footer(os.fspath(path), SKETCHES))
         left, why = set(places.tolist()), _OTHER
         try:

@@ -181,7 +181,7 @@ def apart_asked(apart: str | None) -> str | None:
 def forms_apart(apart: str, relations: NotedRelations, held: HeldDecisions, least: float) -> FormsApart | None:
     """The cutter of groups for the relation to keep `apart`; None for nothing.
 
-    `least` is the least similarity of a repeat. Raises UsageError if no texts are read, because facts are in texts.
+    Raises UsageError if no texts are read, because facts are in texts.
     """
     if not apart:
         return None

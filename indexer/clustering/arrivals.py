@@ -93,8 +93,7 @@ def rule_for(
 ) -> ArrivalRule:
     """The rule for documents that come: the one of the store's clusters, or the wanted one.
 
-    A store without clusters takes the wanted one, or its default. Raises UsageError if it differs from the remembered
-    one, and for a rule that verifies by reading.
+    Raises UsageError if it differs from the remembered one, and for a rule that verifies by reading.
     """
     chosen = ArrivalRule(wanted or default_rule(store), bound, canonical or CanonicalRule())
     if not cluster:
@@ -206,10 +205,7 @@ class Arrivals(DuplicateFilter[Neighbour]):
             self._begun = False
 
     def examine(self, records: Sequence[Record]) -> list[Neighbour | None]:
-        """The stored or earlier document for which each one about to be stored is left out, in order, or None.
-
-        With `skip` a document is left out if it is new, unique, not short, and its near document stays.
-        """
+        """The stored or earlier document for which each one about to be stored is left out, in order, or None."""
         if self.cluster:
             # Before anything is stored: what a kill leaves without a cluster is put right by the next `cluster`.
             self._begin()

@@ -104,11 +104,7 @@ class Gathered:
             self.founders.append(hash(own))
 
     def choose_id(self) -> None:
-        """Keep the name most members have, if the document it is made of is still one of them.
-
-        That document may have been replaced, and have forgotten the name; a name of its own alone is no cluster's. Then
-        the canonical document names the cluster.
-        """
+        """Keep the name most members have, if the document it is made of is still one of them."""
         kept = [(-self.named[name], name) for name in self.by_others if hash(name) in self.founders]
         self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(_present(self.canonical).ref)
 

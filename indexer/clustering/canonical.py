@@ -144,10 +144,7 @@ def require_fields(rule: CanonicalRule, store: Store) -> None:
 
 
 def copy_words(source: str) -> int:
-    """The number of words in a path or URL for a copy: `backup`, `Converted`, `report (1).pdf`.
-
-    An archive or a mail around it counts as one more, as in `all.zip/report.pdf`.
-    """
+    """The number of words in a path or URL for a copy: `backup`, `Converted`, `report (1).pdf`."""
     return len(_COPY_WORDS.findall(f"/{source}"))
 
 

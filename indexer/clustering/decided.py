@@ -210,12 +210,7 @@ def grouped_nodes(
     radius: float | None = None,
     threads: int | None = None,
 ) -> tuple[Nodes, Comparer, Groups]:
-    """The groups of nodes by `indexer.clustering.grouping.group`, as far as decisions allow.
-
-    Documents with decisions are nodes of their own in the returned nodes. Documents apart count as not near: no group
-    holds two of them. The groups of documents that belong together are one group. `reading` verifies the rule by
-    reading texts.
-    """
+    """The groups of nodes by `indexer.clustering.grouping.group`, as far as decisions allow."""
     places = held.places(nodes.refs)
     if places:
         nodes = nodes.separated(np.array(sorted(places), dtype=np.int64))

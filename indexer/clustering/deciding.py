@@ -44,10 +44,7 @@ class Contradiction:
 
 
 def contradictions(decisions: Sequence[Decision]) -> list[Contradiction]:
-    """The contradictions among decisions: same and not the same, keep and drop.
-
-    Each decision of a contradiction is in one of them, though not in each it is part of.
-    """
+    """The contradictions among decisions: same and not the same, keep and drop."""
     same, found = _Sameness(decisions), list[Contradiction]()
     for place, decision in enumerate(decisions):
         together = decision.together
@@ -300,11 +297,7 @@ class KeptDecisions:
 
 
 def keep_decisions(store: Store, decisions: Sequence[Decision], *, dry_run: bool = False) -> KeptDecisions:
-    """Remember in a store which documents belong together, and which are apart.
-
-    A missing document, or one with another text, is left out and named, unless it was to be dropped and is gone; so are
-    decisions contradicting one another, or remembered ones.
-    """
+    """Remember in a store which documents belong together, and which are apart."""
     done, seen_now, known = KeptDecisions(), list[Decision](), {decision.id for decision in store.decisions()}
     for seen in seen_documents(store, decisions):
         gone = (one for one in seen if one.reason and (one.stored or one.decided.choice != "drop"))

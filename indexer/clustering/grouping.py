@@ -156,8 +156,7 @@ def connect(
 ) -> list[Bucket]:
     """Join the nodes found by a finder and near by the rule; returns the costliest and the largest buckets.
 
-    `spent` counts the compared pairs by their first nodes. For a finder by keys, only keys `among` some are looked at,
-    all of them if None.
+    For a finder by keys, only keys `among` some are looked at, all of them if None.
     """
     sketches, where = _with_sketch(nodes, finder.name)
     scheme, buckets = finder.scheme, list[Bucket]()

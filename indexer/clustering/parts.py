@@ -243,10 +243,7 @@ def _scheme_of_parts(store: Store) -> Scheme:
 
 
 def _held_whole(nodes: Nodes, scheme: Scheme) -> tuple[Positions, Positions]:
-    """Pairs of nodes with all keys of the first in the second, sorted by the first, then the longest before.
-
-    Of the nodes with all its keys each has the longest few. A node of several documents is a pair with itself.
-    """
+    """Pairs of nodes with all keys of the first in the second, sorted by the first, then the longest before."""
     sketches = nodes.sketches[scheme.family]
     sizes, present = sketches.payloads.sizes, nodes.present(scheme.family)
     several = np.flatnonzero(nodes.weights > 1)

@@ -170,10 +170,7 @@ class Placer:
         self._set_alone(alone_now)
 
     def _allowed(self, ref: Ref, clusters: Sequence[ClusterRecord], values: Similarities) -> Similarities:
-        """The similarities to some clusters, without those holding a document decided not to be the same.
-
-        One holding a document decided to be the same comes first.
-        """
+        """The similarities to some clusters, without those holding a document decided not to be the same."""
         barred, same = (
             set(self._names(others).values()) for others in (self._held.apart_from(ref), self._held.together(ref))
         )

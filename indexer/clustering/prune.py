@@ -150,10 +150,7 @@ class Pruning(Removal):
     def _related(
         self, relations: Relations[Record], surplus: Sequence[RedundantDocument], members: Sequence[_Member]
     ) -> Iterator[RedundantDocument]:
-        """The documents, marking those to stay that no kept one can replace by its text.
-
-        One with more misread words than its repeat goes for the repeat.
-        """
+        """The documents, marking those to stay that no kept one can replace by its text."""
         clusters: dict[str, list[tuple[RedundantDocument, _Member]]] = {}
         pairs = []
         for document, member in zip(surplus, members, strict=True):
@@ -306,10 +303,7 @@ class _Member:
 
 
 def _pages(store: Store) -> Iterator[list[tuple[str, int, Ref, Ref]]]:
-    """(cluster, documents that repeat the same one, document, repeated one) of all repeats, in pages.
-
-    A cluster with no more than READ_AT_ONCE of them is in one page.
-    """
+    """(cluster, documents that repeat the same one, document, repeated one) of all repeats, in pages."""
     clusters = (
         [
             (stored.id, count, ref, other)

@@ -145,10 +145,7 @@ class Relations(Generic[AnyDocument]):
         self._found: dict[tuple[Hashable, Hashable], Relation | str] = {}
 
     def prepare(self, pairs: Iterable[tuple[str, AnyDocument, AnyDocument]]) -> None:
-        """Read the texts of documents to compare, evicting the oldest.
-
-        Each pair is a cluster, a document of it and its stand-in; texts with equal digests are not read.
-        """
+        """Read the texts of documents to compare, evicting the oldest."""
         self._found = {}
         self._take_in()
         clusters: dict[str, dict[Hashable, AnyDocument]] = {}
@@ -323,11 +320,7 @@ class StandIns:
         self._texts = stored_texts(store, lexicon=lexicon, brief=True)
 
     def first_of(self, record: Record, near: Sequence[Ref], earlier: Mapping[Ref, Record]) -> Ref | None:
-        """The first near document a document may be left out for, None if each says something else.
-
-        `earlier` has the records of those not stored yet. Few are looked at; an unreadable one counts only if
-        identical.
-        """
+        """The first near document a document may be left out for, None if each says something else."""
         if self._permitted is None and not is_mail(record.source):
             return near[0]
         some = near[:MOST_TRIED]
@@ -357,10 +350,7 @@ def mail_reason(beside: str) -> Reason:
 
 
 def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
-    """The relations of a store's documents, by their texts read again.
-
-    Without words kept by the store, it goes by the words of these texts.
-    """
+    """The relations of a store's documents, by their texts read again."""
     kept = read_lexicon(store)
     texts = stored_texts(store, lexicon=kept or Lexicon(), learns=kept is None)
     return Relations(permitted, texts, lambda record: is_mail(record.source))
@@ -374,12 +364,7 @@ def settled(
     near: Callable[[int, int], bool],
     may_go: Callable[[int], bool] = lambda _: True,
 ) -> Iterator[tuple[int, Verdict[int]]]:
-    """The verdict on each repeat: a document with another one as `of[i]`, by a choice by sketches.
-
-    Documents are numbers; `ranks` are as for `indexer.clustering.choosing.choose`, `together` numbers their components,
-    and `near` compares two of them. Some repeated ones have a verdict too, and those with a false `may_go` none: see
-    `Relations.verdicts`. The verdicts of a component depend on no other one.
-    """
+    """The verdict on each repeat: a document with another one as `of[i]`, by a choice by sketches."""
     going = np.flatnonzero(of != np.arange(of.size))
     going = going[np.lexsort((ranks[going], together[going]))]
     for page in whole_pages(going, together[going]):

@@ -135,10 +135,8 @@ class Removal(ABC):
         """Raise UsageError if unverified documents would be deleted."""
 
     def mark(self, *, dry_run: bool = False) -> Changes:
-        """Give each surplus document the annotation `duplicate_of`, the id of the one it repeats; take old marks away.
-
-        Only changes are written, and only to documents as checked. The counts are of documents marked (`documents`) and
-        unmarked (`removed`).
+        """Give each surplus document the annotation `duplicate_of`, the id of the one it repeats; take old marks
+        away.
         """
         store, changes, marked = self.store, Changes(), RefTable()
         surplus = (document for document in self.surplus() if not document.kept)
@@ -174,8 +172,7 @@ class Removal(ABC):
     def delete(self) -> int:
         """Delete each surplus document that is still as checked; returns how many.
 
-        A document left alone in its cluster is then in none. Raises UsageError if it needs a verification; see
-        `require_verified`.
+        Raises UsageError if it needs a verification; see `require_verified`.
         """
         self.require_verified()
         store, count = self.store, 0

@@ -35,7 +35,7 @@ class ClusterOnPassages(NamedTuple):
 def largest_resting(store: Store) -> list[ClusterOnPassages]:
     """Those of a store's five largest clusters held together by passages: twelve documents of each are read again.
 
-    Memory: the names of the clusters' documents. Unreadable documents count for nothing. Raises StoreError.
+    Memory: the names of the clusters' documents. Raises StoreError.
     """
     largest = nlargest(
         _CLUSTERS, (each for each in store.clusters() if each.size >= BOILERPLATE), key=lambda each: each.size

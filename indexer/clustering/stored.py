@@ -43,9 +43,7 @@ class StoredCluster:
 def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) -> Iterator[StoredCluster]:
     """The clusters of a store, by id, from the annotations of its documents.
 
-    Those with fewer than `least` members are left out; 2 leaves out documents without near-duplicates, but with
-    `repeating` keeps removable clusters of one. A document without annotations, as one after the last clustering, is
-    alone. The nearest document replaces a deleted canonical one. Memory: some 190 bytes a document beside its id.
+    Memory: some 190 bytes a document beside its id.
     """
     refs, others = RefTable(), RefTable()
     # By document: the place of what it repeats, below 0 where it is kept, and how similar it is to that one.

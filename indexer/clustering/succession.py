@@ -72,10 +72,7 @@ def by_version(
 
 
 def version_of(annotations: Mapping[str, Any]) -> tuple[int | None, bool]:
-    """The ordinal of a document and whether it is the latest version, by its annotations.
-
-    A document without versions, or of unknown order, has no ordinal and is its own latest.
-    """
+    """The ordinal of a document and whether it is the latest version, by its annotations."""
     version = annotations.get("version")
     ordinal = version.get("ordinal") if isinstance(version, Mapping) else None
     return (ordinal, bool(version["is_latest"])) if isinstance(version, Mapping) and ordinal else (None, True)

@@ -106,8 +106,5 @@ def collapsed(text: str, *, marks: bool = False) -> str:
 
 
 def is_clean(text: Any) -> bool:
-    """True if the extraction of plain text takes UTF-8 (bytes, or anything with their interface) as it is.
-
-    It has no control characters except white space, and no U+FFFE, U+FFFF or U+FEFF.
-    """
+    """True if the extraction of plain text takes UTF-8 (bytes, or anything with their interface) as it is."""
     return bool(lib.nd_is_clean(ffi.from_buffer(text), memoryview(text).nbytes))

@@ -48,8 +48,7 @@ def read_document(
 ) -> Document:
     """The text of some bytes; `name` helps if the content does not show its kind.
 
-    `reader` reads scanned pages if the options ask for OCR, by default one after the other. A document without text has
-    the text "". Raises ExtractionError.
+    Raises ExtractionError.
     """
     unpacked = unpack(data, name, limits)
     notes = (unpacked.note,) if unpacked.note else ()

@@ -158,7 +158,7 @@ def words_of_mail(mail: Message, body: list[BodyPart], attached: Mapping[str, by
 def read_mail(data: bytes) -> tuple[bytes, Format, str]:
     """The words, format and title of a mail, or of all mails of a mailbox, in a file of another name.
 
-    A mail with an empty body is a text as it is. Raises ExtractionError.
+    Raises ExtractionError.
     """
     data = data.removeprefix(codecs.BOM_UTF8)
     read = [_read(mail) for mail in _SEPARATORS.split(data) if mail.strip()]

@@ -73,9 +73,8 @@ def extract_pdf(
 ) -> Document:
     """The document of a PDF; `extractor` is "fast" or "reference", and `reader` reads its scanned pages.
 
-    With `probe`, the reference extractor gives up after some pages without text, and there is no OCR. Raises
-    ExtractionError "encrypted" if an empty password does not open it, "malformed" if the extractor can't read it,
-    "too-large" for its text.
+    Raises ExtractionError "encrypted" if an empty password does not open it, "malformed" if the extractor can't read
+    it, "too-large" for its text.
     """
     if extractor == "fast":
         about, read, whole, fields = _read_fast(data, limits)
@@ -339,10 +338,7 @@ def _widest(origin: Origins, lines: list[PageLine], places: list[int], row: int)
 
 
 def _gaps(origin: Origins, line: PageLine, place: int) -> list[tuple[int, float, float]]:
-    """The gaps between words: the place of the next word in the line and on the page, and the gap's width.
-
-    The width is from the last letter of one word to the first of the next.
-    """
+    """The gaps between words: the place of the next word in the line and on the page, and the gap's width."""
     found = []
     for space in re.finditer(r"(?<=\S) +(?=\S)", line.text):
         left = origin(place + space.end())[0]
@@ -464,10 +460,7 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[dict[str,
 
 
 def _lines_in(box: LTTextContainer[Any], *, parted: bool = False) -> Iterator[PageLine]:
-    """The lines of a box found by pdfminer, each box far below the one before it.
-
-    With `parted` a number at the start of a line is a line of its own.
-    """
+    """The lines of a box found by pdfminer, each box far below the one before it."""
     from pdfminer.layout import LTChar, LTTextBox, LTTextLine
 
     below = inf

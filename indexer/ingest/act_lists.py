@@ -62,7 +62,7 @@ class ActList:
 def acts_backwards(path: str | os.PathLike[str]) -> Iterator[FileAct]:
     """The acts in a list, the last first, without a last line cut off by a kill.
 
-    All of it is read before the first act is given. Raises UsageError for another file.
+    Raises UsageError for another file.
     """
     name = printable_path(os.fspath(path))
     try:

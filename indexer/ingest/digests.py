@@ -31,10 +31,7 @@ def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str =
 def options_of(
     record: Record, data: bytes, info: StoreInfo, name: str = "", title: str = "", given: str | None = None
 ) -> Options | None:
-    """The options these bytes were indexed with, as the digest in their record tells; None for other bytes.
-
-    `given` is the format given by a file with a part of it.
-    """
+    """The options these bytes were indexed with, as the digest in their record tells; None for other bytes."""
     content = cast(Content, info.content)
     kinds = (given,) if given else dict.fromkeys((None, named_again(record.extractor), record.format or None))
     with suppress(UsageError):

@@ -60,10 +60,7 @@ class LeftOutRepeats(Generic[Key]):
     def settle(
         self, refused: Mapping[Ref, bool]
     ) -> tuple[list[tuple[tuple[Key, Record], str]], list[list[tuple[Key, Record]]]]:
-        """The documents still left out, each with a message, and lists to examine again.
-
-        `refused` says for each document whether the store refused it.
-        """
+        """The documents still left out, each with a message, and lists to examine again."""
         again: list[list[tuple[Key, Record]]] = []
         by_refused: dict[Ref, list[tuple[Key, Record]]] = {}
         said = []

@@ -77,10 +77,7 @@ def stored_inputs(
 def with_texts(
     store: Store, records: Iterable[Record], fields: TextFields | None = None, *, lenient: bool = False
 ) -> Iterator[tuple[Record, StoredText | None]]:
-    """Records with the texts of their documents (see Store.texts), read in pages.
-
-    With `lenient`, missing remembered fields mean no texts instead of an error.
-    """
+    """Records with the texts of their documents (see Store.texts), read in pages."""
     for page in chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES):
         try:
             texts: Sequence[StoredText | None] = store.texts(page, fields)
@@ -126,10 +123,7 @@ def file_of(record: Record) -> Input | Rejected:
 
 
 def origin_of_text(record: Record) -> str:
-    """The place of a record's text outside its store; empty if unknown.
-
-    An existing file, an object of an object store (unchecked), or INDEX/ID of an owner's document.
-    """
+    """The place of a record's text outside its store; empty if unknown."""
     if document := document_of(record):
         return name_of(document)
     path = record.container or container_of(record.source) or record.source
@@ -188,10 +182,7 @@ def _read_parts(store: Store, container: str, parts: _RecordsOfFile, chosen: Sel
 def _marks_of(
     store: Store, item: Input, names: Sequence[str], formats: Iterable[str]
 ) -> Iterator[tuple[int, str, Options]]:
-    """The marks, with ids, of a document's record, for each of these names and every way it may have been read.
-
-    A document recognised by its content may have been read as one of the formats.
-    """
+    """The marks, with ids, of a document's record, for each of these names and every way it may have been read."""
     kinds = (item.format,) if item.format else (None, *sorted(filter(None, formats)))
     for extractor, kind in product(get_args(Extractor), kinds) if names else ():
         options = Options(extractor=extractor, format=kind)

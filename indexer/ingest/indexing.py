@@ -102,7 +102,7 @@ class IndexingSummary(RunCounts):
 def store_info(content: Content, schemes: Sequence[Scheme] = (), kind: str = DOCUMENTS) -> StoreInfo:
     """This version's settings for the fingerprints of a new store with a content mode.
 
-    `schemes` are the secondary ones, `kind` the kind of texts. Raises UsageError for another kind.
+    Raises UsageError for another kind.
     """
     from indexer.core.text import UNICODE_VERSION
     from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT

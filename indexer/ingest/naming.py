@@ -75,9 +75,8 @@ def stem(path: str) -> str:
 
 
 def is_document(name: str, relative: str, include: Sequence[str] = (), *, images: bool = False) -> bool:
-    """True if a file is read: an archive always, others by the patterns, or, without patterns, if they may have text.
-
-    With `images` also those for OCR.
+    """True if a file is read: an archive always, others by the patterns, or, without patterns, if they may have
+    text.
     """
     reader = reader_of(name)
     if reader and reader.is_folder:

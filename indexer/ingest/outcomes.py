@@ -142,10 +142,7 @@ class ExtractionWorkers(Generic[Made]):
     def outcomes(
         self, items: Iterable[Item[Key] | Failed[Other]]
     ) -> Iterator[Extracted[Key, Made] | Failed[Key] | Failed[Other]]:
-        """The outcome of each item, as they finish; items are taken only a few ahead of the workers.
-
-        Failed items and those done in this process are passed on at once.
-        """
+        """The outcome of each item, as they finish; items are taken only a few ahead of the workers."""
         pool, direct = self._pool, self._direct
         try:
             for item in items:

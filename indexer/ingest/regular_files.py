@@ -31,7 +31,7 @@ class UnreadableError(Exception):
 def open_regular(path: str, *, any_kind: bool = False, buffer: int = 1 << 18) -> BinaryIO:
     """Open a regular file for reading, `buffer` bytes at once; with `any_kind` a pipe too.
 
-    Never waits for a pipe's writer unless told to. Raises UnreadableError.
+    Raises UnreadableError.
     """
     try:
         if any_kind:

@@ -223,9 +223,9 @@ def _sync(folder: str) -> None:
 
 
 def undo_act(act: FileAct, *, dry_run: bool = False) -> bool:
-    """Take an act back; False if there is nothing to do. Raises FileActError with the reason if it can't be taken back.
+    """Take an act back; False if there is nothing to do.
 
-    Also removes the remains of a dead run.
+    Raises FileActError with the reason if it can't be taken back.
     """
     left = [name for place in (act.path, act.target) if os.path.lexists(name := act.spare(place))]
     try:

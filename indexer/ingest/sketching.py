@@ -28,10 +28,7 @@ def fingerprint_of(sketches: Mapping[str, Sketch]) -> Fingerprint | None:
 
 
 def sketch_columns(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedTexts]:
-    """The sketches of texts by simhash-doc, then by each of the schemes.
-
-    A text without words has none, whatever a scheme makes of its numbers: it matches nothing.
-    """
+    """The sketches of texts by simhash-doc, then by each of the schemes."""
     simhashes, *others = sketch_texts([_SIMHASH, *schemes], texts)
     there = simhashes.features > 0
     return [simhashes, *(each.where(there) for each in others)]

@@ -404,10 +404,7 @@ class Sources:
             yield self._rejected(file, "unreadable", str(error))
 
     def has_read(self, source: str) -> bool:
-        """True if a source of documents was read to its end, or is gone from a walked folder, or is a folder.
-
-        Ask when all inputs were taken.
-        """
+        """True if a source of documents was read to its end, or is gone from a walked folder, or is a folder."""
         container = container_of(source) or source
         if container in self._whole:
             file, unread = self._whole[container]

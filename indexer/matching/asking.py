@@ -76,10 +76,8 @@ def lookup_each(  # noqa: PLR0913 - they are options of the command
 ) -> Iterator[Answered | Unanswered]:
     """The answer of `indexer.matching.lookups.lookup` to each question, in order, or the reason of failure.
 
-    The document of a question's `ref` is left out of its answer. The questions of a group share one request if the
-    store can, each with `inside`; `added` reads texts again to add to answers. With `current` documents changed by
-    their owner since the fingerprint are left out. Memory: a group's texts and lookups. Raises UsageError if the rule
-    can't be served, and StoreError.
+    With `current` documents changed by their owner since the fingerprint are left out. Memory: a group's texts and
+    lookups. Raises UsageError if the rule can't be served, and StoreError.
     """
     require_limit(limit)
     rule.require_served(store)
@@ -165,11 +163,7 @@ def _asking(
 def stored_questions(
     store: Store, names: Iterable[str], only: Callable[[str, Sequence[Ref]], Ref]
 ) -> Iterator[Question | Unanswered]:
-    """Stored documents as questions, by their ids, in order.
-
-    `only` gets each name and its possible identities, and returns the intended one, or raises NotFoundError or
-    UsageError.
-    """
+    """Stored documents as questions, by their ids, in order."""
     for some in chunks(names, TOGETHER):
         chosen: dict[str, Ref | NeardupError] = {}
         for name, refs in zip(some, store.find_each(some), strict=True):
@@ -217,8 +211,7 @@ def questions_of(
 ) -> Iterator[Question | Unanswered]:
     """Documents as questions, in order, each with the identity under which it is stored itself.
 
-    This one has its source and a possible id, relative to `folder`, the folder of an embedded store's file. Worker
-    processes read everything but plain text. Memory: bytes and texts of a group.
+    Memory: bytes and texts of a group.
     """
     with how.workers() as workers:
         for group in together(items, lambda each: len(each.data) if isinstance(each, Item) else 0):
@@ -254,10 +247,7 @@ def _documents(
 def read_documents(
     items: Sequence[Item[Any]], workers: ExtractionWorkers[None] | KeptWorkers, how: ReadingSettings
 ) -> list[Document | Failed[int]]:
-    """The document in each item, in order, or the reason of failure.
-
-    Plain text, as in a row or a field, needs no worker.
-    """
+    """The document in each item, in order, or the reason of failure."""
     read: dict[int, Document | Failed[int]] = {}
     wanted: list[Item[int]] = []
     for number, item in enumerate(items):

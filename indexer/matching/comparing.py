@@ -39,8 +39,7 @@ class Compared:
 def compare(rule: MatchRule, one: Question, other: Question, store: Store | None = None) -> Compared:
     """Compare two documents by a rule, with a store's own schemes if either is stored.
 
-    If the rule verifies by reading, stored documents of `store` are read again. Raises UsageError if one lacks data for
-    the rule, and ExtractionError if one has no words or can't be read again.
+    Raises UsageError if one lacks data for the rule, and ExtractionError if one has no words or can't be read again.
     """
     if are_equal_without_words(one, other):
         return Compared(rule, True, 1.0, None, None, False, True)

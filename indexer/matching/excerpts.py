@@ -46,8 +46,7 @@ class Excerpts:
     def added_to(self, answer: Answer, question: Question) -> Answer:
         """The answer with the passages of each match, and the shares from an alignment of the texts.
 
-        An unreadable match stays as it is, named in `unread`. Raises UsageError for a question without a text, and
-        ExtractionError with its name if it can't be read again.
+        Raises UsageError for a question without a text, and ExtractionError with its name if it can't be read again.
         """
         asked = self._readable(question) if answer.matches else None
         if asked is None or self._texts is None or not len(asked.aligned.items):

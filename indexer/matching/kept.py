@@ -22,9 +22,8 @@ def schemes_of_new(
 ) -> list[Scheme]:
     """The secondary schemes of a new store: the usual ones of its kind, or those of a list.
 
-    `exactly` is a list of specifications with commas between, simhash-doc among them. `added` ones join them; one with
-    parameters replaces the usual one of its family. If a store may exist, and must not be `made`, schemes without their
-    statistics are left out, since it may have them. Raises UsageError.
+    If a store may exist, and must not be `made`, schemes without their statistics are left out, since it may have them.
+    Raises UsageError.
     """
     usual = {scheme.family: scheme for scheme in map(registry.scheme, kind_named(kind).schemes)}
     chosen = usual if exactly is None else _named(exactly)

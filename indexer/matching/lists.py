@@ -20,8 +20,7 @@ _LONGEST_LINE = 1 << 20
 def read_list(path: Path, rule: MatchRule) -> Nodes:
     """Documents from a file of JSON lines with "hash", and "id" or "name", as `neardup hash --json` prints them.
 
-    Lines with a null hash are skipped. Raises UsageError with the file and the line, and for a rule with other schemes
-    than simhash-doc.
+    Raises UsageError with the file and the line, and for a rule with other schemes than simhash-doc.
     """
     if set(rule.schemes) != {SIMHASH_DOC}:
         more = f"{rule.in_words} compares more; ask with --match {SIMHASH_DOC}@3bits"

@@ -111,10 +111,7 @@ class Question:
 
 
 def stored_as(store: Store, file: str, folder: str) -> Ref | None:
-    """The identity under which a file itself is stored, so that it is no answer to itself; None if it is not.
-
-    `file` is its path as the user gave it, `folder` that of an embedded store's file.
-    """
+    """The identity under which a file itself is stored, so that it is no answer to itself; None if it is not."""
     [found] = stored_as_each(store, [(printable_path(os.path.abspath(file)), possible_ids(file, folder))])
     return found
 

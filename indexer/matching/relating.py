@@ -116,10 +116,7 @@ class RelatedTexts(Generic[AnyDocument]):
         return same and not (self._beside and self._beside(one, other))
 
     def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
-        """The relation of a document to another one, both prepared; the reason if a text can't be read.
-
-        Documents identical by digest need no preparation.
-        """
+        """The relation of a document to another one, both prepared; the reason if a text can't be read."""
         if self.identical(document, other):
             return Relation("identical")
         left, right = self._known[self.key(document)], self._known[self.key(other)]
@@ -156,12 +153,7 @@ def stored_texts(
     learns: bool = False,
     brief: bool = False,
 ) -> RelatedTexts[Record]:
-    """The relations of a store's documents, by their `texts` read again, and by the store's words.
-
-    Documents with equal texts are forms if their margins, values of fields and so on differ.
-
-    `lexicon` replaces the store's; `learns` and `brief` as there.
-    """
+    """The relations of a store's documents, by their `texts` read again, and by the store's words."""
     return RelatedTexts(
         (texts or StoredTexts(store)).read,
         key=lambda record: record.ref,

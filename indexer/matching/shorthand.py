@@ -54,8 +54,7 @@ class RuleRequest:
 def rule_of(wanted: RuleRequest, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
     """The requested rule, the store's default without a request.
 
-    With `hashes` the question or collection has hashes of simhash-doc alone, and so does the default. Raises UsageError
-    for contradicting parts, and if the store lacks a scheme.
+    Raises UsageError for contradicting parts, and if the store lacks a scheme.
     """
     if wanted.match is not None:
         if wanted != RuleRequest(match=wanted.match):

@@ -35,11 +35,7 @@ class Block(NamedTuple):
 
 
 def blocks_between(left: Wording, right: Wording) -> list[Block]:
-    """The blocks that differ in two texts, in order; at least one equal word is between two of them.
-
-    As few words as possible are left out up to a thousand. Long texts with more are aligned piece by piece, and pieces
-    of over ten thousand words each with little in common are one block.
-    """
+    """The blocks that differ in two texts, in order; at least one equal word is between two of them."""
     if (found := _aligned(left.values, right.values)) is not None:
         return found
     return _joined(_blocks_of_pieces(left.values, right.values))

@@ -34,9 +34,7 @@ _LINE_HYPHEN = re.compile("[-\u2010\u00ad][ \t]*\n\\s*|\u00ad")
 def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, brief: bool = False) -> Relation:
     """The relation of one text to another, by the known words of a collection, if given.
 
-    The rule is that of `docs/how-to/pruning.md`: all sentences of the left are on the right, unchanged and in order, or
-    not. With `brief` the search ends at the first differing fact, which is much quicker: the word is the same, but a
-    form has not all its facts. Time grows with the words and the square of those that differ.
+    Time grows with the words and the square of those that differ.
     """
     same = left.digest == right.digest
     if (left.without_targets is left) != (right.without_targets is right):

@@ -123,8 +123,7 @@ def build_report(
 ) -> ReportContents:
     """Read a store and, for the pairs and the passages, its documents again.
 
-    `text_of` returns a document's text (NeardupError with the reason); by default it is read from its source. Raises
-    StoreError, and UsageError if no document has a cluster.
+    Raises StoreError, and UsageError if no document has a cluster.
     """
     asked = asked or ReportLimits()
     made = remembered(store)

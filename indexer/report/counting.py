@@ -243,9 +243,8 @@ def figures(
 ) -> tuple[ReportCounts, list[StoredCluster]]:
     """The figures of a clustered store, and its `most` largest clusters, the largest first, then by id.
 
-    `made` describes the clustering. `time_field` names metadata (ISO 8601) to count by; without it, the date of the
-    document, its mail or its file, else the time of indexing. A `sampler` is shown all clusters. Memory: some 100 bytes
-    a document beside its id. Raises StoreError.
+    `time_field` names metadata (ISO 8601) to count by; without it, the date of the document, its mail or its file, else
+    the time of indexing. Memory: some 100 bytes a document beside its id. Raises StoreError.
     """
     sizes: Counter[int] = Counter()
     near: Counter[tuple[float, str]] = Counter()

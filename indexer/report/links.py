@@ -22,8 +22,7 @@ _LONGEST = 2000
 def links_of(store: Store, template: str, records: Iterable[Record]) -> dict[Ref, str]:
     """The address of each document with all fields of a template: {id}, {source} or the name of a field.
 
-    A field at the beginning is an address itself, others are escaped. Raises UsageError for a template without an
-    address.
+    Raises UsageError for a template without an address.
     """
     names = list(dict.fromkeys(_FIELD.findall(template)))
     if not names or not (template.startswith("{") or is_web(template)):

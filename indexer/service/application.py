@@ -34,8 +34,7 @@ def service_application(
 ) -> Starlette:
     """The application: a POST for each verb and for bulk requests, and GET for /healthz, /openapi.json and a list.
 
-    `opened` opens the collection, once for each thread. `hosts` are the accepted names of the service. With
-    `with_tools` /mcp speaks the Model Context Protocol (its streamable HTTP, without sessions).
+    `opened` opens the collection, once for each thread.
     """
     answerers = Answerers(opened, limits)
 

@@ -76,8 +76,7 @@ def serve(
 ) -> None:
     """Answer questions about a store over HTTP until SIGINT or SIGTERM; `told` is called with the URL when it listens.
 
-    With `mcp` agents ask at /mcp. Nothing is ever written. Raises UsageError, StoreError, and MachineError if it can't
-    listen or packages of the extra are missing.
+    Raises UsageError, StoreError, and MachineError if it can't listen or packages of the extra are missing.
     """
     listening.require_safe()
     with _needed("the service takes starlette and uvicorn", "serve"):
@@ -130,7 +129,7 @@ def serve(
 def serve_tools(store: str | os.PathLike[str], limits: ServiceLimits, *, tell: Tell) -> None:
     """Answer an agent over standard input and output by the Model Context Protocol, until the input ends.
 
-    Nothing is ever written. Raises StoreError, and MachineError if packages of the extra are missing.
+    Raises StoreError, and MachineError if packages of the extra are missing.
     """
     with _needed(_OF_TOOLS, "mcp"):
         import anyio

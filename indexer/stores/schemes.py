@@ -82,10 +82,7 @@ def require_same(store: Store, own: Scheme, specification: str) -> None:
 
 
 def require_exactly(wanted: Sequence[Scheme], there: Collection[str], added: Sequence[str]) -> None:
-    """Raise UsageError unless an existing store has the schemes wanted for a new one.
-
-    `there` are the names of its own; those `added` by their specifications may come to them.
-    """
+    """Raise UsageError unless an existing store has the schemes wanted for a new one."""
     names = {scheme.family for scheme in wanted}
     if names - set(there) or set(there) - names - {registry.split(specification)[0] for specification in added}:
         raise UsageError(
@@ -97,8 +94,7 @@ def require_exactly(wanted: Sequence[Scheme], there: Collection[str], added: Seq
 def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
     """Every secondary scheme of the store, and the named ones, each once.
 
-    A name without parameters means the store's own scheme of this name, if any. Raises UsageError, and
-    IncompatibleStoreError for a name with other parameters.
+    Raises UsageError, and IncompatibleStoreError for a name with other parameters.
     """
     present = {known.name: scheme_of(store, known.name) for known in store.info.schemes}
     for specification in specifications:

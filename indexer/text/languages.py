@@ -18,8 +18,7 @@ DETECTED_CHARACTERS = 20_000
 def stop_list(wanted: object) -> str:
     """The full name of requested stop-lists, such as "en.de-0.7.1"; "none" for none.
 
-    "auto" gets the versions of the lists and of the detector. Raises UsageError for a language without a list, a
-    version not installed, and a missing detector.
+    Raises UsageError for a language without a list, a version not installed, and a missing detector.
     """
     if wanted in ("none", ""):
         return "none"

@@ -35,7 +35,7 @@ def part_difference(left: Readable, right: Readable, *, limit: int = MAX_WORDS) 
 def part_place(part: Alignable, whole: Alignable) -> Span | None:
     """The place of most of a part in a text of twice the words or more; None unless it is one place.
 
-    Of several, it is the place with most of the part. Raises the errors of `common_passages`.
+    Raises the errors of `common_passages`.
     """
     if not len(part.words) or len(part.words) > _OF_WHOLE * len(whole.words):
         return None
@@ -54,10 +54,7 @@ def _end_of_word(text: str, end: int) -> int:
 
 
 def _densest(passages: Sequence[CommonPassage], words: int) -> Sequence[CommonPassage]:
-    """The passages close together in the whole with most words.
-
-    Passages at the ends are left out if their part is also between them, such as a note at the start of each chapter.
-    """
+    """The passages close together in the whole with most words."""
     best, start, held = (0, 0, 0), 0, 0
     for end, span in enumerate(passage.right for passage in passages):
         held += span.words

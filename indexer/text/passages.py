@@ -107,9 +107,8 @@ class Alignable:
 def common_passages(left: Alignable, right: Alignable, *, least: int = LEAST_WORDS) -> CommonPassages:
     """The passages of `least` words or more that two texts of the same features have in common.
 
-    If a text repeats itself, each repeat is in a passage, except for text both have more than eight times in other
-    orders. No passage lies in longer ones in both texts. Memory grows with the sum of the texts; so does time, apart
-    from sorting. Raises UsageError for texts of 2**31 words or more, MemoryError.
+    Memory grows with the sum of the texts; so does time, apart from sorting. Raises UsageError for texts of 2**31 words
+    or more, MemoryError.
     """
     per_word, size, gap = (1, 5, 32) if left.features == "words" else (4, 12, 128)
     fewest = min(len(left.items), len(right.items))

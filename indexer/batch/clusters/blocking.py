@@ -27,9 +27,8 @@ _PIECE_BITS = 58
 def finder_blocks(
     finder: Finder, sketches: Sketches, positions: Positions, blocks: int
 ) -> Iterator[tuple[int, Positions, Positions]]:
-    """The values by which a finder finds some documents, in blocks: (number of the block, int64 values, their holders).
-
-    The values are keys; for simhash-doc they are the simhashes themselves, each in several blocks.
+    """The values by which a finder finds some documents, in blocks: (number of the block, int64 values, their
+    holders).
     """
     if finder.name != SIMHASH_DOC:
         yield from finder_key_blocks(finder, sketches, positions, blocks)

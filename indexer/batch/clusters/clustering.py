@@ -58,12 +58,8 @@ class ClusteringOptions:
 def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
     """Write the clusters of a folder's sketches to `out`/clusters, a file for each of sketches; returns the figures.
 
-    The documents of an older folder come first, and their clusters keep their ids; they go to `out`/clusters-before.
-
-    The result equals `indexer.clustering.clusters.cluster` on the same documents in a new store, whatever the files and
-    partitions. The first of equally preferred documents stands for a cluster, in the order of the paths of the files,
-    and of rows. Memory: 120 bytes a document and its id, and the sketches of a partition or of a larger component.
-    Raises StoreError, and UsageError, also for different texts with one id.
+    Memory: 120 bytes a document and its id, and the sketches of a partition or of a larger component. Raises
+    StoreError, and UsageError, also for different texts with one id.
     """
     sketched, inputs, counts = sketched_apart(folder, out, wanted)
     found, figures = FoundClusters.alone(len(sketched)), ClusteringFigures()

@@ -42,8 +42,7 @@ HEAD_COLUMNS = ("source", "title", "metadata")
 def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) -> Positions:
     """The place (int64) of each document in the order of a canonical rule: preferred ones come first.
 
-    Of equally preferred ones the lower number in `arrivals` comes first, without it the lower id. Raises UsageError for
-    incomparable times.
+    Raises UsageError for incomparable times.
     """
     times, sources = arrow.array(time_keys(rows["time"].to_pylist()), arrow.string()), rows["source"]
     keys = {
@@ -113,10 +112,7 @@ def versions_in(rows: Any, clusters: Positions) -> dict[int, PlacedVersion]:
 def ranks_by_version(
     placed: Mapping[int, PlacedVersion], clusters: Positions, ranks: Positions, *, newest: bool
 ) -> tuple[Positions, int]:
-    """Places (int64) as in `ranks_in`, with the newest or oldest version in place of the first of all.
-
-    Also the number of clusters whose first document is no version. `clusters` numbers each document's cluster.
-    """
+    """Places (int64) as in `ranks_in`, with the newest or oldest version in place of the first of all."""
     keys = by_version(range(ranks.size), [(rank,) for rank in ranks.tolist()], placed, newest=newest)
     order = sorted(range(ranks.size), key=keys.__getitem__)
     found = np.empty(ranks.size, dtype=np.int64)

@@ -23,10 +23,7 @@ def dealt(one: Positions, other: Positions, blocks: int) -> Iterator[tuple[int, 
 
 
 def large_stars(one: Positions, other: Positions) -> tuple[Positions, Positions, bool]:
-    """(larger, smaller, whether changed) of the large star of each document in `one`.
-
-    `other` has all their partners, smaller and larger, and each pair comes both ways to some block.
-    """
+    """(larger, smaller, whether changed) of the large star of each document in `one`."""
     owners, places = np.unique(one, return_inverse=True)
     least = _least(owners, places, other)
     up = other > one

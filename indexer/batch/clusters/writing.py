@@ -208,10 +208,7 @@ class ClusterRows:
         self._before = column_of_strings([None, *found.before]) if against else None
 
     def of(self, place: int, batch: Any, older: Any = None) -> Any:
-        """The rows of some documents, from their ids and rows; the first is at `place`.
-
-        `older` has the columns DECIDED of those of an older batch.
-        """
+        """The rows of some documents, from their ids and rows; the first is at `place`."""
         part = slice(place, place + batch.num_rows)
         found, gone = self._found.part(part.start, part.stop), self._gone[part]
         number = found.of + 1
@@ -283,8 +280,7 @@ def write_clusters(
 ) -> Counts:
     """Write the clusters of a file of sketches to `target`, complete or not at all.
 
-    Its first document is at `place` among those of `rows`. Returns how many of its counted documents repeat no older
-    one, and how many do; nothing for those of an older batch. Raises StoreError.
+    Raises StoreError.
     """
     known = read_footer(os.fspath(path), SKETCHES)
     footer = written_footer(

@@ -41,10 +41,7 @@ class Inputs:
 
 
 def state_of(places: Iterable[str]) -> str:
-    """A digest of the state of files: of absolute paths as printed, and of the content.
-
-    Of a file of more than 64 MB both ends are read, and its size and time count.
-    """
+    """A digest of the state of files: of absolute paths as printed, and of the content."""
     seen = blake2b(digest_size=16)
     for place in places:
         # What lies in an object store is taken at its name.
@@ -80,10 +77,7 @@ def input_of(footer: dict[str, Any]) -> str:
 
 
 def standing(path: Path, footer: dict[str, Any]) -> Standing:
-    """The present state of the input of a file of sketches.
-
-    It is gone if it is missing while its file system is there, on the machine that saw it.
-    """
+    """The present state of the input of a file of sketches."""
     place = input_of(footer)
     if is_remote(place):
         return "unseen"
@@ -136,8 +130,7 @@ def forget_gone(folder: str, listed: Iterable[str], roots: Sequence[str]) -> lis
 def inputs_for(folder: str, against: str | None = None, stale: Stale = "refuse") -> Inputs:
     """The changed inputs of a folder's sketches, and of an older one's, that still count.
 
-    With `stale` "forget" the sketches of missing or changed ones are removed. Raises UsageError with a list unless
-    `stale` decides, and StoreError.
+    Raises UsageError with a list unless `stale` decides, and StoreError.
     """
     unseen, wrong = [], list[tuple[Path, str, Standing]]()
     for path in sorted(Path(folder, SKETCHES).glob("*.parquet")):

@@ -89,11 +89,7 @@ def part_again(footer: Mapping[str, Any], sources: Sequence[str]) -> Part:
 
 
 def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[Part]:
-    """The parts of all named files, in the order of a walk, whatever their own order.
-
-    Consecutive single files of a folder are a part, and so are mails; all files of a part follow all of the part
-    before. `rejected` gets everything that can't be a document.
-    """
+    """The parts of all named files, in the order of a walk, whatever their own order."""
     base = sources.selection.base
     files: dict[str, Any] = {}
     for file in sources.files():

@@ -66,12 +66,8 @@ def sketch(
 ) -> Summary:
     """Write the sketches of each part to `folder`/sketches, except existing ones with an unchanged input.
 
-    Of several tasks each writes its own share (see `task_of`).
-
     A file gets its name when complete, so an interrupted run continues. Memory: some batches of 4 MB for each worker.
     Raises IncompatibleStoreError if the folder has sketches of another form, and StoreError if it can't be written.
-
-    Missing inputs below the named folders are forgotten, but not those out of sight.
     """
     counts = summary if summary is not None else Summary()
     begin(folder, making.form)
@@ -84,8 +80,6 @@ def sketch(
 def forget(sources: Sources, parts: Sequence[Part], folder: str) -> list[str]:
     """Remove the sketches of missing inputs below the folders of `sources`, whose parts were listed; returns their
     names.
-
-    Also the remains of missing single files in the last parts of their folder.
     """
     target = Path(folder, SKETCHES)
     names = {part.name for part in parts}
@@ -128,10 +122,7 @@ def begin(folder: str, form: Form) -> None:
 
 
 def unfinished(parts: Iterable[Part], folder: str, counts: Summary) -> Iterator[Part]:
-    """The parts without sketches, or with changed input; the others are counted.
-
-    Also those of an object store not read to their end: it may answer again.
-    """
+    """The parts without sketches, or with changed input; the others are counted."""
     for part in parts:
         path = Path(folder, SKETCHES, f"{part.name}.parquet")
         there = path.exists() and read_footer(os.fspath(path), SKETCHES).get("state") == part.state()

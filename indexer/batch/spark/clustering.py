@@ -180,9 +180,7 @@ def cluster(
 ) -> dict[str, Any]:
     """The work of `indexer.batch.clusters.clustering.cluster` by tasks of Spark: the same files, the same figures.
 
-    Both folders need the same names on all machines. `wanted.parts` is the number of shuffle partitions, by default as
-    the sketches require. Of equally large buckets and components others may be named. Memory here: 8 bytes for each
-    replaced document. Raises StoreError and UsageError.
+    Memory here: 8 bytes for each replaced document. Raises StoreError and UsageError.
     """
     folder, out = os.path.abspath(folder), os.path.abspath(out)
     wanted = replace(wanted, against=wanted.against and os.path.abspath(wanted.against))
@@ -236,10 +234,7 @@ def _read_at(labels: Any, folder: Folder, columns: Sequence[str], count: int) ->
 
 
 def _gone(files: Any, folder: Folder, count: int) -> tuple[dict[int, bytes], Differing]:
-    """For each file the packed owners of documents replaced by a later one with the same id.
-
-    And those of them with another text.
-    """
+    """For each file the packed owners of documents replaced by a later one with the same id."""
     hashed = mapped(files, read_ids, tasks.DEALT, folder, count * BLOCKS)
     same = mapped(sorted_blocks(hashed, count), tasks.same, tasks.LABELS)
     suspects = _read_at(same, folder, ["id", *TEXT_COLUMNS], count)

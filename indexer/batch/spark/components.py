@@ -34,11 +34,7 @@ class Kept:
 
 
 def labelled(pairs: Any, count: int, most_joined: int, kept: Kept) -> Any:
-    """The component of each document of `pairs`, in LABELS, kept; by `count` partitions.
-
-    While there are more than `most_joined` pairs, rounds of stars first drop pairs found by several blocks; if as many
-    are left at the end, the stars are done.
-    """
+    """The component of each document of `pairs`, in LABELS, kept; by `count` partitions."""
     found = kept.keep(pairs)
     number, changed = _figures(found)
     pairs, changed = found, 1
@@ -59,8 +55,6 @@ def labelled(pairs: Any, count: int, most_joined: int, kept: Kept) -> Any:
 def _cut_off(frame: Any) -> Any:
     """The rows of a frame, computed, without their plan: Spark's plan of a round would hold all earlier ones, twice
     each.
-
-    They are kept in the session's checkpoints, or on the machines that made them, until nothing needs them.
     """
     context = getattr(frame.sparkSession, "sparkContext", None)
     return frame.checkpoint() if context and context.getCheckpointDir() else frame.localCheckpoint()

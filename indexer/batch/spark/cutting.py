@@ -21,11 +21,7 @@ _AT_ONCE, _BYTES = 256, 64 << 20
 
 
 def steps(spark: Any) -> CuttingSteps:
-    """The steps of `indexer.batch.cutting.cut_passages` in tasks of a session.
-
-    Tasks read and write texts, a part each. 8 bytes a word come to this process: no text is shuffled or sent. The input
-    and the output need the same names on all machines.
-    """
+    """The steps of `indexer.batch.cutting.cut_passages` in tasks of a session."""
     return CuttingSteps(partial(read, spark), partial(write, spark))
 
 

@@ -55,10 +55,7 @@ class Documents(ABC):
 
 
 def found(documents: Documents, run: Run, kept: Kept) -> Any:
-    """The clusters of two documents or more, in FOUND, for any partitions, order, and repeated tasks.
-
-    The pairs that may be near are computed at once, and kept; the rest when the result is.
-    """
+    """The clusters of two documents or more, in FOUND, for any partitions, order, and repeated tasks."""
     count = run.partitions
     blocked = documents.mapped(tasks.block_values, tasks.BLOCKED, run.rule, count * BLOCKS)
     pairs = mapped(sorted_blocks(blocked, count, "finder"), tasks.connect, tasks.PAIRS, run.rule)

@@ -48,10 +48,7 @@ def running(master: str | None = None) -> Iterator[Any]:
 
 
 def partitions_of(spark: Any, asked: int | None, size: int | None = None) -> int:
-    """The number of shuffle partitions: as requested, else as Spark is configured.
-
-    If the number of bytes is known, as many as these need, and no more than configured.
-    """
+    """The number of shuffle partitions: as requested, else as Spark is configured."""
     if asked is not None:
         if asked < 1:
             raise UsageError(f"partitions {asked}: at least one")

@@ -42,7 +42,7 @@ def sketch(
 ) -> Summary:
     """The work of `indexer.batch.sketches.sketching.sketch`, a part in a task of Spark, each with one process.
 
-    The input and the folder need the same names on all machines. Raises IncompatibleStoreError and StoreError.
+    Raises IncompatibleStoreError and StoreError.
     """
     counts = summary if summary is not None else Summary()
     with plain_errors():

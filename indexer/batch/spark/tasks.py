@@ -127,10 +127,7 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
 
 
 def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
-    """The clusters of all documents: one in no other cluster, if it counts, is alone in one of its name.
-
-    Documents without a decision are kept, and an older batch's keep theirs.
-    """
+    """The clusters of all documents: one in no other cluster, if it counts, is alone in one of its name."""
     for batch in batches:
         alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])
         own = cluster_ids(joined_of(batch["id"]))
@@ -155,10 +152,7 @@ def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
 def block_values(
     batches: Iterable[Any], rule: MatchRule, blocks: int, blocking: Blocking = finder_blocks
 ) -> Iterator[Any]:
-    """The values by which a rule's finders find documents, in BLOCKED; the number of each document is its `owner`.
-
-    `blocking` is `finder_blocks` or `finder_key_blocks` of `indexer.batch.clusters.blocking`.
-    """
+    """The values by which a rule's finders find documents, in BLOCKED; the number of each document is its `owner`."""
     enough = min(max(_LEAST, blocks * _PACKED), _MOST)
     waiting: dict[tuple[int, int], list[tuple[Positions, Positions]]] = {}
     count = 0

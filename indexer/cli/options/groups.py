@@ -152,10 +152,7 @@ def typed(name: str) -> bool:
 
 
 def refuse_typed(names: Iterable[str], why: str) -> None:
-    """Raise UsageError for the first of some parameters on the command line; `why` follows its name.
-
-    For options only the command itself knows to be ineffective.
-    """
+    """Raise UsageError for the first of some parameters on the command line; `why` follows its name."""
     command = click.get_current_context().command
     known = {str(each.name): each for each in command.params}
     for name in names:

@@ -27,8 +27,7 @@ def repeated_words(repeats: Repeats) -> Positions:
 def copied_between(repeats: Repeats, ranks: Positions, origins: Positions) -> Copied:
     """Count passage words of each origin whose first document belongs to another origin or the same one.
 
-    `ranks` order the documents by time, `origins` number their origins: both of shape (documents,). The document where
-    a passage stood first does not count itself.
+    `ranks` order the documents by time, `origins` number their origins: both of shape (documents,).
     """
     several = int(origins.max(initial=-1)) + 1
     # The first of all documents of a kind: of a document's copies the earliest stands for all.

@@ -28,7 +28,6 @@ class PassageListing:
 def listed(repeats: Repeats, passages: MaximalPassages) -> PassageListing:
     """The passages to list, sorted by copied words (words times documents less one).
 
-    A passage with more than half of all its places in earlier ones counts as a variant of the first of them instead.
     Memory: 100 bytes for each stretch.
     """
     copied = passages.words * (passages.documents - 1)

@@ -153,7 +153,7 @@ class Client(ABC):
     def search(self, name: str, body: Mapping[str, Any], **params: Any) -> Any:
         """The answer to a search in an index, alias or pattern, or at the body's point in time.
 
-        All shards have to answer: some engines silently leave out missing ones. Raises StoreError as request().
+        Raises StoreError as request().
         """
         path = f"/{name}/_search" if name else "/_search"
         answer = self.request("POST", path, body, allow_partial_search_results="false", **params)

@@ -86,7 +86,7 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[BulkO
     """Send actions, again if the cluster had no room for them; one outcome each, in order.
 
     Raises StoreError if there is no answer within the retries, if some are still rejected at their end, and if a disk
-    of the engine is full; finished work stays. Items refused for another reason have their reason.
+    of the engine is full; finished work stays.
     """
     outcomes: list[BulkOutcome | None] = [None] * len(actions)
     left = list(range(len(actions)))

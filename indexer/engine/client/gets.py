@@ -22,7 +22,7 @@ def multi_get(
 ) -> list[dict[str, Any]]:
     """The engine's answer for each document, in order; existing ones have `found`.
 
-    Unreadable documents are asked for again within the client's retries. Raises StoreError if one stays unreadable.
+    Raises StoreError if one stays unreadable.
     """
     answers: list[dict[str, Any]] = [{}] * len(documents)
     left = list(range(len(documents)))

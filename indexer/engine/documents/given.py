@@ -55,10 +55,7 @@ class OwnedIndex:
         return self._sink.store
 
     def put(self, records: Sequence[Record]) -> list[Landed]:
-        """Put records onto their documents, if these exist; one result each, in order.
-
-        A document with an equal record is left alone, and one changed by others is read again.
-        """
+        """Put records onto their documents, if these exist; one result each, in order."""
         return list(in_flight(self._put, chunks(records, BATCH_RECORDS), lambda record: record.ref.id))
 
     def finish(self) -> None:

@@ -144,8 +144,8 @@ def in_place(
 ) -> InPlace:
     """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run.
 
-    `specifications` are secondary schemes to add. Raises UsageError if the mapping lacks room for all, or one can't be
-    made. Then none is added, because no mapping can give up a field.
+    Raises UsageError if the mapping lacks room for all, or one can't be made. Then none is added, because no mapping
+    can give up a field.
     """
     provision = Provision(client)
     # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.

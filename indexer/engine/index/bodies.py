@@ -148,10 +148,7 @@ class Bodies:
         return fields, beside
 
     def replacing(self, body: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields for a partial update: missing ones become null, and everything else goes.
-
-        The document's first time stays, and for an identical text everything known of it too.
-        """
+        """The fields for a partial update: missing ones become null, and everything else goes."""
         empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", *ANNOTATIONS, self.scheme, *self.schemes])
         own = {name: replacing_fields(body[name], fields) for name, fields in self.key_fields.items() if name in body}
         fields = empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
@@ -174,10 +171,7 @@ class Bodies:
     # Records
 
     def record(self, hit: Mapping[str, Any], ref: Ref, *, sketches: bool = False) -> Record | None:
-        """The record of a hit; values come from doc values if the hit has them. None for another's document.
-
-        Without `sketches` it is that of Record.without_sketches().
-        """
+        """The record of a hit; values come from doc values if the hit has them. None for another's document."""
         source = own_part(hit.get("_source"))
         if source is None:
             return None
@@ -345,10 +339,7 @@ def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The partial update to these annotations: cluster, version and mark in their fields, others as JSON.
-
-    `there` are the document's cluster fields; they stay if it was and remains in no cluster.
-    """
+    """The partial update to these annotations: cluster, version and mark in their fields, others as JSON."""
     cluster = annotations.get("cluster")
     rest = dict(annotations)
     fields = {**dict.fromkeys(CLUSTER_FIELDS), **(there if there and there.get("single") else alone())}

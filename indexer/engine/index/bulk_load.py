@@ -40,8 +40,7 @@ class SettingsRequest(NamedTuple):
 def reduced_settings(client: Client, mappings: Mappings) -> Iterator[None]:
     """Turn down the index for new documents behind a client's name with these mappings.
 
-    It is restored at the end in any case, after a kill by restore_left() and repairs(). Raises StoreError if the
-    cluster refuses.
+    Raises StoreError if the cluster refuses.
     """
     index = write_index(client, mappings)
     former: Mapping[str, str | None] = {}

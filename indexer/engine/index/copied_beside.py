@@ -34,8 +34,7 @@ def copied_index(client: Client) -> SideIndex[Mapping[str, Any]]:
 def replace_copied(client: Client, rows: Iterable[CopiedRow], pages: Pages) -> int:
     """Replace the rows of all earlier runs; returns how many. `pages` is the store's way to page.
 
-    Earlier ones go after all new ones are there, so readers never find none. Two runs at once never remove each other's
-    rows.
+    Earlier ones go after all new ones are there, so readers never find none.
     """
     side, made_at, count = copied_index(client), now(), 0
     run = _latest(client, side) + 1

@@ -84,8 +84,7 @@ class IndexMapping:
     def info(self, shown: str) -> StoreInfo | None:
         """The settings behind the fingerprints of the index; None if it is no store.
 
-        `shown` is the store's name. Raises IncompatibleStoreError for the mapping of a newer neardup, and for a damaged
-        `_meta`.
+        Raises IncompatibleStoreError for the mapping of a newer neardup, and for a damaged `_meta`.
         """
         entry, where = self.entry, f"{shown} ({self.index})"
         if not entry:

@@ -177,9 +177,8 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 
 def lost_by_update(mapping: IndexMapping, settings: Mapping[str, Any]) -> str:
-    """The reason why an update, which rebuilds a document from `_source`, would lose something; empty if all is kept.
-
-    `settings` are the index's own, flat.
+    """The reason why an update, which rebuilds a document from `_source`, would lose something; empty if all is
+    kept.
     """
     source = mapping.raw.get("_source", {})
     if source.get("enabled") in _OFF:
@@ -196,10 +195,7 @@ def lost_by_update(mapping: IndexMapping, settings: Mapping[str, Any]) -> str:
 
 
 def require_harmless(mappings: Mappings, settings: Mapping[str, Mapping[str, Any]], shown: str) -> None:
-    """Raise StoreError if a partial update, which rebuilds a document from `_source`, would lose something.
-
-    `settings` are those of every index, flat, by its name. A read-only index is refused too.
-    """
+    """Raise StoreError if a partial update, which rebuilds a document from `_source`, would lose something."""
     for index, mapping in mappings.items():
         lost = lost_by_update(mapping, settings.get(index, {}))
         if lost:

@@ -23,7 +23,7 @@ _FORBIDDEN = 403
 def is_made(client: Client, mapping: IndexMapping) -> bool:
     """True if neardup made the index with this mapping, and every document in it is neardup's.
 
-    Reads all documents unless the mapping already tells. Raises StoreError if the engine does not answer completely.
+    Raises StoreError if the engine does not answer completely.
     """
     if not mapping.seems_made or lost(client, mapping):
         return False
@@ -33,10 +33,7 @@ def is_made(client: Client, mapping: IndexMapping) -> bool:
 
 
 def require_place(client: Client, mapping: IndexMapping, shown: str) -> None:
-    """Raise UsageError if a new index has something of its owner's called neardup.
-
-    Looks at the mapping, at runtime fields, and at every document: unmapped fields are in `_source` alone.
-    """
+    """Raise UsageError if a new index has something of its owner's called neardup."""
     names, index = mapping.own_names, mapping.index
     inside = mapping.properties.get(ROOT)
     mapped = set() if inside is None else set(inside.get("properties", {"": {}}))

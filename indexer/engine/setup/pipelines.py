@@ -209,10 +209,7 @@ def _is_own(body: Mapping[str, Any]) -> bool:
 def pipeline(
     kind: str, info: StoreInfo, fields: Sequence[str], forms: Mapping[str, Mapping[str, Any] | None] | None = None
 ) -> dict[str, Any]:
-    """The body of a pipeline: the file of mappings/pipelines, for "simhash" with the parameters of a store.
-
-    `forms` are the parameters of the sketch and the passages, see `script_forms`; without them there are none.
-    """
+    """The body of a pipeline: the file of mappings/pipelines, for "simhash" with the parameters of a store."""
     body = load(f"pipelines/neardup-{kind}")
     if kind == "simhash":
         params = body["processors"][0]["script"]["params"]
@@ -228,9 +225,8 @@ def pipeline(
 def script_forms(infos: Collection[StoreInfo], room: int | None = None) -> dict[str, dict[str, Any] | None]:
     """The parameters `sketch` and `passages` of the simhash pipeline, for the schemes of these stores behind one name.
 
-    Passages are left out of records over `room` bytes. None for minhash sketches, or passages of words, if the stores
-    have none the pipeline can make; `neardup annotate` makes the others, such as those of letters. Raises UsageError
-    for an unknown scheme.
+    None for minhash sketches, or passages of words, if the stores have none the pipeline can make; `neardup annotate`
+    makes the others, such as those of letters. Raises UsageError for an unknown scheme.
     """
     forms: dict[str, dict[str, Any] | None] = {"sketch": None, "passages": None}
     minhash, passages = (_scheme_of(infos, family) for family in (Minhash.family, Passages.family))

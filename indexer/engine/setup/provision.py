@@ -73,9 +73,9 @@ class Provision:
     def set_up(self, info: StoreInfo, *, shards: int | None = None, replicas: int | None = None) -> list[SetupStep]:
         """The remaining steps to have the store; none if all is done.
 
-        `info` is for a new store, with its schemes; an existing one keeps its own. Raises IncompatibleStoreError for
-        anything of a newer neardup, or other fingerprints, and UsageError if the owner's mapping has no room or no
-        place for the fields, and if existing indices have other numbers of `shards` or `replicas`.
+        Raises IncompatibleStoreError for anything of a newer neardup, or other fingerprints, and UsageError if the
+        owner's mapping has no room or no place for the fields, and if existing indices have other numbers of `shards`
+        or `replicas`.
         """
         indices = self._indices()
         if not indices:
@@ -99,10 +99,7 @@ class Provision:
         return steps + self.fields(info)
 
     def fields(self, info: StoreInfo, added: Sequence[SchemeInfo] = ()) -> list[SetupStep]:
-        """The remaining steps to give every existing index neardup's fields; raises as set_up().
-
-        `added` are new schemes: either there is room for all, or nothing is added.
-        """
+        """The remaining steps to give every existing index neardup's fields; raises as set_up()."""
         require_sides(self.client)
         indices = self._indices()
         schemes = _schemes(indices, info)

@@ -128,10 +128,7 @@ class Context:
         self.put_back()
 
     def require_mapped(self, schemes: Sequence[SchemeInfo] = (), *, anew: bool = False) -> None:
-        """Raise StoreError if an index behind the name lacks neardup's fields: a write would guess their types.
-
-        With `anew` new indices count too, as after a rollover.
-        """
+        """Raise StoreError if an index behind the name lacks neardup's fields: a write would guess their types."""
         if anew and not self.single:
             names = self.client.request("GET", f"/{self.path}/_settings/index.creation_date")
             if not names.keys() <= self.mappings.keys():

@@ -84,10 +84,7 @@ class Lookup:
     # By identity, to be changed next
 
     def remember(self, refs: Sequence[Ref], hits: Sequence[dict[str, Any] | None]) -> None:
-        """Keep the documents of fetch() for a following change of annotations.
-
-        It goes by the sequence numbers: the engine refuses a changed document, and it is read again.
-        """
+        """Keep the documents of fetch() for a following change of annotations."""
         read = zip(refs, hits, strict=True)
         self._remembered = {ref: hit for ref, hit in read if hit} if len(refs) <= _REMEMBERED else {}
 

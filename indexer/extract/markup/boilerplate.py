@@ -145,10 +145,7 @@ def selector(page: Scan, content: Content) -> str:
 
 
 def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tuple[str, str], ...]:
-    """Remove the elements outside the text from those found by `selector`, in the page's order.
-
-    Returns the removed text and the values of fields, each with its kind.
-    """
+    """Remove the elements outside the text from those found by `selector`, in the page's order."""
     elements, stay = list(found), []
     aside: list[tuple[str, str]] = []
     for element in elements:

@@ -94,8 +94,7 @@ def _of_pdf(document: Any, number: int) -> Picture | None:
 def with_scans(data: bytes, pages: Sequence[list[str]], reader: PageReader | None) -> tuple[Sequence[list[str]], str]:
     """The lines of the pages of a PDF, with scanned ones as `reader` reads them.
 
-    Also the count of pages read and not read, for the name of the extractor. Raises ExtractionError if no page has a
-    text and none could be read.
+    Raises ExtractionError if no page has a text and none could be read.
     """
     import pypdfium2
 

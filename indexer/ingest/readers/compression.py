@@ -37,7 +37,7 @@ def buffered(stream: BinaryIO) -> io.BufferedReader:
 def decompressed(stream: BinaryIO, name: str = "", asked: ReaderOptions | None = None) -> io.BufferedReader:
     """The content of a stream, decompressed while reading; damage raises one of BROKEN.
 
-    `asked` counts the unpacked bytes. Raises UsageError if the package for a compression is missing.
+    Raises UsageError if the package for a compression is missing.
     """
     given = buffered(stream)
     head = given.peek(8)[:8]

@@ -198,10 +198,7 @@ class Parquet(FileReader):
                 return
 
     def batches(self, stream: BinaryIO, name: str, asked: ReaderOptions, batch_bytes: int = 0) -> Iterator[Any]:
-        """The rows as batches of Arrow of about `batch_bytes` each, with the columns of entries.
-
-        A problem with the file is a last BadEntry; `row_entry` makes an entry of a row.
-        """
+        """The rows as batches of Arrow of about `batch_bytes` each, with the columns of entries."""
         arrow: Any = optional("pyarrow", "parquet", name)
         number = 0
         try:

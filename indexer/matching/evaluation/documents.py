@@ -51,10 +51,7 @@ class Named:
 
 
 def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Limits, jobs: int) -> MeasuredTexts:
-    """The texts of documents, extracted in worker processes; failures are counted by reason.
-
-    They come in the order of the inputs; of several with one id the last is kept, in the place of the first.
-    """
+    """The texts of documents, extracted in worker processes; failures are counted by reason."""
     result = MeasuredTexts()
     last: dict[str, tuple[int, str, str]] = {}
     first: dict[str, int] = {}
@@ -110,8 +107,7 @@ def require_two(texts: MeasuredTexts) -> None:
 def sampled(store: Store, most: int, wanted: Collection[str] = (), *, least: int | None = None) -> list[Record]:
     """At most `most` documents of a store with text, and all ids in `wanted`.
 
-    They have `least` words or more, by default enough for the store. The choice depends on the ids only, by the
-    smallest BLAKE2b digests, so the same store gives the same sample.
+    The choice depends on the ids only, by the smallest BLAKE2b digests, so the same store gives the same sample.
     """
     chosen: list[Record] = []
 

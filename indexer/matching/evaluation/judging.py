@@ -155,10 +155,7 @@ def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> Match
 
 
 def check_rule(text: str) -> None:
-    """Raise UsageError for a rule in a wrong form, before anything is read.
-
-    Of a scheme with statistics only the name is checked; the rest follows when these are there.
-    """
+    """Raise UsageError for a rule in a wrong form, before anything is read."""
     parts = [registry.split(part.partition("@")[0].strip()) for part in text.replace("+", "/").split("/")]
     known = [registry.scheme_class(family).needed(given) for family, given in parts if family not in READINGS]
     if not any(known):
@@ -345,10 +342,7 @@ class Candidates:
 
 
 def candidates(rule: MatchRule, sketches: Mapping[str, Sequence[Sketch | None]]) -> Candidates:
-    """The documents found by asking for the neighbours of each, as in a store.
-
-    Pairs refused by the finder's own similarity are left out, unless it is the measure of the scores.
-    """
+    """The documents found by asking for the neighbours of each, as in a store."""
     count = len(next(iter(sketches.values())))
     payloads = {
         name: Ragged.of_bytes([each.payload if each else b"" for each in column]) for name, column in sketches.items()

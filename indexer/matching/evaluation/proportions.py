@@ -31,8 +31,8 @@ class EstimatedShare:
 def estimated_share(strata: Sequence[SampledStratum]) -> EstimatedShare | None:
     """The share counted over the documents of all strata; None if a stratum has none judged.
 
-    The strata are weighted by their documents. The limits are those of Zou, Huang and Zhang for linear functions of
-    shares (Computational Statistics & Data Analysis 53, 2009), from the Wilson limits of each stratum.
+    The limits are those of Zou, Huang and Zhang for linear functions of shares (Computational Statistics & Data
+    Analysis 53, 2009), from the Wilson limits of each stratum.
     """
     whole = sum(stratum.documents for stratum in strata)
     if not whole or any(stratum.documents and not stratum.judged for stratum in strata):

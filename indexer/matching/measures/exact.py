@@ -70,8 +70,8 @@ def jaccard_pairs(sets: ShingleSets, floor: float) -> ExactPairs:
     """Every pair of documents with a Jaccard coefficient of at least `floor` (above 0, to 1); empty sets are in none.
 
     Two such sets share at least one of the rarest |A| - ceil(floor * |A|) + 1 shingles of each, so only these are
-    looked up (prefix filter: Chaudhuri, Ganti and Kaushik, ICDE 2006; Bayardo, Ma and Srikant, WWW 2007). Equal sets
-    are compared once. Memory: some 40 bytes a shingle and 24 a pair found. Raises UsageError for another floor.
+    looked up (prefix filter: Chaudhuri, Ganti and Kaushik, ICDE 2006; Bayardo, Ma and Srikant, WWW 2007). Memory: some
+    40 bytes a shingle and 24 a pair found. Raises UsageError for another floor.
     """
     if not 0 < floor <= 1:
         raise UsageError(f"floor {floor}: pairs can be listed from a Jaccard coefficient above 0, up to 1")

@@ -55,20 +55,13 @@ class Lineage:
 
 
 def lineages(documents: Sequence[Signs], *, least: float = SURE) -> list[Lineage]:
-    """The versions among near documents, in the order of their first places.
-
-    A document is in one lineage at most; documents in none have no versions, or an unknown order.
-    """
+    """The versions among near documents, in the order of their first places."""
     found = [_ordered(places, [documents[place] for place in places]) for places in _works(documents)]
     return [each for each in found if each and each.confidence >= least]
 
 
 def compared(one: Signs, other: Signs) -> Order:
-    """The place of a document in time against a near one; "unknown" is an answer.
-
-    Versions of each other are told by their numbers, others by their dates, with less confidence: the later one is
-    newer, and may be a document of its own.
-    """
+    """The place of a document in time against a near one; "unknown" is an answer."""
     for lineage in lineages([one, other], least=0):
         word: OrderWord = "newer" if lineage.steps[-1] == (0,) else "older"
         return Order(word, lineage.confidence, lineage.evidence[0])

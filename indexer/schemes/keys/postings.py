@@ -74,11 +74,7 @@ def _among(values: Positions, few: Positions) -> npt.NDArray[np.bool_]:
 
 
 def sharing(keys: Ragged, layout: KeyLayout, agreeing: int, most: int = 0) -> Blocks:
-    """Blocks of pairs of rows with common keys in at least `agreeing` tables, each pair once, left < right.
-
-    A common key costs time, not memory. No pair is left out, except pairs of keys with more than `most` holders, if it
-    is not 0.
-    """
+    """Blocks of pairs of rows with common keys in at least `agreeing` tables, each pair once, left < right."""
     postings = KeyPostings.shared(keys, layout, most)
     return _met(postings, np.zeros(postings.owners.size, dtype=np.int64), len(keys), layout, agreeing)
 
@@ -113,10 +109,7 @@ def crossing(keys: Ragged, layout: KeyLayout, most: int) -> Blocks:
 
 
 def _met(postings: KeyPostings, sides: Positions, count: int, layout: KeyLayout, agreeing: int) -> Blocks:
-    """Blocks of the pairs, each once, of owners of one key, not both on side 1, that meet in so many tables.
-
-    The owners of a key on side 0 come before those on side 1.
-    """
+    """Blocks of the pairs, each once, of owners of one key, not both on side 1, that meet in so many tables."""
     owners, starts = postings.owners, postings.buckets()
     holders = np.diff(starts)
     runs = np.repeat(np.arange(holders.size), holders)

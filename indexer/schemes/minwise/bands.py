@@ -29,8 +29,7 @@ def banding_recall(similarity: float, bands: int, rows: int, agreeing: int = 1) 
 def bands_for(family: str, threshold: float, values: int, most: int = MAX_BANDS) -> tuple[int, int]:
     """(bands, rows) for a similarity: the longest bands that find at least 98% of the pairs at it.
 
-    All bands that fit into the values are used, but no more than `most`. Raises UsageError if not even bands of one
-    value suffice.
+    Raises UsageError if not even bands of one value suffice.
     """
     for rows in range(min(values, MAX_ROWS), 0, -1):
         bands = min(values // rows, most)

@@ -45,10 +45,7 @@ def estimated(share: npt.NDArray[np.float64], bits: int) -> Similarities:
 
 
 def standard_error(similarity: npt.ArrayLike, values: int, bits: int) -> npt.NDArray[np.float64]:
-    """The standard error of the estimate at a similarity (Li and Koenig 2010, equation 11, with c = 2**-b).
-
-    Fast similarity sketching can only make it less.
-    """
+    """The standard error of the estimate at a similarity (Li and Koenig 2010, equation 11, with c = 2**-b)."""
     s, chance = np.asarray(similarity, dtype=np.float64), 2.0**-bits
     share = s + (1 - s) * chance
     return np.asarray((share * (1 - share) / values) ** 0.5 / (1 - chance), dtype=np.float64)

@@ -40,10 +40,7 @@ def text(cell: Any) -> str:
 
 
 def moment(cell: Any) -> str:
-    """A time: twice the microseconds since 1970, one more with decimal places, or a text.
-
-    Written as in `indexer.model.times`, or without the decimal places of a whole second.
-    """
+    """A time: twice the microseconds since 1970, one more with decimal places, or a text."""
     if type(cell) is not int:
         return text(cell)
     microseconds, written = divmod(cell, 2)

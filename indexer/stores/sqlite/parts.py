@@ -51,8 +51,7 @@ def merge_bits(values: int) -> int:
 
     Every batch rewrites all pages of the recent keys, since its own lie anywhere among them, and every move rewrites
     those of one table of the large one. With n values, batches of b and r values with recent keys, a document costs r /
-    b + n / (2 r) times the size of its keys; r = sqrt(n b / 2) is cheapest: 70,000 of a million, 220,000 of ten. With
-    16 tables a step is an eighth of it.
+    b + n / (2 r) times the size of its keys; r = sqrt(n b / 2) is cheapest: 70,000 of a million, 220,000 of ten.
     """
     return max(_MIN_MERGE_BITS, 13 + (values.bit_length() - 20) // 2)
 
