@@ -104,7 +104,6 @@ class Output:
 
 
 def target_path(file: Any, out: str) -> Path:
-    """The path of a file's copy: as below the named folder, or the name of a named file."""
     if file.named and not file.listed:
         return Path(out, os.path.basename(file.path))
     below = Path(file.relative)
@@ -135,8 +134,6 @@ def _gone(decided: Any) -> list[int]:
 
 
 class _Tags:
-    """The decisions about the rows of a file, by their numbers; unknown rows are kept."""
-
     def __init__(self, decided: Any) -> None:
         self._decided = decided
         self._rows = numbers_of(decided["row"])

@@ -84,8 +84,6 @@ def cut_file(out: str) -> str:
 
 
 class WordsRead(NamedTuple):
-    """A row read for its passages: the number of its part, its id and time, and its words' hashes."""
-
     part: int
     id: str
     time: str | None

@@ -179,7 +179,6 @@ def _decided(path: Path, output: Output, standing: Any) -> Any:
 
 
 def _unwanted(size: Any, origins: Any, output: Output) -> Any:
-    """The reasons to leave documents out by their cluster's origins, null for those to keep."""
     alone, few = compute.equal(size, 1), compute.less(origins, output.min_origins)
     single = _reason(None if output.singletons else _NO_CLUSTER)
     return compute.if_else(alone, single, compute.if_else(few, _reason(_FEW_ORIGINS), _reason(None)))
@@ -190,7 +189,6 @@ def _reason(name: str | None) -> Any:
 
 
 def _standing(clusters: str, output: Output) -> Any:
-    """The ids of documents kept for those they stand for: in other clusters, where a wide component was cut."""
     found = [arrow.array([], arrow.string())]
     for path in _files_of(clusters) if output.min_origins > 1 or not output.singletons else ():
         table = parquet.read_table(path, columns=["duplicate_of", "size", "origins"])

@@ -175,7 +175,6 @@ TEXT_COLUMNS = ("text_digest", "failed")
 
 
 def texts_of(batch: Any) -> list[bytes | None]:
-    """Digests equal for documents with the same text; None for an unreadable document."""
     columns = (batch[name].to_pylist() for name in TEXT_COLUMNS)
     return [None if failed is not None else digest or b"" for digest, failed in zip(*columns, strict=True)]
 
@@ -185,7 +184,6 @@ def _as_arrived(files: Sequence[Path]) -> list[Path]:
 
 
 def clustering_of(folder: str) -> dict[str, Any]:
-    """The summary of a folder's clusters, noted at their end. Raises StoreError if they are unfinished."""
     try:
         said: dict[str, Any] = json.loads(Path(folder, SUMMARY).read_bytes())
     except (OSError, ValueError) as error:
@@ -198,7 +196,6 @@ def clustering_of(folder: str) -> dict[str, Any]:
 
 
 def form_in(folder: str) -> Form:
-    """The form of the sketches of a folder, by its first file. Raises StoreError."""
     return form_of(read_footer(os.fspath(sketch_files(folder)[0]), SKETCHES))
 
 

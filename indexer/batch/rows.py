@@ -112,13 +112,11 @@ class Batch:
             yield _rows_of(batch, self.form, places, "" if said["together"] else said["input"])
 
     def members(self, places: Places) -> Iterator[tuple[list[Ref], Any]]:
-        """(identities, columns MEMBERSHIP) of the documents, as rows(); nothing without clusters."""
         columns = ["id", "metadata"] if places.named else ["id"]
         for _, batch, clusters in self._read(columns, with_clusters=True):
             yield _refs_of(batch, places), clusters
 
     def older(self) -> Iterator[tuple[list[str], Any]]:
-        """(ids, columns MEMBERSHIP) of the older documents the batch was clustered against."""
         for path in self.before:
             for _, batch in batches_of(path, 0, MEMBERSHIP):
                 kept = batch.filter(batch["cluster"].is_valid())
@@ -137,8 +135,6 @@ class Batch:
 
 
 class _Beside:
-    """The rows of a file of clusters, taken in the portions of its sketches' rows."""
-
     def __init__(self, path: Path) -> None:
         self._batches = batches_of(path, 0, MEMBERSHIP)
         self._left: Any = None

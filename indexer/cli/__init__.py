@@ -84,8 +84,6 @@ Exit codes:
 
 
 class MainOptions(NamedTuple):
-    """The options before the name of a command; `config` is the settings file, None for none."""
-
     debug: bool
     config: Path | None
 
@@ -173,7 +171,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _log_format(words: Sequence[str]) -> str:
-    """The value of --log-format, before the command line is read, since its reading can fail too."""
     given = os.environ.get("NEARDUP_LOG_FORMAT", "")
     for word, following in pairwise((*words, "")):
         name, equals, value = word.partition("=")

@@ -205,7 +205,6 @@ class Arrivals(DuplicateFilter[Neighbour]):
             self._begun = False
 
     def examine(self, records: Sequence[Record]) -> list[Neighbour | None]:
-        """The stored or earlier document for which each one about to be stored is left out, in order, or None."""
         if self.cluster:
             # Before anything is stored: what a kill leaves without a cluster is put right by the next `cluster`.
             self._begin()

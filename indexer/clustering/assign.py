@@ -410,8 +410,6 @@ class Assigner:
 
 
 class ReadingAssigner(Assigner):
-    """An assigner with documents just `read`; it reads missing ones."""
-
     def __init__(
         self, store: Store, rule: CanonicalRule, relations: NotedRelations, apart: FormsApart | None = None
     ) -> None:

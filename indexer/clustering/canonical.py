@@ -98,7 +98,6 @@ class CanonicalRule:
         return self.kind in ("newest", "oldest")
 
     def __str__(self) -> str:
-        """As read_canonical() reads it: the form of parse_canonical(), then the patterns of "source", as in a shell."""
         field = f"field:{self.field}" + ":desc" * self.descending
         time = [f"{_TIME}{self.time}"] * bool(self.time)
         return shlex.join((*time, field if self.kind == "field" else self.kind, *self.sources))
@@ -144,7 +143,6 @@ def require_fields(rule: CanonicalRule, store: Store) -> None:
 
 
 def copy_words(source: str) -> int:
-    """The number of words in a path or URL for a copy: `backup`, `Converted`, `report (1).pdf`."""
     return len(_COPY_WORDS.findall(f"/{source}"))
 
 

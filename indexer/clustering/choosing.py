@@ -208,7 +208,6 @@ class _Greedy:
         return [self._by_keys(finder) for finder in self._comparison.rule.finders if meets_by_keys(finder)]
 
     def _decide(self, meetings: Sequence[_Meeting], limit: int, undecided: Positions) -> Positions:
-        """Decide on members of lower rank than `limit`, in rounds; returns the undecided ones."""
         width = 1
         while True:
             undecided = undecided[~self._decided[undecided]]
@@ -257,7 +256,6 @@ class _Greedy:
     def _near(
         self, meeting: _Meeting, asking: Positions, *, among: bool = False
     ) -> Iterator[tuple[Positions, Positions, Similarities]]:
-        """Pairs of an asking member and an undecided one, near each other, with their similarities."""
         finder = meeting.finder
         for left, right in self._met(meeting, asking, among=among):
             for start in range(0, left.size, _BLOCK):
@@ -326,7 +324,6 @@ class _Greedy:
         return _Meeting(finder, row, asked, False, group * count + owners, sketches)
 
     def _by_join(self, finder: Finder, undecided: Positions) -> tuple[_Meeting, int]:
-        """Members meet in their payloads, by the scheme's own join; returns all pairs below a rank, and the rank."""
         count, ranks = self._members.size, self._ranks
         sketches, there = self._with_sketch(finder, ~self._kept & ~self._alone)
         firsts, number = distinct_payloads(sketches)

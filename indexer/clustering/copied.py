@@ -37,8 +37,6 @@ BOILERPLATE = 10
 
 
 class Holder(NamedTuple):
-    """A document whose text was read: its time (ISO 8601 in UTC), identity and source."""
-
     arrived_at: str
     ref: Ref
     source: str

@@ -151,7 +151,6 @@ class _DecidedNodes:
         return replace(grouped, labels=labels, whole=whole)
 
     def _cut(self, inside: Positions, same: Positions, labels: Positions, comparison: Comparer) -> None:
-        """Cut a group, in place, so that no two of a part are apart; documents that belong together move together."""
         units: dict[int, list[int]] = {}
         for node in inside.tolist():
             units.setdefault(int(same[node]), []).append(node)
@@ -210,7 +209,6 @@ def grouped_nodes(
     radius: float | None = None,
     threads: int | None = None,
 ) -> tuple[Nodes, Comparer, Groups]:
-    """The groups of nodes by `indexer.clustering.grouping.group`, as far as decisions allow."""
     places = held.places(nodes.refs)
     if places:
         nodes = nodes.separated(np.array(sorted(places), dtype=np.int64))

@@ -44,7 +44,6 @@ class Contradiction:
 
 
 def contradictions(decisions: Sequence[Decision]) -> list[Contradiction]:
-    """The contradictions among decisions: same and not the same, keep and drop."""
     same, found = _Sameness(decisions), list[Contradiction]()
     for place, decision in enumerate(decisions):
         together = decision.together
@@ -68,8 +67,6 @@ def _unlike_choices(decisions: Sequence[Decision]) -> Iterator[Contradiction]:
 
 
 class _Sameness:
-    """The documents decisions call the same, as trees: above a document stands a decision, and the reverse."""
-
     def __init__(self, decisions: Sequence[Decision]) -> None:
         self._above: dict[_Node, _Node] = {}
         self._root: dict[_Node, _Node] = {}
@@ -297,7 +294,6 @@ class KeptDecisions:
 
 
 def keep_decisions(store: Store, decisions: Sequence[Decision], *, dry_run: bool = False) -> KeptDecisions:
-    """Remember in a store which documents belong together, and which are apart."""
     done, seen_now, known = KeptDecisions(), list[Decision](), {decision.id for decision in store.decisions()}
     for seen in seen_documents(store, decisions):
         gone = (one for one in seen if one.reason and (one.stored or one.decided.choice != "drop"))

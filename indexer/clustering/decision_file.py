@@ -56,12 +56,10 @@ def read_judgments(path: str | os.PathLike[str]) -> JudgedSample:
 
 
 def parsed_decisions(data: bytes) -> list[Decision]:
-    """The decisions in the bytes of a file. Raises UsageError for any other form."""
     return _decisions(_held(data)["clusters"], "clusters", "cluster")
 
 
 def parsed_judgments(data: bytes) -> JudgedSample:
-    """The judgments in the bytes of a file. Raises UsageError for any other form, and for none."""
     held = _held(data)
     if "sample" not in held:
         raise UsageError("it has no judgments of a sample; judge one in a report, and save the judgments there")

@@ -276,7 +276,6 @@ def _within(
 
 
 def spans(counts: Positions) -> Iterator[tuple[int, int]]:
-    """Ranges of places with at most about 262,144 counted together, at least one place in each."""
     ends = np.cumsum(counts)
     start = 0
     while start < counts.size:

@@ -43,7 +43,6 @@ def _clusters_of_latest(annotations: Sequence[Mapping[str, Any] | None]) -> set[
 
 
 def _renew_versions(store: Store, clusters: Collection[str]) -> None:
-    """Reorder the remaining versions in clusters; memory: some hundred bytes a member."""
     succession, numbers = Succession(), {name: number for number, name in enumerate(sorted(clusters))}
     noted: list[tuple[Ref, Any]] = []
     for page in chunks(store.cluster_members(list(numbers)) if numbers else (), READ_AT_ONCE):

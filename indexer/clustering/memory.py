@@ -46,7 +46,6 @@ def note_of(
 
 
 def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> ClusteringNote:
-    """The note while documents are put into clusters as they come, or with `since` after such a run."""
     notes = store.clustering_notes().values()
     # Those that stand there already, and were never looked at, are not seen by what comes.
     at = min((one.at for one in notes), default="")

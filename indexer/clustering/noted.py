@@ -185,8 +185,6 @@ def _with_equals(documents: Sequence[RepeatingDocument], words: Sequence[str]) -
 
 
 class _AskedLexicon(Lexicon):
-    """A lexicon that remembers the words asked for."""
-
     def __init__(self) -> None:
         super().__init__()
         self._wanted: set[int] = set()

@@ -44,8 +44,6 @@ _GONE = Reason("which stand in what has changed meanwhile", "the document that h
 
 
 class _PartOrWhole(NamedTuple):
-    """A possible part or holder of one, as it was read; `leaving` if it is to be removed itself."""
-
     ref: Ref
     digest: str
     tokens: int
@@ -72,8 +70,6 @@ class _DistinctText:
 
 
 class _JudgedPart(NamedTuple):
-    """A document with all its keys in another one, and the outcome."""
-
     held: _PartOrWhole
     by: _PartOrWhole
     reason: Reason | None
@@ -243,7 +239,6 @@ def _scheme_of_parts(store: Store) -> Scheme:
 
 
 def _held_whole(nodes: Nodes, scheme: Scheme) -> tuple[Positions, Positions]:
-    """Pairs of nodes with all keys of the first in the second, sorted by the first, then the longest before."""
     sketches = nodes.sketches[scheme.family]
     sizes, present = sketches.payloads.sizes, nodes.present(scheme.family)
     several = np.flatnonzero(nodes.weights > 1)
@@ -304,7 +299,6 @@ def _judged(
 def _verdict(
     text: _DistinctText, longer: Sequence[_DistinctText], unsure: _DistinctText | None, file: _TextFile, *, every: bool
 ) -> tuple[_PartOrWhole, Reason | None] | None:
-    """The certain or possible holder of a text, and the reason to keep the text all the same; None without one."""
     others = [*longer, *([unsure] if unsure else [])]
     if not others:
         return None

@@ -43,8 +43,6 @@ _AT_ONCE = 5000
 
 
 class Neighbour(NamedTuple):
-    """A stored document and its similarity, 0 to 1, by the rule's measure."""
-
     ref: Ref
     similarity: float
 
@@ -170,7 +168,6 @@ class Placer:
         self._set_alone(alone_now)
 
     def _allowed(self, ref: Ref, clusters: Sequence[ClusterRecord], values: Similarities) -> Similarities:
-        """The similarities to some clusters, without those holding a document decided not to be the same."""
         barred, same = (
             set(self._names(others).values()) for others in (self._held.apart_from(ref), self._held.together(ref))
         )

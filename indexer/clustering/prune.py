@@ -150,7 +150,6 @@ class Pruning(Removal):
     def _related(
         self, relations: Relations[Record], surplus: Sequence[RedundantDocument], members: Sequence[_Member]
     ) -> Iterator[RedundantDocument]:
-        """The documents, marking those to stay that no kept one can replace by its text."""
         clusters: dict[str, list[tuple[RedundantDocument, _Member]]] = {}
         pairs = []
         for document, member in zip(surplus, members, strict=True):
@@ -201,7 +200,6 @@ class Pruning(Removal):
     def _compared(
         self, canonical: Sequence[Record], records: Sequence[Record]
     ) -> tuple[Similarities, list[Reason | None]]:
-        """The similarities of records to their stand-ins, and the reason to keep each, None without one."""
         values, reasons = self._judged(self.rule.measure, canonical, records)
         judged = [reasons]
         if self.rule.verifier is not None:
@@ -213,7 +211,6 @@ class Pruning(Removal):
     def _judged(
         self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]
     ) -> tuple[Similarities, list[Reason | None]]:
-        """The similarities of records to their stand-ins, and the reason to keep each, None for near ones."""
         values = self._similarities(measure, canonical, records)
         rule = MatchRule(self.rule.finders, measure)
         unread = self._reader(measure).unread if isinstance(measure, TextVerification) else {}
@@ -303,7 +300,6 @@ class _Member:
 
 
 def _pages(store: Store) -> Iterator[list[tuple[str, int, Ref, Ref]]]:
-    """(cluster, documents that repeat the same one, document, repeated one) of all repeats, in pages."""
     clusters = (
         [
             (stored.id, count, ref, other)

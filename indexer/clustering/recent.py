@@ -25,8 +25,6 @@ _MOST_EQUAL = 3
 
 
 class Recent:
-    """Documents of a batch by the keys of a rule's finders; the first of those with equal sketches stands for all."""
-
     def __init__(self, rule: MatchRule) -> None:
         self._rule = rule
         self._first: dict[SketchIdentity, Ref] = {}

@@ -145,7 +145,6 @@ class Relations(Generic[AnyDocument]):
         self._found: dict[tuple[Hashable, Hashable], Relation | str] = {}
 
     def prepare(self, pairs: Iterable[tuple[str, AnyDocument, AnyDocument]]) -> None:
-        """Read the texts of documents to compare, evicting the oldest."""
         self._found = {}
         self._take_in()
         clusters: dict[str, dict[Hashable, AnyDocument]] = {}
@@ -192,7 +191,6 @@ class Relations(Generic[AnyDocument]):
                 yield document, self._instead(cluster, document, stand_in, instead, near)
 
     def _cleaner(self, pairs: Sequence[tuple[AnyDocument, AnyDocument]]) -> Verdict[AnyDocument] | None:
-        """The verdict on the stand-in of documents, if it may go for one that may not go for it, else None."""
         found: Verdict[AnyDocument] | None = None
         stand_in = pairs[0][1]
         for document, _ in pairs:
@@ -320,7 +318,6 @@ class StandIns:
         self._texts = stored_texts(store, lexicon=lexicon, brief=True)
 
     def first_of(self, record: Record, near: Sequence[Ref], earlier: Mapping[Ref, Record]) -> Ref | None:
-        """The first near document a document may be left out for, None if each says something else."""
         if self._permitted is None and not is_mail(record.source):
             return near[0]
         some = near[:MOST_TRIED]
@@ -350,7 +347,6 @@ def mail_reason(beside: str) -> Reason:
 
 
 def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
-    """The relations of a store's documents, by their texts read again."""
     kept = read_lexicon(store)
     texts = stored_texts(store, lexicon=kept or Lexicon(), learns=kept is None)
     return Relations(permitted, texts, lambda record: is_mail(record.source))
@@ -364,7 +360,6 @@ def settled(
     near: Callable[[int, int], bool],
     may_go: Callable[[int], bool] = lambda _: True,
 ) -> Iterator[tuple[int, Verdict[int]]]:
-    """The verdict on each repeat: a document with another one as `of[i]`, by a choice by sketches."""
     going = np.flatnonzero(of != np.arange(of.size))
     going = going[np.lexsort((ranks[going], together[going]))]
     for page in whole_pages(going, together[going]):

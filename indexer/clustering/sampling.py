@@ -59,12 +59,10 @@ class Sample:
 
 
 def sample_seed(made: Remembered) -> str:
-    """The seed of a sample, 32 hexadecimal digits: the same for every report on the same clustering."""
     return hashlib.blake2b(f"{made.rule.written(whole=True)}\n{made.at}".encode(), digest_size=16).hexdigest()
 
 
 def thresholds(rule: MatchRule) -> tuple[float, ...]:
-    """The similarities (0 to 1) at the beginning of strata, the largest first: 1, and steps down to the rule's."""
     least = rule.measure.similarity
     if rule.width:
         bits = rule.bits(least)

@@ -14,7 +14,6 @@ from indexer.relations.lexicon import Lexicon
 
 
 def settle(assigner: Assigner) -> None:
-    """Keep the words counted for the relations of documents, and tell those again that depend on them."""
     lexicon = assigner.relations.learned()
     if lexicon is None or assigner.dry_run:
         return

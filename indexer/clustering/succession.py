@@ -59,7 +59,6 @@ def by_version(
     *,
     newest: bool,
 ) -> list[tuple[Any, ...]]:
-    """Keys to sort the newest (or oldest) version of each work first, in the place of the first of them all."""
     known = [placed.get(position) for position in positions]
     first: dict[int, tuple[Any, ...]] = {}
     for key, version in zip(keys, known, strict=True):
@@ -72,7 +71,6 @@ def by_version(
 
 
 def version_of(annotations: Mapping[str, Any]) -> tuple[int | None, bool]:
-    """The ordinal of a document and whether it is the latest version, by its annotations."""
     version = annotations.get("version")
     ordinal = version.get("ordinal") if isinstance(version, Mapping) else None
     return (ordinal, bool(version["is_latest"])) if isinstance(version, Mapping) and ordinal else (None, True)

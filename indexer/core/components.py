@@ -39,8 +39,6 @@ class Components:
 
 
 class NamedComponents:
-    """A union-find over a few names of any kind."""
-
     def __init__(self) -> None:
         self._parent: dict[object, object] = {}
 

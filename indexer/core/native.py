@@ -17,7 +17,6 @@ Scalar = TypeVar("Scalar", np.uint64, np.uintp, np.uint32)
 
 
 def check(status: int) -> None:
-    """Raise MemoryError or UsageError if the core returned a failure."""
     if status == lib.ND_NO_MEMORY:
         raise MemoryError("the core ran out of memory")
     if status == lib.ND_OVERFLOW:
@@ -42,7 +41,6 @@ def adopted(values: Any, count: int, kind: type[Scalar]) -> NDArray[Scalar]:
 
 
 def pointer(kind: str, array: NDArray[Any]) -> Any:
-    """The memory of an array as a pointer of C, NULL for an empty one."""
     return ffi.from_buffer(kind, array) if array.size else ffi.NULL
 
 

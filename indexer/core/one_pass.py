@@ -45,7 +45,6 @@ class Forms(NamedTuple):
     passages: PassagesForm | None = None
 
     def beside(self, other: Forms) -> Forms | None:
-        """Both, for one pass; None if they ask for different sketches of one kind."""
         if self.minhash and other.minhash and self.minhash != other.minhash:
             return None
         if self.passages and other.passages and self.passages != other.passages:

@@ -157,7 +157,6 @@ def too_large(what: str, size: int, limits: Limits) -> ExtractionError:
 
 
 def require_main_content() -> None:
-    """Raise UsageError unless the library for the content mode "main" is installed."""
     if importlib.util.find_spec("trafilatura") is None:
         raise UsageError(
             "the content mode `main` needs trafilatura, which is not installed: pip install 'neardup[main-content]'"

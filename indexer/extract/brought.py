@@ -88,7 +88,6 @@ def require_format(kind: str) -> None:
 
 
 def named_again(extractor: str) -> str | None:
-    """The format to use for reading this extractor's document again; None for one of neardup's own."""
     read_by = _READ_BY.match(extractor)
     return read_by[1] if read_by else None
 

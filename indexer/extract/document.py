@@ -92,7 +92,6 @@ def read_document(
 def _read_by_content(
     data: bytes, name: str, options: Options, limits: Limits, reader: PageReader | None
 ) -> tuple[Format, Document]:
-    """The format and the document of bytes; a text file, by its name, stays a text whatever its beginning."""
     is_text = is_text_name(name)
     try:
         kind = sniff(data, name)

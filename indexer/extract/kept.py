@@ -28,7 +28,6 @@ class KeptWorkers:
         self._jobs = jobs
 
     def outcomes(self, items: Iterable[Item[Key]]) -> Iterator[Extracted[Key, None] | Failed[Key]]:
-        """The outcome of each item, in order. Raises NeardupError if a worker can't start."""
         for item in items:
             yield self._outcome(item)
 

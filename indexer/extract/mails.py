@@ -49,7 +49,6 @@ class _ShallowMessage(Message):
     _depth = 0
 
     def attach(self, payload: Any) -> None:
-        """Attach a part. Raises NotImplementedError if it is too deep inside others."""
         payload._depth = self._depth + 1
         if payload._depth > _DEEPEST_MAILS:
             raise NotImplementedError(f"a mail with parts more than {_DEEPEST_MAILS} deep")
@@ -85,14 +84,11 @@ def _words_of(piece: BodyPart) -> list[str]:
 
 
 class MailParts:
-    """The parts of a mail: pieces of its body, and files with their names."""
-
     def __init__(self) -> None:
         self.attached: dict[str, bytes] = {}
         self._count = 0
 
     def body(self, part: Message, depth: int = 0) -> list[BodyPart]:
-        """The pieces of the body in a part; files in it are attached. Raises NotImplementedError for too many parts."""
         self._count += 1
         if self._count > _MOST_PARTS or depth > _DEEPEST:
             raise NotImplementedError(

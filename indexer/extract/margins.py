@@ -16,7 +16,6 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
 def without_running_lines(pages: Sequence[list[str]]) -> tuple[Sequence[list[str]], list[str]]:
-    """The pages without the lines repeated at the same edge of nearby pages; and these lines."""
     tops = [[_plain(line) for line in page[:_EDGE]] for page in pages]
     bottoms = [[_plain(line) for line in page[: -_EDGE - 1 : -1]] for page in pages]
     kept, running = [], dict[str, None]()

@@ -330,7 +330,6 @@ def _gutter(origin: Origins, lines: list[PageLine], places: list[int]) -> float 
 
 
 def _widest(origin: Origins, lines: list[PageLine], places: list[int], row: int) -> float | None:
-    """The start of the word behind the widest gap of a line, if this gap is wider than all others; else None."""
     gaps = sorted(_gaps(origin, lines[row], places[row]), key=lambda gap: gap[2])
     if len(gaps) < _LEAST_GAPS or gaps[-1][2] <= 1.5 * gaps[len(gaps) // 2][2]:
         return None
@@ -338,7 +337,6 @@ def _widest(origin: Origins, lines: list[PageLine], places: list[int], row: int)
 
 
 def _gaps(origin: Origins, line: PageLine, place: int) -> list[tuple[int, float, float]]:
-    """The gaps between words: the place of the next word in the line and on the page, and the gap's width."""
     found = []
     for space in re.finditer(r"(?<=\S) +(?=\S)", line.text):
         left = origin(place + space.end())[0]
@@ -460,7 +458,6 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[dict[str,
 
 
 def _lines_in(box: LTTextContainer[Any], *, parted: bool = False) -> Iterator[PageLine]:
-    """The lines of a box found by pdfminer, each box far below the one before it."""
     from pdfminer.layout import LTChar, LTTextBox, LTTextLine
 
     below = inf

@@ -252,8 +252,6 @@ class SharedPages(NamedTuple):
 
 
 class _Worker:
-    """One worker process, as seen by its driving thread; `pages` if it reads scanned ones."""
-
     def __init__(self, pages: SharedPages | None) -> None:
         if not hasattr(select, "poll"):
             raise MachineError(

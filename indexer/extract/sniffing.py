@@ -63,8 +63,6 @@ _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
 class Decompressed(NamedTuple):
-    """Bytes ready to be read, the name without a compression's suffix, and a note if they came out damaged."""
-
     data: bytes
     name: str
     note: str = ""
@@ -148,7 +146,6 @@ def kind_of_head(head: bytes) -> Format | None:
 
 
 def _by_magic(data: bytes, head: bytes) -> Format | None:
-    """The kind told by first bytes. Raises ExtractionError "unsupported" for a kind not read."""
     if b"%PDF-" in head[:1024]:
         return "pdf"
     if head.startswith(_ZIP):

@@ -34,7 +34,6 @@ class ProtocolError(Exception):
 
 
 def frame(message: Any, data: bytes = b"") -> tuple[bytes, bytes]:
-    """The two pieces of a frame, to be written one after the other. Raises TypeError for values outside JSON."""
     return frame_of_plain(plain(message), data)
 
 
@@ -52,7 +51,6 @@ def lengths(head: bytes, limit: int) -> tuple[int, int]:
 
 
 def message(text: bytes) -> Any:
-    """The content of a frame's JSON. Raises ProtocolError if invalid."""
     try:
         return _restored(json.loads(text.decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, RecursionError, LookupError) as error:

@@ -181,7 +181,6 @@ def _limit_memory(size: int) -> None:
 
 
 def _address_space() -> int:
-    """The bytes of address space of this process; 0 if unknown."""
     with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
     return 0

@@ -11,8 +11,6 @@ Key = TypeVar("Key")
 
 
 class Original(Protocol):
-    """The document repeated by one left out."""
-
     @property
     def ref(self) -> Ref: ...
 
@@ -60,7 +58,6 @@ class LeftOutRepeats(Generic[Key]):
     def settle(
         self, refused: Mapping[Ref, bool]
     ) -> tuple[list[tuple[tuple[Key, Record], str]], list[list[tuple[Key, Record]]]]:
-        """The documents still left out, each with a message, and lists to examine again."""
         again: list[list[tuple[Key, Record]]] = []
         by_refused: dict[Ref, list[tuple[Key, Record]]] = {}
         said = []

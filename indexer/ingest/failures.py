@@ -43,7 +43,6 @@ class KnownFailures:
         self._again.add(failure.ref)
 
     def stays(self, ref: Ref) -> None:
-        """Note that a document is unchanged since it failed."""
         self._again.add(ref)
 
     def stored(self, ref: Ref) -> None:

@@ -77,7 +77,6 @@ def stored_inputs(
 def with_texts(
     store: Store, records: Iterable[Record], fields: TextFields | None = None, *, lenient: bool = False
 ) -> Iterator[tuple[Record, StoredText | None]]:
-    """Records with the texts of their documents (see Store.texts), read in pages."""
     for page in chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES):
         try:
             texts: Sequence[StoredText | None] = store.texts(page, fields)
@@ -89,7 +88,6 @@ def with_texts(
 
 
 def input_of(store: Store, record: Record, text: StoredText) -> Input | Rejected:
-    """The text of a record's document if unchanged since its fingerprint; else the reason."""
     name, source = record.ref.id, record.source
     if text.missing:
         reason, detail = (IN_FIELDS, REASONS[IN_FIELDS]) if text.missing == "fields" else _GONE
@@ -123,7 +121,6 @@ def file_of(record: Record) -> Input | Rejected:
 
 
 def origin_of_text(record: Record) -> str:
-    """The place of a record's text outside its store; empty if unknown."""
     if document := document_of(record):
         return name_of(document)
     path = record.container or container_of(record.source) or record.source
@@ -135,8 +132,6 @@ def origin_of_text(record: Record) -> str:
 
 
 class _RecordsOfFile:
-    """Records of one file with many documents: their marks, and their ids, which rule out most others."""
-
     def __init__(self) -> None:
         self.marks, self._ids = array("Q"), array("Q")
         self.formats = set[str]()
@@ -182,7 +177,6 @@ def _read_parts(store: Store, container: str, parts: _RecordsOfFile, chosen: Sel
 def _marks_of(
     store: Store, item: Input, names: Sequence[str], formats: Iterable[str]
 ) -> Iterator[tuple[int, str, Options]]:
-    """The marks, with ids, of a document's record, for each of these names and every way it may have been read."""
     kinds = (item.format,) if item.format else (None, *sorted(filter(None, formats)))
     for extractor, kind in product(get_args(Extractor), kinds) if names else ():
         options = Options(extractor=extractor, format=kind)

@@ -29,7 +29,6 @@ class HeldBack(Generic[Key]):
         self._bytes += len(item.data)
 
     def drop(self, ref: Ref) -> Key | None:
-        """Forget and give the document with this identity, as a later one has come; None if there was none."""
         if ref not in self._held:
             return None
         _, item = self._held.pop(ref)

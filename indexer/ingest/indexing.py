@@ -168,8 +168,6 @@ _Unread = Failed[Input | Rejected]
 
 
 class _StoreRun(RunDestination[PendingInput, PutResult]):
-    """A run into a store."""
-
     def __init__(
         self,
         store: Store,

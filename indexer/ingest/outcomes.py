@@ -71,7 +71,6 @@ class RunCounts:
 
 
 def read(inputs: Iterable[Input | Rejected], limit: int) -> Iterator[Item[Input] | Failed[Input | Rejected]]:
-    """The documents behind inputs, each of at most `limit` bytes; one at a time is held."""
     for source in inputs:
         yield read_one(source, limit)
 
@@ -142,7 +141,6 @@ class ExtractionWorkers(Generic[Made]):
     def outcomes(
         self, items: Iterable[Item[Key] | Failed[Other]]
     ) -> Iterator[Extracted[Key, Made] | Failed[Key] | Failed[Other]]:
-        """The outcome of each item, as they finish; items are taken only a few ahead of the workers."""
         pool, direct = self._pool, self._direct
         try:
             for item in items:

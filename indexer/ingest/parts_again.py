@@ -116,8 +116,6 @@ class StoredParts:
 
 
 class _LinesAt(io.RawIOBase):
-    """A file of only the lines at some places of another file, each of at most the limit's bytes."""
-
     def __init__(self, file: BinaryIO, places: Sequence[int], limit: int) -> None:
         self._file, self._places, self._limit = file, iter(places), limit
         self._left = memoryview(b"")

@@ -20,8 +20,6 @@ _OTHERS = "others"
 
 
 class PassedOver:
-    """The counts of one run: by folder, as the user named it, and by kind: the end of the name, "hidden" or "links"."""
-
     def __init__(self) -> None:
         self.folders: dict[str, Counter[str]] = {}
 

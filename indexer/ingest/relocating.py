@@ -90,7 +90,6 @@ def _is_open_elsewhere(file: IO[bytes]) -> bool:
 
 
 def digest_of(data: bytes) -> str:
-    """The SHA-256 of bytes in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -145,7 +144,6 @@ def _move(path: str, target: str, act: FileAct) -> None:
 
 
 def _rename(path: str, target: str) -> None:
-    """Rename a file to a free name. Raises FileExistsError if it is taken."""
     if _renameat2:
         if not _renameat2(_HERE, os.fsencode(path), _HERE, os.fsencode(target), _NO_REPLACE):
             return
@@ -199,7 +197,6 @@ def _copy(path: str, spare: str, act: FileAct) -> None:
 
 
 def _link(act: FileAct) -> None:
-    """Put a link in the place of a file with the target's bytes, in one step."""
     with _spare(act, act.path) as spare:
         if act.act == "hard":
             os.link(act.target, spare, follow_symlinks=False)

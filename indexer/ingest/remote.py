@@ -32,7 +32,6 @@ class RemoteFile:
     _path: str
 
     def open(self) -> BinaryIO:
-        """Open it for reading. Raises OSError."""
         file = self._system.open_input_file(self._path)
         if file.closed:
             # So pyarrow leaves a file of Google's whose first bytes did not come; any use of it is a ValueError.

@@ -105,7 +105,6 @@ class StoredTexts:
         return lines
 
     def _require_small(self, path: str) -> None:
-        """Raise UnreadableError for a file over the limit; a file without a known size is read."""
         try:
             large = self._most is not None and os.path.getsize(path) > self._most
         except (OSError, ValueError):
@@ -161,7 +160,6 @@ def _size(item: Item[Record] | Failed[Record]) -> int:
 
 
 def _known(item: Item[Record] | Failed[Record]) -> Extracted[Record, None] | Failed[Record] | None:
-    """A failure, or the document of a text, without a worker; None if it needs one."""
     from indexer.ingest.short_texts import short_text
 
     if isinstance(item, Failed):

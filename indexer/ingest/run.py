@@ -124,7 +124,6 @@ class IngestRun(Generic[Key, Returned]):
         self.records, self.failures, self._writing = [], [], None
 
     def halt_when_told(self) -> None:
-        """Raise KeyboardInterrupt if the run is to stop."""
         if self._stop.is_set():
             raise KeyboardInterrupt
 
@@ -137,7 +136,6 @@ class IngestRun(Generic[Key, Returned]):
             self.write()
 
     def write(self) -> None:
-        """Begin to write the waiting records, once the batch before them is written."""
         begin = time.monotonic()
         self._settle()
         if self.failures:

@@ -36,7 +36,6 @@ def is_blank(data: bytes) -> bool:
 
 
 def short_text(item: Item[Any], longest: int = LONGEST) -> tuple[str, bytes] | None:
-    """The text of a short plain text in memory, also in UTF-8; None if it needs a worker."""
     data = item.data
     if item.format != "text" or not 0 < len(data) <= longest:
         return None
@@ -78,7 +77,6 @@ class ShortTexts:
         return all(each.forms is not None or each.quick for each in schemes)
 
     def take(self, item: Item[Any]) -> bool:
-        """True if an item was taken, because it is a short plain text."""
         found = short_text(item, self._longest)
         if found is None:
             return False
@@ -87,7 +85,6 @@ class ShortTexts:
         return True
 
     def ready(self, *, all_of_them: bool = False) -> Iterator[Done]:
-        """The finished items, once enough were taken; with `all_of_them` all items."""
         if self._batch and (all_of_them or len(self._batch) >= BATCH_TEXTS or self._size >= BATCH_BYTES):
             batch, self._batch, self._size = self._batch, [], 0
             texts = [data for _, _, data in batch]

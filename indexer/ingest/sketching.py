@@ -22,13 +22,11 @@ _SIMHASH = SimhashDoc()
 
 
 def fingerprint_of(sketches: Mapping[str, Sketch]) -> Fingerprint | None:
-    """The fingerprint in the sketches of a text; None for a text without words."""
     sketch = sketches[SIMHASH_DOC]
     return Fingerprint(int.from_bytes(sketch.payload, "big"), sketch.features) if sketch.payload else None
 
 
 def sketch_columns(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedTexts]:
-    """The sketches of texts by simhash-doc, then by each of the schemes."""
     simhashes, *others = sketch_texts([_SIMHASH, *schemes], texts)
     there = simhashes.features > 0
     return [simhashes, *(each.where(there) for each in others)]
@@ -67,5 +65,4 @@ def read_digest_of(document: Document) -> str:
 
 
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:
-    """The distinct features of a document's text by each recipe, as bytes; a task of workers."""
     return [recipe.features(document.text).hashes.astype("<u8").tobytes() for recipe in recipes]

@@ -43,13 +43,11 @@ def is_id(name: str) -> bool:
 
 
 def is_stored(name: str) -> bool:
-    """True if a name means a stored document; it may also be a pattern for files."""
     is_pattern = glob.has_magic(name) and next(glob.iglob(name, recursive=True), None) is not None
     return is_id(name) and (name.startswith(_ID) or not is_pattern)
 
 
 def holds_many(name: str) -> bool:
-    """True if a name stands for several documents; a file is judged by its first bytes and its name."""
     if os.path.isfile(name):
         reader = reader_of_file(name)
         return reader is not None and not reader.is_document
@@ -66,7 +64,6 @@ def names_of(given: Any) -> list[str]:
 
 
 def paths_of(given: AnyPath | Iterable[AnyPath]) -> list[str]:
-    """The given paths, one or several."""
     paths = [given] if isinstance(given, str | os.PathLike) else list(given) if isinstance(given, Iterable) else [given]
     if wrong := [path for path in paths if not isinstance(path, str | os.PathLike)]:
         raise UsageError(f"{shown(wrong[0])} is neither a text nor a path")
@@ -99,7 +96,6 @@ class QuestionReader:
                 yield from stored_questions(self.store, some, only_or_file)
 
     def paths(self, paths: Iterable[str]) -> Iterator[Question | Unanswered]:
-        """The documents of files, folders and patterns, in order."""
         from indexer.ingest.outcomes import read
 
         # By itself each one is answered, a link to another one too.
@@ -107,7 +103,6 @@ class QuestionReader:
         return self._read(read(chain.from_iterable(sources), self.extraction.max_size))
 
     def given(self, documents: Any) -> Iterator[Question | Unanswered]:
-        """Documents from a program, in order."""
         from indexer.ingest.outcomes import read
         from indexer.library.given import documents as inputs
 
@@ -144,7 +139,6 @@ class QuestionReader:
 
 
 def stored(store: Store, ids: Iterable[str]) -> Iterator[Question | Unanswered]:
-    """Stored documents, by their ids, in order."""
     from indexer.matching.asking import stored_questions
 
     return stored_questions(store, (names_of([name])[0] for name in ids), only)
@@ -235,13 +229,11 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
 
 
 def named_error(error: ExtractionError, name: str) -> ExtractionError:
-    """The error with the name of the document."""
     detail, shown = error.detail or REASONS.get(error.reason, ""), printable_path(name)
     return ExtractionError(error.reason, detail if shown in detail else f"{shown}: {detail}")
 
 
 def from_store(store: Store, name: str) -> Question:
-    """The stored document meant by a name other than a file's."""
     from indexer.matching.question import Question
 
     record = meant(store, name)
@@ -267,7 +259,6 @@ def meant(store: Store, name: str) -> Record:
 
 
 def folder_of(store: Store) -> str:
-    """The folder ids of files are relative to: that of an embedded store's file, else empty."""
     path = getattr(store, "path", None)
     return os.path.dirname(os.path.abspath(path)) if isinstance(path, os.PathLike) else ""
 
@@ -301,12 +292,10 @@ def only(identity: str, refs: Sequence[Ref]) -> Ref:
 
 
 def only_or_file(name: str, refs: Sequence[Ref]) -> Ref:
-    """`only` for a name possibly meant as a file."""
     if not refs:
         raise NotFoundError(f"{printable_path(name)}: no such file, and no document with this id is stored")
     return only(name, refs)
 
 
 def missing(identity: str) -> NotFoundError:
-    """The error for an unknown id."""
     return NotFoundError(f"{identity or repr(identity)}: no document with this id is stored")

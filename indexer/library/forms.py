@@ -37,14 +37,12 @@ if TYPE_CHECKING:
 
 
 def hash_members(fingerprint: Fingerprint | None) -> dict[str, Any]:
-    """The members of a result about a simhash."""
     if fingerprint is None:
         return {"hash": None, "hex": None, "tokens": 0}
     return {"hash": str(fingerprint), "hex": f"{fingerprint.value:016x}", "tokens": fingerprint.tokens}
 
 
 def stored_members(record: Record) -> dict[str, Any]:
-    """The members of `Stored`."""
     return {
         "id": name_of(record.ref),
         "index": record.ref.index,
@@ -67,7 +65,6 @@ def stored_members(record: Record) -> dict[str, Any]:
 
 
 def described(record: Record, annotations: Mapping[str, Any]) -> Described:
-    """A stored document with its annotations."""
     from indexer.clustering.assign import cluster_of, repeated_by
     from indexer.clustering.removal import MARK
     from indexer.clustering.succession import version_of
@@ -92,7 +89,6 @@ def described(record: Record, annotations: Mapping[str, Any]) -> Described:
 
 
 def with_left_out(document: Described, record: Record, store: Store) -> Described:
-    """The document with the parts outside its text, read again."""
     from indexer.extract.base import why_left_out
     from indexer.ingest.rereading import StoredTexts
 
@@ -112,18 +108,15 @@ def relation_members(relation: Relation | str | None) -> dict[str, Any]:
 
 
 def order_members(order: Order | None) -> dict[str, Any]:
-    """The members of a result about the order of two documents in time; empty if not looked for."""
     word, confidence, evidence = order or ("", 0.0, "")
     return {"order": word, "order_confidence": confidence, "order_evidence": evidence}
 
 
 def query_of(question: Question) -> Query:
-    """A document asked about."""
     return Query(question.name, question.title, **hash_members(question.simhash))
 
 
 def match_of(match: NearDocument, signs: Signs) -> Match:
-    """A document near a query with these signs."""
     from indexer.relations.versions.order import Order, compared
     from indexer.relations.versions.signs import signs_of
 
@@ -145,7 +138,6 @@ def match_of(match: NearDocument, signs: Signs) -> Match:
 
 
 def pair_of(related: RelatedPair, rule: MatchRule) -> Pair:
-    """Two documents near by a rule."""
     (left, right, similarity), relation, order = related
     bits = rule.bits(similarity) if rule.width else None
     # Of millions, mostly nothing more is known.
@@ -154,7 +146,6 @@ def pair_of(related: RelatedPair, rule: MatchRule) -> Pair:
 
 
 def unread_of(unread: Mapping[Ref, str]) -> tuple[Unread, ...]:
-    """The documents that could not be read again."""
     return tuple(Unread(name_of(ref), reason) for ref, reason in unread.items())
 
 
@@ -173,7 +164,6 @@ def plan_of(rule: MatchRule) -> RulePlan:
 
 
 def similar_of(answered: Answered | Unanswered, rule: MatchRule, plan: RulePlan | None = None) -> Similar:
-    """The answer about one document, or the reason for none."""
     from indexer.matching.asking import Unanswered
 
     if isinstance(answered, Unanswered):

@@ -56,7 +56,6 @@ def documents(given: Any, columns: ColumnNames) -> Iterator[Input | Rejected]:
 def document(
     identity: str, text: str, *, title: str = "", source: str = "", metadata: Mapping[str, Any] | None = None
 ) -> Input:
-    """One text; without an id it is named by its content."""
     return Input(identity, source, "", _marked(plain(text).encode()), "text", title, _about(metadata or {}))
 
 

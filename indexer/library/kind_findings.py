@@ -37,7 +37,6 @@ class FittingKind:
 
 
 def fitting_kind(kind: str, words: Sequence[int], extractors: Sequence[str]) -> FittingKind | None:
-    """The better fitting kind of texts, by the words and the extractor of each; None if theirs fits."""
     if len(words) < _FEWEST:
         return None
     looked_at = f"of {counted(len(words), 'document')} looked at"
@@ -73,7 +72,6 @@ def fitting_kind(kind: str, words: Sequence[int], extractors: Sequence[str]) -> 
 
 
 def better_kind(store: Store) -> FittingKind | None:
-    """The better fitting kind of a store's first documents; None if its own fits."""
     records = [record for record in islice(store.scan(sketches=False), LOOKED_AT) if record.has_words]
     return fitting_kind(
         store.info.kind, [record.tokens for record in records], [record.extractor for record in records]
@@ -81,7 +79,6 @@ def better_kind(store: Store) -> FittingKind | None:
 
 
 def kind_found(store: Store) -> Finding:
-    """The finding on the kind of a store."""
     if fits := better_kind(store):
         advice = f"index or annotate them into a new store with --kind {fits.kind}"
         return Finding("kind", "warning", f"made for {store.info.kind}; {fits.says}", advice)

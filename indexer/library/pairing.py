@@ -40,11 +40,9 @@ class PairStream(Iterator[Pair]):
 
     @property
     def unread(self) -> tuple[Unread, ...]:
-        """The documents left out because they could not be read again for verification."""
         return unread_of(self._reader.unread if self._reader else {})
 
     def uncompared(self) -> Uncompared:
-        """The documents of the store not compared, with the reason."""
         from indexer.ingest.failures import DUPLICATE
 
         stats = self._store.stats()
@@ -54,7 +52,6 @@ class PairStream(Iterator[Pair]):
 
 
 def is_list(name: str | os.PathLike[str]) -> bool:
-    """True for a list of fingerprints, false for a store."""
     from indexer.matching.lists import is_store
 
     return not is_store(os.fspath(name))

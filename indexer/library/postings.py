@@ -24,7 +24,6 @@ class Postings:
         self._waiting = 0
 
     def add(self, owner: int, keys: Sequence[int]) -> None:
-        """Note an owner's keys."""
         for key in keys:
             self._recent.setdefault(key, []).append(owner)
         self._waiting += len(keys)
@@ -53,7 +52,6 @@ class Postings:
         return self._keys, self._owners.astype(np.int64)
 
     def keep(self, place: Positions) -> None:
-        """Give each owner the number `place[owner]`, and forget those with one below 0."""
         self._sort()
         owners = place[self._owners]
         kept = owners >= 0

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def removal_of(asked: RemovalRequest, store: Store) -> Removal:
-    """The requested removal of a store's documents. Raises UsageError if it can't be used as it is."""
     from indexer.clustering.deciding import DecidedPruning
     from indexer.clustering.decision_file import read_decisions
     from indexer.clustering.parts import PartPruning

@@ -43,7 +43,6 @@ class OpenStore:
         self._lock = threading.RLock()
 
     def kept_workers(self, most: int) -> KeptWorkers:
-        """Processes to read files for this store, at most `most` and as many as the machine has processors."""
         from indexer.extract.kept import KeptWorkers
         from indexer.ingest.indexing import default_jobs
         from indexer.library.options import Extraction, content_of
@@ -63,19 +62,16 @@ class OpenStore:
         return self.rule(match) if is_asked(match) else None
 
     def tell_plan(self, rule: MatchRule) -> None:
-        """Tell a rule's lookups, with their guarantee or expected misses."""
         for line in explained(rule):
             self.tell(line)
 
     def tell_size(self, rule: MatchRule) -> None:
-        """Tell if the store is too large to hold something of each document in memory."""
         from indexer.matching import room
 
         if sentence := room.remark_on(self.store.count(), rule, room.available_memory()):
             self.tell(sentence, level="warning")
 
     def tell_contended(self, before: int = 0) -> int:
-        """Tell about documents left as they are since there were `before`; returns how many."""
         return tell_contended(self.store, self.tell) - before if self.store.contended.count > before else 0
 
     def close(self) -> None:
@@ -108,7 +104,6 @@ class OpenStore:
             return "closed"
 
     def _refs(self, given: str | Iterable[str]) -> list[Ref]:
-        """The identities behind names, without unknown ones. Raises UsageError for an ambiguous one."""
         names = asking.names_of(given)
         found = zip(names, asking.found_each(self.store, names), strict=True)
         return [asking.only(name, refs) for name, refs in found if refs]

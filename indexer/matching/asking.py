@@ -44,15 +44,11 @@ _OWN_FAULT = (UsageError, NotFoundError, ExtractionError)
 
 
 class Answered(NamedTuple):
-    """A question and the documents near it."""
-
     question: Question
     answer: Answer
 
 
 class Unanswered(NamedTuple):
-    """The user's name for an unusable question, and the reason."""
-
     name: str
     error: NeardupError
 
@@ -163,7 +159,6 @@ def _asking(
 def stored_questions(
     store: Store, names: Iterable[str], only: Callable[[str, Sequence[Ref]], Ref]
 ) -> Iterator[Question | Unanswered]:
-    """Stored documents as questions, by their ids, in order."""
     for some in chunks(names, TOGETHER):
         chosen: dict[str, Ref | NeardupError] = {}
         for name, refs in zip(some, store.find_each(some), strict=True):
@@ -247,7 +242,6 @@ def _documents(
 def read_documents(
     items: Sequence[Item[Any]], workers: ExtractionWorkers[None] | KeptWorkers, how: ReadingSettings
 ) -> list[Document | Failed[int]]:
-    """The document in each item, in order, or the reason of failure."""
     read: dict[int, Document | Failed[int]] = {}
     wanted: list[Item[int]] = []
     for number, item in enumerate(items):

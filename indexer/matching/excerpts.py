@@ -37,8 +37,6 @@ class SharedPassages:
 
 
 class Excerpts:
-    """Reads the texts of a question and of its matches again to find their common passages."""
-
     def __init__(self, store: Store | None, *, of_letters: bool = False) -> None:
         self._texts, self._of_letters = StoredTexts(store) if store else None, of_letters
         self._lexicon = StoredLexicon(store) if store else None

@@ -79,7 +79,6 @@ class Question:
 
     @property
     def readable(self) -> str:
-        """The text if available, else empty; anything but UTF-8 in it is replaced."""
         return self.text.decode("utf-8", "replace") if isinstance(self.text, bytes) else self.text or ""
 
     @property

@@ -116,7 +116,6 @@ class RelatedTexts(Generic[AnyDocument]):
         return same and not (self._beside and self._beside(one, other))
 
     def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
-        """The relation of a document to another one, both prepared; the reason if a text can't be read."""
         if self.identical(document, other):
             return Relation("identical")
         left, right = self._known[self.key(document)], self._known[self.key(other)]
@@ -153,7 +152,6 @@ def stored_texts(
     learns: bool = False,
     brief: bool = False,
 ) -> RelatedTexts[Record]:
-    """The relations of a store's documents, by their `texts` read again, and by the store's words."""
     return RelatedTexts(
         (texts or StoredTexts(store)).read,
         key=lambda record: record.ref,
@@ -172,8 +170,6 @@ def differing(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[Differi
 
 
 class _FactsBeside:
-    """The differing facts beside the texts of two documents, read again only if their digests differ."""
-
     def __init__(self, store: Store) -> None:
         self._texts = StoredTexts(store)
 
@@ -210,7 +206,6 @@ class RelatedPair(NamedTuple):
 
 
 def related_pairs(store: Store, pairs: Iterable[NearPair]) -> Iterator[RelatedPair]:
-    """Pairs of a store's documents with their relations, in order; texts are read again, each once or more often."""
     texts = stored_texts(store)
     for some in chunks(pairs, _PAIRS_AT_ONCE):
         refs = list(dict.fromkeys(ref for pair in some for ref in (pair.left, pair.right)))

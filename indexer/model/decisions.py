@@ -36,7 +36,6 @@ class Decision:
 
     @property
     def together(self) -> tuple[DecidedDocument, ...]:
-        """The documents that belong together: first kept, then dropped ones."""
         return (*self.chosen("keep"), *self.chosen("drop"))
 
     def chosen(self, choice: DecidedChoice) -> list[DecidedDocument]:
@@ -48,7 +47,6 @@ class Decision:
         return hashlib.sha256(decision_json(self).encode()).hexdigest()[:32]
 
     def without_choices(self) -> Decision:
-        """The decision reduced to documents that belong together and documents apart."""
         documents = [DecidedDocument(one.id, one.digest, "keep") for one in self.together]
         return Decision(tuple(sorted((*documents, *self.chosen("apart")), key=lambda one: (one.id, one.digest))))
 

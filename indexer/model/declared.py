@@ -46,7 +46,6 @@ def members(kind: type) -> list[DeclaredMember]:
 
 
 def description(kind: type) -> str:
-    """The docstring of a class of results without its list of attributes."""
     return inspect.cleandoc(kind.__doc__ or "").partition("\n\nAttributes:\n")[0]
 
 

@@ -38,7 +38,6 @@ def as_hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
 
 
 def _integers(values: ArrayLike, otherwise: NDArray[Any]) -> NDArray[Any]:
-    """Python's integers as signed or unsigned 64-bit integers with the same bits; `otherwise` for anything else."""
     whole: list[Any] = list(values) if isinstance(values, Sequence) else otherwise.tolist()
     if not whole or not all(
         isinstance(value, int | np.integer) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 64

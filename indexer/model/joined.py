@@ -42,7 +42,6 @@ class Joined:
         return np.concatenate((np.zeros(1, dtype=np.uintp), self.ends[:-1])) if len(self) else self.ends
 
     def listed(self) -> list[bytes]:
-        """The texts one by one."""
         data = memoryview(self.data).cast("B")
         return [bytes(data[start:end]) for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
 
@@ -51,7 +50,6 @@ Texts = Sequence[str | bytes] | Joined
 
 
 def encoded(text: str | bytes) -> bytes:
-    """A text as UTF-8; bytes as they are."""
     # A lone surrogate becomes three bytes that no UTF-8 has; the core reads ill-formed bytes as U+FFFD.
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 

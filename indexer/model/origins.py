@@ -12,7 +12,6 @@ _FILE = re.compile(r"\.(?:x?html?|xml|pdf|te?xt|md|rst|json|epub|docx?|od[tps]|r
 
 
 def origin_parts(source: str) -> tuple[str, ...]:
-    """A URL's host, the folders of a path from the outermost ("/" for an absolute path), or a plain name."""
     if "://" in source[:20]:
         try:
             return (urlsplit(source).netloc.rpartition("@")[2].lower() or UNKNOWN,)
@@ -27,7 +26,6 @@ def origin_parts(source: str) -> tuple[str, ...]:
 
 
 def origin_name(parts: Sequence[str]) -> str:
-    """The parts as one text."""
     return "/" + "/".join(parts[1:]) if parts[0] == "/" else "/".join(parts)
 
 

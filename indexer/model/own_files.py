@@ -146,7 +146,6 @@ def part_beside(path: AnyPath) -> str:
 
 
 def machine() -> str:
-    """The name of this machine, as names of files have it."""
     # Imported here, and shutil below: every process that extracts loads this module, and none of them needs these.
     import platform
 

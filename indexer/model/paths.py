@@ -23,7 +23,6 @@ def printable_path(path: str) -> str:
 
 
 def path_of_printable(text: str) -> str:
-    """The path written by printable_path()."""
     data = text.encode("utf-8", "surrogatepass")
     return os.fsdecode(_WRITTEN_OUT.sub(lambda written: bytes([int(written[1], 16)]), data))
 
@@ -53,7 +52,6 @@ class MovableFolder:
         return cls(printable_path(os.path.join(named if os.path.realpath(named) == real else real, "")))
 
     def kept(self, text: str) -> str:
-        """The form a path is kept in: relative, behind "./", if it is below the folder."""
         if self.prefix:
             below = text[len(self.prefix) :]
             if text and f"{text}/" == self.prefix:
@@ -65,7 +63,6 @@ class MovableFolder:
         return text
 
     def now(self, kept: str) -> str:
-        """The current path for a result of kept()."""
         if not self.prefix or not kept.startswith("./"):
             return kept
         if kept.startswith(".//"):

@@ -52,7 +52,6 @@ class Ragged:
 
     @classmethod
     def joined(cls, parts: Sequence[Ragged], dtype: npt.DTypeLike = np.uint8) -> Self:
-        """All rows of several, one after the other; `dtype` is used if there are no parts."""
         if not parts:
             return cls(np.empty(0, dtype=dtype), np.zeros(1, dtype=np.int64))
         starts = np.cumsum([0, *(int(part.offsets[-1]) for part in parts)])
@@ -118,7 +117,6 @@ class Ragged:
 
 
 def no_payload(reason: str) -> PayloadError:
-    """The error for a payload of another scheme."""
     return PayloadError(
         f"{reason}: that is no sketch of the scheme, so the store that holds it is damaged. Restore it from a copy, or "
         "index into a new one"

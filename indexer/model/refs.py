@@ -14,7 +14,6 @@ Positions = npt.NDArray[np.int64]
 
 
 def ref_order(ref: Ref) -> tuple[str, str, str]:
-    """The sort key of identities: id, index, routing."""
     return ref.id, ref.index, ref.routing or ""
 
 
@@ -63,7 +62,6 @@ class RefSet:
         self._hashes, self._positions = hashes[order], positions[order]
 
     def contains(self, refs: Sequence[Ref]) -> list[bool]:
-        """True for each identity in the set."""
         asked = np.fromiter(map(hash, refs), dtype=np.int64, count=len(refs))
         starts = np.searchsorted(self._hashes, asked, side="left").tolist()
         ends = np.searchsorted(self._hashes, asked, side="right").tolist()

@@ -38,7 +38,6 @@ def _second(seconds: int) -> str:
 
 
 def to_the_second(moment: str) -> str:
-    """A time for people: without the decimal places of now()."""
     return moment[:19] + "Z" if moment[19:20] == "." and moment.endswith("Z") else moment
 
 
@@ -64,7 +63,6 @@ def sort_key(value: Any) -> str:
 
 
 def moment_key(value: Any) -> str:
-    """The sort_key() of a number or a time; empty for anything else."""
     key = sort_key(value) if isinstance(value, str | int | float) else ""
     return "" if key[:1] == "x" else key
 

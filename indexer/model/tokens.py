@@ -29,5 +29,4 @@ class Tokens:
         return np.append(False, self.starts[1:] == self.ends[:-1])[: self.starts.size]
 
     def where(self, kept: NDArray[np.bool_]) -> Tokens:
-        """Select tokens by a mask, `kept`, of shape (n,)."""
         return Tokens(self.text, self.starts[kept], self.ends[kept])

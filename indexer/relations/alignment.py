@@ -35,7 +35,6 @@ class Block(NamedTuple):
 
 
 def blocks_between(left: Wording, right: Wording) -> list[Block]:
-    """The blocks that differ in two texts, in order; at least one equal word is between two of them."""
     if (found := _aligned(left.values, right.values)) is not None:
         return found
     return _joined(_blocks_of_pieces(left.values, right.values))

@@ -49,15 +49,11 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, bri
 
 
 class _ChangedSentences(NamedTuple):
-    """Whole sentences of both texts with a change."""
-
     block: Block
     inner: Sequence[Block]
 
 
 class _SentenceComparison:
-    """The differences between two texts, block by block, and then sentence by sentence."""
-
     def __init__(self, left: Wording, right: Wording, blocks: Sequence[Block], lexicon: Lexicon | None) -> None:
         self._left, self._right, self._blocks, self._lexicon = left, right, blocks, lexicon
         self._only: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
@@ -103,7 +99,6 @@ class _SentenceComparison:
     # Words: what is only laid out otherwise, and what is misread.
 
     def _read(self) -> tuple[tuple[tuple[str, str], ...], list[Block], str]:
-        """The misread words, the blocks with other differences, and the side with fewer misread words."""
         pairs: list[tuple[int, int]] = []
         owners: list[int] = []
         unclear: dict[int, Block] = {}
@@ -308,7 +303,6 @@ class _SentenceComparison:
 
 
 def _differently_marked(left: Wording, right: Wording, blocks: Sequence[Block]) -> tuple[str, str] | None:
-    """Two words at the same place that differ only in marks, if both texts have such marks; else None."""
     if not (left.has_marks and right.has_marks):
         return None
     ends = [*blocks, Block(len(left), len(left), len(right), len(right))]

@@ -46,16 +46,12 @@ class DifferingFact(NamedTuple):
 
 
 class TypedFact(NamedTuple):
-    """A fact of a text: its kind, its one value, and its wording."""
-
     kind: str
     value: str
     written: str
 
 
 class FactFinder:
-    """Finds the facts of a text, by the vocabulary of its language."""
-
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
         self._vocabulary: LanguageWords = vocabulary_of(wording.text)

@@ -29,8 +29,6 @@ def known_words(words: Hashes) -> tuple[Hashes, npt.NDArray[np.int64]]:
 
 
 class WordAnswers(NamedTuple):
-    """The answers about a word: whether it is known, and whether it is common."""
-
     knows: bool
     is_common: bool
 
@@ -52,7 +50,6 @@ class Lexicon:
 
     @classmethod
     def of(cls, hashes: Hashes, counts: npt.NDArray[np.int64], documents: int, most: int = _MOST) -> Lexicon:
-        """A lexicon of words, by their hashes, each once, with the number of documents out of so many."""
         made = cls()
         # Of as many counts the lower hash, so that the order in which words come decides nothing.
         kept = np.lexsort((hashes, -counts))[:most]

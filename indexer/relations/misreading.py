@@ -27,8 +27,6 @@ _KNOWN = 2
 
 
 class JudgedWords(NamedTuple):
-    """The misread words among pairs, and the others; `cleaner` is the side with fewer misread ones, if any."""
-
     misread: Sequence[int]
     others: Sequence[int]
     cleaner: Literal["left", "right", ""]

@@ -22,7 +22,6 @@ _SHOWN = 3
 
 
 def verdict_of(relation: str | None) -> VerdictWord:
-    """The verdict on a document by its relation to the one it repeats, None for no repeat."""
     if relation in COPIES:
         return "could go"
     return "differs" if relation in WORDS else "stays"

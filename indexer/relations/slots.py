@@ -18,15 +18,12 @@ _AROUND, _FILL = 60, 40
 
 
 class FormSlot(NamedTuple):
-    """A slot: the frame before and behind it, and its fill, empty for nothing."""
-
     before: str
     fills: tuple[str, ...]
     after: str
 
 
 def slots_of(frame: Wording, others: Sequence[Wording]) -> list[FormSlot]:
-    """The slots of a text beside near ones, in order; the fills of each, its own first, each once."""
     aligned = [blocks_between(frame, other) for other in others]
     # Place 2i is the gap before word i, place 2i + 1 the word.
     differing = np.zeros(2 * len(frame) + 1, dtype=np.int64)

@@ -146,7 +146,6 @@ class Wording:
         return said if len(said) <= most else f"{said[: most - 3]}..."
 
     def initial(self, place: int) -> bool:
-        """True if a word begins a sentence or a line, so that any word may have a capital."""
         return (
             place in self.sentence_ends or "\n" in self.before(place) or any(c in _QUOTES for c in self.before(place))
         )

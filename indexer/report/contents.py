@@ -196,7 +196,6 @@ def _sample(store: Store, sample: Sample, text_of: TextOf) -> ShownSample | None
 
 
 def _difference(store: Store, left: Record, right: Record, text_of: TextOf, most: int) -> tuple[Difference | None, str]:
-    """The difference of two texts in so many words of each, or None and the reason."""
     try:
         return word_difference(text_of(store, left), text_of(store, right), limit=most), ""
     except NeardupError as error:

@@ -327,8 +327,6 @@ def _step(similarity: float, rule: MatchRule) -> tuple[float, str]:
 
 
 class _RecordCounts:
-    """The counts of one pass over the records."""
-
     def __init__(self, time_field: str) -> None:
         self.total = Share()
         self.fingerprinted = self.short = 0

@@ -35,7 +35,6 @@ _SAID = {
 
 
 def decisions_data(report: ReportContents, room: int) -> tuple[str, int]:
-    """The clusters as JSON within a page, in so many bytes, and the number of clusters in it."""
     head = f'{{"form":{_json(FORM)},"store":{_json(printable(report.store))},"clusters":['
     parts, left = list[str](), room - len(head)
     for cluster in report.clusters:

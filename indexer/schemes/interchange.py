@@ -35,7 +35,6 @@ def written(short: str, payload: bytes) -> str:
 
 
 def form(by: Scheme, sketch: Sketch) -> str:
-    """A sketch as text: its scheme's written form if there is one, else its bytes in hexadecimal."""
     for short, scheme in FORMS.items():
         if scheme.id == by.id:
             return written(short, sketch.payload)

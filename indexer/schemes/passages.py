@@ -148,7 +148,6 @@ class Passages(Scheme):
 
 
 def _payload(keys: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """The bytes of keys, one after the other: uint8."""
     return keys.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - _KEY_BYTES :].reshape(-1)
 
 

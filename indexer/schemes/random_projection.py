@@ -95,7 +95,6 @@ class RandomProjection(Scheme):
         return np.clip(np.cos(np.pi * (1 - equal / self.bits)), 0.0, 1.0)
 
     def recall(self, similarity: float, flips: int) -> float:
-        """The share of pairs of this cosine with a common block, apart from at most this many bits of it."""
         differs = acos(similarity) / pi
         shared = sum(comb(self.block, n) * differs**n * (1 - differs) ** (self.block - n) for n in range(flips + 1))
         return min(1.0, max(0.0, 1 - (1 - shared) ** self.layout.tables))

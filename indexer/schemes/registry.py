@@ -47,7 +47,6 @@ def _entry_points() -> Iterable[EntryPoint]:
 
 
 def scheme_class(family: str) -> type[Scheme]:
-    """The class of a scheme. Raises UsageError, with the known names, for another name."""
     if family not in FAMILIES:
         return _brought(family)
     module, name = FAMILIES[family].split(":")
@@ -57,7 +56,6 @@ def scheme_class(family: str) -> type[Scheme]:
 
 @lru_cache(maxsize=64)
 def known_class(family: str) -> type[Scheme] | None:
-    """The class of a scheme; None if unknown here, though a store may have its sketches."""
     try:
         return scheme_class(family)
     except UsageError:

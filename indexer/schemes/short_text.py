@@ -139,7 +139,6 @@ class ShortTextScheme(Scheme):
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
-        """Blocks of the pairs found by lookups, without most pairs with too few common words."""
         del threads
         bits, sizes = _word_bits(sketches.payloads)
         stays = 2 * similarity / (1 + similarity)

@@ -29,8 +29,6 @@ Told = TypeVar("Told")
 
 
 class Answerers:
-    """Threads that answer requests, each by a collection of its own, opened anew after an error of the store."""
-
     def __init__(self, opened: Callable[[], Collection], limits: ServiceLimits) -> None:
         self._opened, self._limits = opened, limits
         self._local = threading.local()

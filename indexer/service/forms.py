@@ -225,7 +225,6 @@ def _no_number(word: str) -> None:
 
 
 def read_form(kind: type, given: Any, place: str = "the request") -> Any:
-    """A request of a declared kind from its JSON. Raises UsageError naming a wrong member."""
     if not isinstance(given, Mapping):
         raise UsageError(f"{place}: must be an object, with {_listed(kind)}")
     hints = typing.get_type_hints(kind)

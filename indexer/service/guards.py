@@ -75,8 +75,6 @@ class RefusedError(Exception):
 
 
 class _Limited:
-    """Receives the body of a request as far as the limit."""
-
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive, self._most, self._left = receive, most, most
 

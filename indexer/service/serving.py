@@ -46,7 +46,6 @@ class Listening:
         return frozenset(name.lower().strip("[]") for name in (*own, *self.hosts))
 
     def require_safe(self) -> None:
-        """Raise UsageError for an unprotected address within reach of others."""
         if bool(self.certificate) != bool(self.key):
             raise UsageError("--tls-certificate and --tls-key go together")
         if self.token and len(self.token) < _SHORTEST_TOKEN:

@@ -37,8 +37,6 @@ _READS_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idemp
 
 
 def tools_server(answerers: Answerers) -> Server[Any]:
-    """The server with the verbs as tools; several clients may connect at once."""
-
     async def listed(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[_tool(name, verb) for name, verb in VERBS.items()])
 

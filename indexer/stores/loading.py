@@ -38,8 +38,6 @@ class RecordDestination(Protocol):
 
 
 class LoadedStore:
-    """A store open to every record; with `dry_run` it is only read."""
-
     def __init__(self, store: Store | None, *, dry_run: bool = False) -> None:
         self.store, self._dry_run = store, dry_run
 

@@ -72,7 +72,6 @@ def _makes(specification: str, scheme: Scheme) -> bool:
 
 
 def require_same(store: Store, own: Scheme, specification: str) -> None:
-    """Raise IncompatibleStoreError unless a specification with parameters is the store's scheme."""
     made = registry.scheme(specification, corpus_of(store))
     if made.id != own.id:
         raise IncompatibleStoreError(
@@ -82,7 +81,6 @@ def require_same(store: Store, own: Scheme, specification: str) -> None:
 
 
 def require_exactly(wanted: Sequence[Scheme], there: Collection[str], added: Sequence[str]) -> None:
-    """Raise UsageError unless an existing store has the schemes wanted for a new one."""
     names = {scheme.family for scheme in wanted}
     if names - set(there) or set(there) - names - {registry.split(specification)[0] for specification in added}:
         raise UsageError(

@@ -72,7 +72,6 @@ def metadata_of(place: Ref) -> dict[str, Any]:
 
 
 def document_of(record: Record) -> Ref | None:
-    """The document of another index this record is about; None for a record of its own index, or of a file."""
     about: Mapping[str, Any] = record.metadata
     if set(about) != {"index", "id", "routing"} or not isinstance(about["routing"], str | None):
         return None

@@ -59,8 +59,6 @@ class Day(NamedTuple):
 
 
 class Dated(NamedTuple):
-    """A date in a text, with its place."""
-
     day: Day
     start: int
     end: int
@@ -92,7 +90,6 @@ def _day(parts: dict[str, str | None]) -> Day | None:
 
 
 def valid(year: int, month: int = 0, day: int = 0) -> Day | None:
-    """This date, or None if it is out of range or not in the calendar."""
     if not FIRST_YEAR <= year <= LAST_YEAR:
         return None
     try:

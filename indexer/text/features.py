@@ -63,8 +63,6 @@ class Token(NamedTuple):
 
 
 class Features(NamedTuple):
-    """The features of a text: their hashes, each once, in ascending order, and how often each occurs."""
-
     hashes: Hashes
     counts: FeatureCounts
 
@@ -120,11 +118,9 @@ class Recipe:
         return shown, folded
 
     def words(self, text: str | bytes) -> tuple[bytes, ...]:
-        """The tokens of a text in order as UTF-8, stop-words left out."""
         return self.cut(text)[0].tokens
 
     def folded(self, text: str | bytes) -> tuple[Hashes, Hashes]:
-        """The hashes of a text's words in order, and of the same words in folded case: twice shape (n,)."""
         if self._has_plain_tokens:
             kept, stop = token_hashes(without_marks(text)), self._stop(text)
             kept = kept[~among(kept, stop)] if stop.size else kept
@@ -196,7 +192,6 @@ def recipe(
 
 
 def parse_recipe(written: str) -> Recipe:
-    """The recipe of an id. Raises UsageError for an invalid id, and for versions not installed."""
     kind, *parts = written.split(":")
     values: dict[str, object] = dict(part.partition("=")[::2] for part in parts)
     if not {"lower", "numbers", "size", "stop", "tokenizer"} == set(values) or not str(values["size"]).isdecimal():
@@ -231,7 +226,6 @@ def among(hashes: Hashes, rising: Hashes) -> npt.NDArray[np.bool_]:
 
 
 def check_weights(weights: object) -> str:
-    """The name of a weighting; UsageError for another."""
     if weights not in WEIGHTS:
         raise UsageError(f"weights={weights}: must be one of {', '.join(WEIGHTS)}")
     return str(weights)

@@ -54,7 +54,6 @@ def _end_of_word(text: str, end: int) -> int:
 
 
 def _densest(passages: Sequence[CommonPassage], words: int) -> Sequence[CommonPassage]:
-    """The passages close together in the whole with most words."""
     best, start, held = (0, 0, 0), 0, 0
     for end, span in enumerate(passage.right for passage in passages):
         held += span.words

@@ -79,8 +79,6 @@ class CommonPassages:
 
 
 class Alignable:
-    """A text prepared once for alignment: its words, and, as the features "letters", its letters."""
-
     def __init__(self, text: str, features: FeatureKind = "words") -> None:
         self.text, self.features = text, features
         self.words = words_of(text, identifiers=False)
@@ -141,8 +139,6 @@ def _inner(spans: Sequence[Span]) -> set[Span]:
 
 
 class _Aligning:
-    """Passages made of chains of runs, of `least` words or more, with the equal items of both texts."""
-
     def __init__(self, left: Alignable, right: Alignable, few: int, least: int) -> None:
         self._left, self._right, self._few, self._least = left, right, few, least
         self._same_left, self._same_right = (np.zeros(len(each.items), dtype=np.bool_) for each in (left, right))
@@ -173,7 +169,6 @@ class _Aligning:
         return ours, theirs
 
     def _between(self, end: tuple[int, int], start: tuple[int, int]) -> int | None:
-        """The differing letters between two runs; None if they part the runs."""
         ours, theirs = self._left.folded(end[0], start[0]), self._right.folded(end[1], start[1])
         edits, same_ours, same_theirs = _edits(ours, theirs)
         if edits <= (1 - _SAME_GAP) * max(sum(map(len, ours)), sum(map(len, theirs))):

@@ -14,7 +14,6 @@ def printable(text: str) -> str:
 
 
 def beginning(text: str, most: int) -> str:
-    """The first words of a text, one space apart, in so many characters, with an ellipsis if cut."""
     words = " ".join(text.split())
     if len(words) <= most:
         return words

@@ -134,7 +134,6 @@ def vocabulary_of(text: str) -> LanguageWords:
 
 @cache
 def of_language(name: str) -> LanguageWords:
-    """The vocabulary of a language, ISO 639-1."""
     grammar, negations, numerals = (frozenset(of[name].split()) for of in (_GRAMMAR, _NEGATIONS, _NUMERALS))
     return LanguageWords(grammar, negations, numerals, name == "de")
 

@@ -43,7 +43,6 @@ def finder_blocks(
 def finder_key_blocks(
     finder: Finder, sketches: Sketches, positions: Positions, blocks: int
 ) -> Iterator[tuple[int, Positions, Positions]]:
-    """The blocks with the keys common to documents a finder finds, or pieces of simhashes."""
     there = np.flatnonzero(sketches.payloads.sizes)
     yield from key_blocks(_keys(finder, sketches.take(there)), positions[there], blocks)
 
@@ -66,7 +65,6 @@ def _keys(finder: Finder, sketches: Sketches) -> Ragged:
 def connected(
     finder: Finder, values: Positions, owners: Positions, threads: int | None = 1
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Pairs joining all near documents a finder finds within one block."""
     if finder.name != SIMHASH_DOC:
         yield scanned(values, owners)
         return

@@ -112,7 +112,6 @@ def versions_in(rows: Any, clusters: Positions) -> dict[int, PlacedVersion]:
 def ranks_by_version(
     placed: Mapping[int, PlacedVersion], clusters: Positions, ranks: Positions, *, newest: bool
 ) -> tuple[Positions, int]:
-    """Places (int64) as in `ranks_in`, with the newest or oldest version in place of the first of all."""
     keys = by_version(range(ranks.size), [(rank,) for rank in ranks.tolist()], placed, newest=newest)
     order = sorted(range(ranks.size), key=keys.__getitem__)
     found = np.empty(ranks.size, dtype=np.int64)

@@ -239,7 +239,6 @@ def _each_alone(found: GroupedClusters, names: Any) -> GroupedClusters:
 def _first_older(
     nodes: Nodes, comparison: Comparer, rows: Any, members: Positions, numbers: Positions
 ) -> tuple[list[str | None], npt.NDArray[np.float64]]:
-    """The first older document of each cluster, None for none, and each member's similarity to it, else NaN."""
     count = int(numbers.max(initial=-1)) + 1
     older = rows[OLDER_CLUSTER] if OLDER_CLUSTER in rows.schema.names else None
     known = np.flatnonzero(present_in(older)) if older is not None else members[:0]
@@ -341,7 +340,6 @@ def equal_nodes(table: Any, rule: MatchRule) -> Nodes:
 
 
 def key_blocks(keys: Ragged, positions: Positions, blocks: int) -> Iterator[tuple[int, Positions, Positions]]:
-    """The keys of some documents, in blocks by kind: (number of the block, keys, their holders)."""
     owners = np.repeat(positions, keys.sizes)
     block = spread(keys.values) % blocks
     order = np.argsort(block, kind="stable")
@@ -358,7 +356,6 @@ def spread(keys: Positions) -> Positions:
 
 
 def scanned(keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
-    """Pairs joining all holders of each key of a block: each with the first of them."""
     order = np.lexsort((owners, keys))
     keys, owners = keys[order], owners[order]
     fresh = np.ones(keys.size, dtype=np.bool_)

@@ -94,7 +94,6 @@ def packed_text(text: str) -> bytes:
 
 
 def in_blocks(words: Iterable[Hashes], at_once: int) -> Iterator[tuple[int, list[tuple[int, Hashes]]]]:
-    """The words of some components at a time: their number, and the words in each of 64 blocks with any."""
     for some in chunks_by_size(words, at_once, len, at_once):
         together = np.concatenate(some)
         block = together >> np.uint64(58)

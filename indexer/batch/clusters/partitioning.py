@@ -144,7 +144,6 @@ class Parts:
     def _blocks(
         self, without: npt.NDArray[np.bool_], blocking: Callable[..., Any]
     ) -> tuple[Positions, Iterator[tuple[int, Positions, Positions]]]:
-        """The documents the rule compares; and (finder, values, owners) of each block of all of these."""
         blocks, places = SpillFiles(self._spill, "blocks"), [np.empty(0, dtype=np.int64)]
         for place, batch in self._sketched.batches(found_by(self._rule)):
             inside = np.flatnonzero(compared(batch, self._rule) & ~without[place : place + batch.num_rows])

@@ -28,7 +28,6 @@ Text = str | ExtractionError | None
 def compared_texts(
     owners: Positions, stand_in: Positions, identical: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """The masks of the documents to judge, and of those whose text is read for it."""
     repeating = stand_in >= 0
     judged = repeating | np.isin(owners, stand_in[repeating])
     differing = repeating & ~identical
@@ -38,7 +37,6 @@ def compared_texts(
 def near_in_file(
     path: Path, described: Any, read: npt.NDArray[np.bool_], rule: MatchRule, reader: BatchTexts
 ) -> Iterator[Any]:
-    """Rows of NEAR of a file of sketches, for documents in the columns DESCRIBED with their `place` in it."""
     places = numbers_of(described["place"])
     known = parquet.read_table(
         path, columns=["id", *HEAD_COLUMNS, "text_digest", "read_digest", *map(column_name, rule.schemes)]

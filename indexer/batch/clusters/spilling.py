@@ -11,8 +11,6 @@ from indexer.schemes.base import Positions
 
 
 class SpillFiles:
-    """The rows added to each number, in files of this name in a folder; one is open for each number."""
-
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
         self._writers: dict[int, Any] = {}

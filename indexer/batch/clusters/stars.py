@@ -23,7 +23,6 @@ def dealt(one: Positions, other: Positions, blocks: int) -> Iterator[tuple[int, 
 
 
 def large_stars(one: Positions, other: Positions) -> tuple[Positions, Positions, bool]:
-    """(larger, smaller, whether changed) of the large star of each document in `one`."""
     owners, places = np.unique(one, return_inverse=True)
     least = _least(owners, places, other)
     up = other > one
@@ -32,7 +31,6 @@ def large_stars(one: Positions, other: Positions) -> tuple[Positions, Positions,
 
 
 def small_stars(larger: Positions, smaller: Positions) -> tuple[Positions, Positions, bool]:
-    """(larger, smaller, whether changed) of pairs of a block, with all pairs of each larger document in it."""
     owners, labels = contracted(larger, smaller)
     paired = owners != labels
     same = np.array_equal(labels[np.searchsorted(owners, larger)], smaller)

@@ -38,7 +38,6 @@ def verified_by(rule: MatchRule) -> list[str]:
 
 
 def shared(finder: int, keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
-    """(documents, buckets) of the keys of two documents or more, each once, by the number of their finder."""
     order = np.lexsort((owners, keys))
     keys, owners = keys[order], owners[order]
     fresh = _fresh(keys, owners)
@@ -60,7 +59,6 @@ def _fresh(one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
 
 
 def verified(table: Any, rule: MatchRule, threads: int | None = None) -> Verified:
-    """The near pairs in the buckets of a table: the columns `verified_by` names, `owner`, and its `label`."""
     labels = numbers_of(table["label"].combine_chunks())
     owners, firsts = np.unique(numbers_of(table["owner"].combine_chunks()), return_index=True)
     nodes = nodes_in(table.select(verified_by(rule)).take(column_of(firsts)).combine_chunks(), rule)

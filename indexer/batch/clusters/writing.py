@@ -208,7 +208,6 @@ class ClusterRows:
         self._before = column_of_strings([None, *found.before]) if against else None
 
     def of(self, place: int, batch: Any, older: Any = None) -> Any:
-        """The rows of some documents, from their ids and rows; the first is at `place`."""
         part = slice(place, place + batch.num_rows)
         found, gone = self._found.part(part.start, part.stop), self._gone[part]
         number = found.of + 1

@@ -77,7 +77,6 @@ def input_of(footer: dict[str, Any]) -> str:
 
 
 def standing(path: Path, footer: dict[str, Any]) -> Standing:
-    """The present state of the input of a file of sketches."""
     place = input_of(footer)
     if is_remote(place):
         return "unseen"

@@ -52,8 +52,6 @@ _NEAR = 600
 
 
 class SketchedRow(NamedTuple):
-    """A document sketched alone: its row, its record, its time, or the reason of failure."""
-
     row: int
     record: Record
     failed: str | None = None
@@ -66,7 +64,6 @@ def serves(form: Form) -> bool:
 
 
 def sketched(documents: Any, making: Making) -> Any:
-    """The sketches of plain texts, in the columns `documents.DOCUMENTS`: a row for each, in order."""
     longest = min(LONGEST, making.limits.input_bytes // 4)
     alone = np.asarray(numbers_of(compute.binary_length(documents["text"]), np.int32) > longest)
     declared: list[Mapping[str, Any] | None] = []
@@ -99,7 +96,6 @@ def sketched(documents: Any, making: Making) -> Any:
 
 
 def _declared(text: str) -> Mapping[str, Any] | None:
-    """A text's own declarations of its version; None if looking for them fails, so that it is read alone."""
     try:
         return declared_in_text(text)
     except ExtractionError:
@@ -184,7 +180,6 @@ def _title(data: Any, start: int, end: int) -> str:
 
 
 def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np.uint8]:
-    """The `source_digest` of each document, as bytes."""
     info, kind = form.info, replace(form.options, format="text")
     rules = hashlib.sha256(digest_rules(info, kind).encode("utf-8", "replace"))
     titled = (

@@ -89,7 +89,6 @@ def part_again(footer: Mapping[str, Any], sources: Sequence[str]) -> Part:
 
 
 def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[Part]:
-    """The parts of all named files, in the order of a walk, whatever their own order."""
     base = sources.selection.base
     files: dict[str, Any] = {}
     for file in sources.files():

@@ -122,7 +122,6 @@ def begin(folder: str, form: Form) -> None:
 
 
 def unfinished(parts: Iterable[Part], folder: str, counts: Summary) -> Iterator[Part]:
-    """The parts without sketches, or with changed input; the others are counted."""
     for part in parts:
         path = Path(folder, SKETCHES, f"{part.name}.parquet")
         there = path.exists() and read_footer(os.fspath(path), SKETCHES).get("state") == part.state()

@@ -163,8 +163,6 @@ def _found(members: Any, count: int) -> FoundClusters:
 
 
 class _Files(Documents):
-    """The documents of a folder of files."""
-
     def __init__(self, files: Any, folder: Folder, run: Run) -> None:
         self._files, self._folder, self._run = files, folder, run
 
@@ -234,7 +232,6 @@ def _read_at(labels: Any, folder: Folder, columns: Sequence[str], count: int) ->
 
 
 def _gone(files: Any, folder: Folder, count: int) -> tuple[dict[int, bytes], Differing]:
-    """For each file the packed owners of documents replaced by a later one with the same id."""
     hashed = mapped(files, read_ids, tasks.DEALT, folder, count * BLOCKS)
     same = mapped(sorted_blocks(hashed, count), tasks.same, tasks.LABELS)
     suspects = _read_at(same, folder, ["id", *TEXT_COLUMNS], count)

@@ -34,7 +34,6 @@ class Kept:
 
 
 def labelled(pairs: Any, count: int, most_joined: int, kept: Kept) -> Any:
-    """The component of each document of `pairs`, in LABELS, kept; by `count` partitions."""
     found = kept.keep(pairs)
     number, changed = _figures(found)
     pairs, changed = found, 1

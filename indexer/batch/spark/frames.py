@@ -45,8 +45,6 @@ class Run:
 
 
 class Documents(ABC):
-    """Documents with their sketches, each with a unique number, its `owner`."""
-
     @abstractmethod
     def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any: ...
 
@@ -55,7 +53,6 @@ class Documents(ABC):
 
 
 def found(documents: Documents, run: Run, kept: Kept) -> Any:
-    """The clusters of two documents or more, in FOUND, for any partitions, order, and repeated tasks."""
     count = run.partitions
     blocked = documents.mapped(tasks.block_values, tasks.BLOCKED, run.rule, count * BLOCKS)
     pairs = mapped(sorted_blocks(blocked, count, "finder"), tasks.connect, tasks.PAIRS, run.rule)

@@ -48,7 +48,6 @@ def running(master: str | None = None) -> Iterator[Any]:
 
 
 def partitions_of(spark: Any, asked: int | None, size: int | None = None) -> int:
-    """The number of shuffle partitions: as requested, else as Spark is configured."""
     if asked is not None:
         if asked < 1:
             raise UsageError(f"partitions {asked}: at least one")

@@ -91,7 +91,6 @@ compared to decide on documents, null where the document is not needed for it.
 
 
 def sketch(batches: Iterable[Any], making: Making, written: str) -> Iterator[Any]:
-    """The sketches of texts in the columns DOCUMENTS, with their `form`. Raises UsageError for one without id."""
     for batch in batches:
         if batch["id"].null_count:
             raise UsageError("a document has no id (null): every one needs an id that no other has")
@@ -127,7 +126,6 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
 
 
 def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
-    """The clusters of all documents: one in no other cluster, if it counts, is alone in one of its name."""
     for batch in batches:
         alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])
         own = cluster_ids(joined_of(batch["id"]))
@@ -152,7 +150,6 @@ def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
 def block_values(
     batches: Iterable[Any], rule: MatchRule, blocks: int, blocking: Blocking = finder_blocks
 ) -> Iterator[Any]:
-    """The values by which a rule's finders find documents, in BLOCKED; the number of each document is its `owner`."""
     enough = min(max(_LEAST, blocks * _PACKED), _MOST)
     waiting: dict[tuple[int, int], list[tuple[Positions, Positions]]] = {}
     count = 0
@@ -186,7 +183,6 @@ def _sent(waiting: dict[tuple[int, int], list[tuple[Positions, Positions]]]) -> 
 
 
 def _packed(values: Positions) -> Any:
-    """Numbers as rows of bytes, _PACKED in each."""
     ends = np.append(np.arange(0, values.size, _PACKED), values.size) * 8
     return column_of_bytes(Ragged(np.ascontiguousarray(values, dtype="<i8").view(np.uint8), ends))
 

@@ -16,7 +16,6 @@ from indexer.model.paths import printable_path, store_file
 
 
 def require_some_stored(names: Sequence[str]) -> None:
-    """Raise UsageError if the command line names a store, but no document of it."""
     if typed("store") and not any(map(is_id, names)):
         shown = [printable_path(name) for name in names]
         raise UsageError(
@@ -26,7 +25,6 @@ def require_some_stored(names: Sequence[str]) -> None:
 
 
 def require_some_file(names: Sequence[str], is_none: Callable[[str], bool] = is_id) -> None:
-    """Raise UsageError if the command line has options for reading files, but names only stored documents."""
     if names and all(map(is_none, names)):
         asked = [str(each.name) for each in (*extraction_options.parameters, *column_options.parameters)]
         shown = ", ".join(map(printable_path, names))

@@ -67,7 +67,6 @@ class Group:
         return names[0]
 
     def _require_complete(self, fields: Mapping[str, object]) -> None:
-        """Raise TypeError unless every field is filled, and nothing else is given."""
         try:
             self.made({str(parameter.name): None for parameter in self.parameters})
         except TypeError as error:
@@ -76,8 +75,6 @@ class Group:
 
 
 class Titled(click.Command):
-    """A command with the options of each group below its title in the help."""
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         titled: dict[str, list[tuple[str, str]]] = {"Options": []}
         for parameter in self.get_params(ctx):

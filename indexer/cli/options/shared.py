@@ -49,8 +49,6 @@ class Size(_BytesType):
 
 
 class FormatChoice(_FormatType):
-    """One of the formats, or one of another package."""
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value in self.choices:
             return str(value)
@@ -62,8 +60,6 @@ class FormatChoice(_FormatType):
 
 
 class Seconds(_SecondsType):
-    """A time in seconds, above 0 and up to a day."""
-
     name = "seconds"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -249,7 +245,6 @@ class RunOutput:
         return sys.stderr.isatty() and not self.quiet and not in_json()
 
     def following(self, doing: str) -> Follow:
-        """The function to show the progress of a run `doing` something, once a minute without a terminal."""
         if self.quiet:
             return nullcontext
         if not self.progress:

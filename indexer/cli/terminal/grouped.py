@@ -32,8 +32,6 @@ def _joined(text: str) -> str:
 
 
 class HelpContext(click.Context):
-    """The context of a command whose help breaks no word."""
-
     formatter_class = UnbrokenFormatter
 
 
@@ -59,8 +57,6 @@ class CommandsOnDemand(UserDict[str, Any]):
 
 
 class Grouped(click.Group):
-    """A command of commands with its help in `groups`, each of commands with their modules."""
-
     context_class = HelpContext
 
     def __init__(self, *args: Any, groups: Mapping[str, Mapping[str, str]], **given: Any) -> None:

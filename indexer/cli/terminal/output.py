@@ -81,7 +81,6 @@ def fields(pairs: Iterable[tuple[str, object]]) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """An aligned table, one line a row."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -113,7 +112,6 @@ def _paragraphs(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def fitting(rows: Sequence[Sequence[str]], width: int) -> list[list[str]] | None:
-    """Rows, the columns' names first, fitted to so many cells of a terminal; None if impossible."""
     from rich.cells import cell_len
 
     columns = list(zip(*rows, strict=True))

@@ -18,8 +18,6 @@ from indexer.library.opening import RunProgress
 
 
 class _Line(Progress):
-    """A line on the terminal about the work and its failures, removed at the end."""
-
     def __init__(self, doing: str, *more: ProgressColumn) -> None:
         super().__init__(
             TextColumn(doing),
@@ -80,8 +78,6 @@ class Bar(_Line):
 
 
 class Following(_Line):
-    """A line that follows a summary with a known total, and says what it is `doing`."""
-
     def __init__(self, summary: RunProgress, doing: str) -> None:
         super().__init__(doing)
         self._summary = summary

@@ -11,8 +11,6 @@ from indexer.core.passages.windows import Positions
 
 
 class Copied(NamedTuple):
-    """Words copied from one origin to another, by their numbers: arrays of one shape, sorted."""
-
     origin: Positions
     by: Positions
     words: Positions

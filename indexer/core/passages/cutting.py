@@ -13,15 +13,12 @@ from indexer.core.passages.windows import Positions
 
 
 class RepeatedSpan(NamedTuple):
-    """The words `begin` to `end - 1` of a document, and the document with any N of them in a row."""
-
     begin: int
     end: int
     stands_in: int
 
 
 def merged(spans: Iterable[Sequence[Any]]) -> list[tuple[int, int]]:
-    """The separate stretches (begin, end) covered by spans in rising order."""
     found: list[tuple[int, int]] = []
     for begin, end, *_ in spans:
         if found and begin <= found[-1][1]:
@@ -60,7 +57,6 @@ class Cutter:
         return sorted(map(RepeatedSpan, begins.tolist(), ends.tolist(), stands_in.tolist()))
 
     def keep(self, document: int, spans: Sequence[RepeatedSpan]) -> None:
-        """Keep the rest of a document after cutting these spans; later documents may be cut because of it."""
         runs, places = self._runs(document)
         if not runs.size:
             return

@@ -46,8 +46,6 @@ def listed(repeats: Repeats, passages: MaximalPassages) -> PassageListing:
 
 
 class _ListedWords:
-    """The words of passages listed already: pieces between the ends of stretches, each with its owner."""
-
     def __init__(self, repeats: Repeats, passages: MaximalPassages) -> None:
         bounds = np.unique(np.concatenate((repeats.starts, repeats.ends)))
         self._passages = passages

@@ -91,7 +91,6 @@ class RepeatFinder:
         self._file.add(words)
 
     def find(self) -> Repeats:
-        """The repeats of all documents added."""
         offsets, firsts = self._file.offsets, self._file.firsts
         copies = np.bincount(firsts, minlength=firsts.size).astype(np.int64)
         common = self._common(offsets, copies)

@@ -60,7 +60,6 @@ class WordFile:
         return np.memmap(self._path, dtype=np.uint64, mode="r").view(np.ndarray)
 
     def pieces(self, overlap: int) -> Iterator[tuple[int, Hashes]]:
-        """(position of the first word, words) of pieces, each with the first `overlap` words of the next."""
         self._file.flush()
         at_once = max(_WORDS_AT_ONCE, overlap)
         for start in range(0, self._ends[-1], at_once):
@@ -93,7 +92,6 @@ class SpilledRows:
             self._deal()
 
     def read(self) -> Iterator[WordRows]:
-        """All rows, one range of the first column after the other; once."""
         if not self._is_dealt:
             yield self._taken()
             return

@@ -155,7 +155,6 @@ def load_access(host: str, shown: str, user: str = "", password: str = "") -> Ac
 
 
 def _require_usable(where: str, name: str, value: str) -> None:
-    """Raise UsageError, with the place but not the value, for a value that can't be sent or named."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:

@@ -37,8 +37,6 @@ _BRIEFLY = 10.0
 
 
 class Client(ABC):
-    """One engine's official client; the store needs only `request`."""
-
     engine: str
     product: str
     # The first version with all that neardup asks for.

@@ -141,8 +141,6 @@ def pause(number: int) -> None:
 
 
 class _Tries:
-    """Counts how often a request went out."""
-
     def __init__(self, client: Client) -> None:
         self._client = client
         self.count = 0

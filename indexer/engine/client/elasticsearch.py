@@ -32,8 +32,6 @@ class _ElasticNumbers(elasticsearch.JsonSerializer):
 
 
 class ElasticsearchClient(Client):
-    """Elasticsearch 8 or 9."""
-
     engine = "elasticsearch"
     product = "Elasticsearch"
     oldest = (8, 0)

@@ -46,7 +46,6 @@ class AnswerError(StoreError):
     def from_body(
         cls, status: int, body: Any, retry_after: float | None = None, *, hidden: Callable[[str], str] = str
     ) -> AnswerError:
-        """From an answer's body, the engines' JSON, or text of a proxy."""
         error = body.get("error") if isinstance(body, Mapping) else None
         if isinstance(error, Mapping):
             return cls(status, *error_of(error, hidden), retry_after)

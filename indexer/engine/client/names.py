@@ -13,7 +13,6 @@ SideKind = Literal["failures", "clusters", "decisions", "resources", "keys", "pa
 
 
 def side_name(store: str, kind: SideKind | Literal["*"]) -> str:
-    """The name of an index beside a store's own, outside its owner's patterns; for a list, of all parts."""
     return ",".join(f"neardup-{part}-{kind}" for part in store.split(",") if part)
 
 
@@ -21,7 +20,6 @@ _OWN = "".join(f",-{side_name('*', kind)}" for kind in get_args(SideKind))
 
 
 def path_of(name: str) -> str:
-    """The path of one index, alias or data stream; an escape within its name (`a%2a`) stands for itself."""
     return "/" + quote(name, safe="-")
 
 

@@ -75,8 +75,6 @@ class _OpenSearchNumbers(opensearchpy.serializer.JSONSerializer):
 
 
 class OpenSearchClient(Client):
-    """OpenSearch 2 or 3."""
-
     engine = "opensearch"
     product = "OpenSearch"
     oldest = (2, 4)

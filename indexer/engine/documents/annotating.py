@@ -123,8 +123,6 @@ _Unread = Failed[Ref]
 
 
 class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
-    """A run from the documents of an index to a sink."""
-
     ends_at_once = True
 
     def __init__(
@@ -284,7 +282,6 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
                     yield item
 
     def _require_checked(self, hits: Sequence[Mapping[str, Any]]) -> None:
-        """Raise StoreError for documents of a new, unchecked index, as after a rollover."""
         new = {hit["_index"] for hit in hits} - self._indices
         if new and not self._aside:
             raise StoreError(

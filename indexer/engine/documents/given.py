@@ -149,8 +149,6 @@ def is_known(known: Known, record: Record) -> bool:
 
 
 class CompletedIndex:
-    """The documents of an owner's index, with new ones for missing documents."""
-
     def __init__(self, owned: OwnedIndex) -> None:
         self._owned = owned
 

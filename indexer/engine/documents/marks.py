@@ -150,8 +150,6 @@ def parts_to_read(path: str, marks: Marks, shards: Sequence[Shard] | None) -> li
 
 
 class PartReader:
-    """An iterator over the hits of parts, one part after the other, and a context manager; see Slices."""
-
     def __init__(
         self, client: Client, parts: Sequence[UnreadPart], body: Mapping[str, Any], slices: int, page: int
     ) -> None:

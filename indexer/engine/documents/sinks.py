@@ -300,7 +300,6 @@ class Sidecar(Sink):
         return ",".join(sorted(one["settings"]["index"]["uuid"] for one in found.values()))
 
     def _require_apart(self) -> bool:
-        """Raise UsageError if the indices of both sides overlap."""
         own = indices_of(self._client)
         both = sorted(own & indices_of(self._origin))
         if both:

@@ -116,7 +116,6 @@ class Bodies:
     # Documents
 
     def fields(self, record: Record) -> dict[str, Any]:
-        """The fields under `neardup` for a record. Raises InexactRecordError if it can't be stored exactly."""
         self._check(record)
         body: dict[str, Any] = {"tokens": record.tokens, "short": record.short}
         if fingerprint := record.fingerprint:
@@ -171,7 +170,6 @@ class Bodies:
     # Records
 
     def record(self, hit: Mapping[str, Any], ref: Ref, *, sketches: bool = False) -> Record | None:
-        """The record of a hit; values come from doc values if the hit has them. None for another's document."""
         source = own_part(hit.get("_source"))
         if source is None:
             return None
@@ -246,7 +244,6 @@ class Bodies:
         return [name for name in schemes if name in self.key_fields and self.key_fields[name].holder]
 
     def record_fields(self, payloads: Collection[str] = (), *, sketches: bool = False) -> dict[str, Any]:
-        """The fields a search needs for record(), and for the payloads of placed()."""
         kept = {name for name in payloads if name in self._sourced}
         excluded = [] if sketches else [f"{ROOT}.{name}" for name in self.schemes if name not in kept]
         values = list(dict.fromkeys([*self.doc_values, *self.in_doc_values(payloads)]))
@@ -339,7 +336,6 @@ def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The partial update to these annotations: cluster, version and mark in their fields, others as JSON."""
     cluster = annotations.get("cluster")
     rest = dict(annotations)
     fields = {**dict.fromkeys(CLUSTER_FIELDS), **(there if there and there.get("single") else alone())}

@@ -28,8 +28,6 @@ _FORBIDDEN = 403
 
 
 class SettingsRequest(NamedTuple):
-    """A request to make, and the reason for it."""
-
     why: str
     method: str
     path: str

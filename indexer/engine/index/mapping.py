@@ -26,8 +26,6 @@ TEXTS = "texts"
 
 
 class IndexMapping:
-    """The mapping of an index; `raw` is the engine's own form of it."""
-
     def __init__(self, index: str, raw: Mapping[str, Any]) -> None:
         self.index, self.raw = index, raw
 
@@ -127,7 +125,6 @@ class IndexMapping:
     # The fields of texts
 
     def text_fields(self) -> dict[str, TextFields]:
-        """The remembered text fields, by the name of the documents' index ("" for its own)."""
         notes = self.entry.get(TEXTS)
         read = {name: _text_fields(note) for name, note in notes.items()} if isinstance(notes, Mapping) else {}
         return {name: fields for name, fields in read.items() if fields}
@@ -148,8 +145,6 @@ class IndexMapping:
 
 
 class Mappings(dict[str, IndexMapping]):
-    """The mapping of each index behind a name, by the index."""
-
     @classmethod
     def of(cls, raw: Mapping[str, Mapping[str, Any]]) -> Self:
         return cls((index, IndexMapping(index, one)) for index, one in sorted(raw.items()))

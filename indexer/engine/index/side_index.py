@@ -106,7 +106,6 @@ class SideIndex(Generic[T]):
             self._unseen = False
 
     def making(self) -> tuple[str, dict[str, Any]] | None:
-        """Path and body of the PUT that makes the index or adds new fields; None if all is there."""
         if not self.exists():
             mappings = {"dynamic": False, "_meta": {ROOT: {_BESIDE: self._kind}}, "properties": self._properties}
             return f"/{self._path}", {"mappings": mappings}
@@ -127,7 +126,6 @@ class SideIndex(Generic[T]):
         self._exists, self._known = True, self._properties
 
     def put(self, items: Iterable[tuple[str, T]]) -> None:
-        """Store items under their ids, in batches. Raises StoreError if the cluster refuses one."""
         actions = (Action("index", self.name, name, None, encoded(self._body(item))) for name, item in items)
         for some in batches(actions, lambda action: len(action.document)):
             self.make()

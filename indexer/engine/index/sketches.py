@@ -142,7 +142,6 @@ def forgotten() -> dict[str, Any]:
 
 
 def scheme_in(name: str, field: Mapping[str, Any]) -> SchemeInfo | None:
-    """The scheme in a field's mapping, None without one. Raises KeyError or ValueError."""
     fields = field.get("properties", {})
     layout = (fields.get(FEATURES, {}).get("meta") or {}).get(_LAYOUT)
     if not layout:

@@ -110,7 +110,6 @@ def scalars_at(source: Any, path: str) -> list[str | int | float]:
 
 
 def text_at(source: Any, paths: Sequence[str]) -> tuple[bytes, bytes | None]:
-    """The bytes for a digest of a document's fields, and their text as UTF-8; None without a field."""
     values = [(path, values_of(source, path)) for path in paths]
     texts = [text for _, values_there in values for text in values_there]
     exact = json.dumps(values, separators=(",", ":")).encode()

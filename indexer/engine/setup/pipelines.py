@@ -38,8 +38,6 @@ NO_INGEST = "no node of the cluster has the role ingest, so that each write thro
 
 
 class Pipelines:
-    """Plans the set-up and the removal of the pipelines of a client's index, alias or data stream."""
-
     def __init__(self, client: Client) -> None:
         self.client, self.name, self.shown = client, client.target.name, client.target.shown
 
@@ -209,7 +207,6 @@ def _is_own(body: Mapping[str, Any]) -> bool:
 def pipeline(
     kind: str, info: StoreInfo, fields: Sequence[str], forms: Mapping[str, Mapping[str, Any] | None] | None = None
 ) -> dict[str, Any]:
-    """The body of a pipeline: the file of mappings/pipelines, for "simhash" with the parameters of a store."""
     body = load(f"pipelines/neardup-{kind}")
     if kind == "simhash":
         params = body["processors"][0]["script"]["params"]

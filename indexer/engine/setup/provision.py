@@ -62,8 +62,6 @@ class SetupStep:
 
 
 class Provision:
-    """Plans and carries out set-up and removal for the index, alias or data stream of a client's URL."""
-
     def __init__(self, client: Client) -> None:
         self.client, self.name, self.shown = client, client.target.name, client.target.shown
         if "*" in self.name or "," in self.name:
@@ -99,7 +97,6 @@ class Provision:
         return steps + self.fields(info)
 
     def fields(self, info: StoreInfo, added: Sequence[SchemeInfo] = ()) -> list[SetupStep]:
-        """The remaining steps to give every existing index neardup's fields; raises as set_up()."""
         require_sides(self.client)
         indices = self._indices()
         schemes = _schemes(indices, info)

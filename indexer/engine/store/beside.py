@@ -87,8 +87,6 @@ class SidePart(StorePart):
 
 
 class ClusteringNotes:
-    """The notes of a client's index, alias or data stream; of several indices each has its own."""
-
     def __init__(self, client: Client, beside: SideIndex[ClusterRecord]) -> None:
         self._client, self._beside = client, beside
         self._name = client.target.name

@@ -15,8 +15,6 @@ from indexer.stores.texts import DocumentForm, StoredText, TextFields
 
 
 class IndexForm(DocumentForm):
-    """The form of the documents of the indices behind a name; `fields` are paths in `_source`."""
-
     def __init__(self, context: Context, fields: TextFields) -> None:
         context.require_mapped()
         self._bodies, self._fields, self.html = context.bodies, fields, fields.html

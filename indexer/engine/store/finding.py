@@ -114,7 +114,6 @@ def parser_reason(text: str, query: str) -> str:
 
 
 def unreached(mappings: Mappings, query: str) -> list[str]:
-    """The fields of a query string never reached inside nested objects of these mappings, sorted."""
     plain = _QUOTED.sub('""', query)
     names = {re.sub(r"\\(.)", r"\1", found.lstrip("+-!")) for found in (*_NAME.findall(plain), *_EXISTS.findall(plain))}
     nested = {path for one in mappings.values() for path in _nested(one.raw)}

@@ -20,8 +20,6 @@ _REMEMBERED = 10_000
 
 
 class Lookup:
-    """Looks into a store by identity and by query; its answers are those of the engine."""
-
     def __init__(self, context: Context) -> None:
         self._context = context
         self._remembered: dict[Ref, dict[str, Any]] = {}
@@ -84,7 +82,6 @@ class Lookup:
     # By identity, to be changed next
 
     def remember(self, refs: Sequence[Ref], hits: Sequence[dict[str, Any] | None]) -> None:
-        """Keep the documents of fetch() for a following change of annotations."""
         read = zip(refs, hits, strict=True)
         self._remembered = {ref: hit for ref, hit in read if hit} if len(refs) <= _REMEMBERED else {}
 

@@ -189,7 +189,6 @@ class ProbePart(StorePart):
     def _asked(
         self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None = None
     ) -> _ProbeSearch | None:
-        """The search for documents satisfying one of these probes; None if there can be none."""
         self._ready((*schemes, *(probe.scheme for probe in probes)))
         context = self.context
         near = context.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None

@@ -93,8 +93,6 @@ class TextPart(StorePart):
 
 
 class _FieldTexts:
-    """Reads documents, from the named or remembered fields."""
-
     def __init__(self, client: Client, context: Context, named: TextFields | None) -> None:
         self._client, self._context, self._named = client, context, named
         self._remembered = RememberedFields(client, context.mappings)
@@ -143,8 +141,6 @@ class _FieldTexts:
 
 
 class _TextPlace(NamedTuple):
-    """A record, the place of its document, and its fields there; no `paths` if they are unknown."""
-
     record: Record
     place: Ref
     fields: TextFields | None
@@ -152,8 +148,6 @@ class _TextPlace(NamedTuple):
 
 
 class _PresentTexts(_FieldTexts):
-    """Compares the current texts of documents with those of their records."""
-
     def outdated(self, records: Sequence[Record]) -> Iterator[Ref]:
         places = [self._text_place(record) for record in records]
         silent = [each for each in places if not each.paths and not self._is_from_elsewhere(each)]
@@ -205,8 +199,6 @@ class _PresentTexts(_FieldTexts):
 
 
 class RememberedFields:
-    """The text fields remembered by the indices behind a store's name, for their own documents and others."""
-
     def __init__(self, client: Client, mappings: Mappings) -> None:
         self._client = client
         self._own: dict[str, TextFields] = {}

@@ -466,7 +466,6 @@ class WritePart(StorePart):
         return self._losses[index]
 
     def _require_whole(self, indices: Iterable[str], act: str) -> None:
-        """Raise StoreError if it would lose an owner's data kept out of `_source`."""
         for index in sorted(set(indices)):
             if reason := self._loss(index):
                 raise StoreError(f"{self.context.shown}: {index}: {reason}; {act}")

@@ -145,7 +145,6 @@ def selector(page: Scan, content: Content) -> str:
 
 
 def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tuple[str, str], ...]:
-    """Remove the elements outside the text from those found by `selector`, in the page's order."""
     elements, stay = list(found), []
     aside: list[tuple[str, str]] = []
     for element in elements:
@@ -287,7 +286,6 @@ def _most_of_names(classes: str, identity: str) -> int | None:
 
 @lru_cache(maxsize=1 << 14)
 def _most_beside_links(name: str) -> int | None:
-    """The most characters boilerplate of a name holds beside its links; None for another name."""
     if not _NAME.fullmatch(name):
         return None
     bare = _bare(name)

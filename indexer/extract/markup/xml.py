@@ -68,8 +68,6 @@ class Builder(Protocol):
 
 
 class _Around:
-    """The content of an element: the marks of its children, and whether words stand beside them."""
-
     __slots__ = ("is_mixed", "marks")
 
     def __init__(self) -> None:

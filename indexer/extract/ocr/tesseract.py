@@ -70,8 +70,6 @@ class Picture(NamedTuple):
 
 
 class Recognition:
-    """A page being read by tesseract, in a process that ends with its parent."""
-
     def __init__(self, picture: Picture, languages: str) -> None:
         self._text, given, complaints = _memory(), _memory(), _memory()
         with given, complaints:
@@ -99,7 +97,6 @@ class Recognition:
         return self._process.poll() is not None
 
     def text(self) -> str | None:
-        """The text of the page; None if tesseract failed or was ended."""
         if self._process.wait():
             return None
         self._text.seek(0)

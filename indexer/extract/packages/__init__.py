@@ -36,7 +36,6 @@ _EXTRACTORS: Mapping[Format, Callable[[PackageParts, Content, str], Document]] =
 
 
 def kind_of_package(data: bytes) -> Format | None:
-    """The kind of document in a ZIP file; None for another one."""
     if data.startswith(_FIRST, _PLACE):
         start = _PLACE + len(_FIRST)
         return next((kind for name, kind in _TYPES.items() if data.startswith(name, start)), None)

@@ -48,8 +48,6 @@ def _parsed(parts: PackageParts, name: str, extractor: str) -> _Package:
 
 
 class _Package:
-    """The facts in a container, a package document and a list of encrypted parts."""
-
     def __init__(self) -> None:
         self.package = ""
         self.title: list[str] = []

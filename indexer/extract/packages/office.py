@@ -114,8 +114,6 @@ class _OfficeText:
 
 
 class _OpeningText(_OfficeText):
-    """An _OfficeText with the first paragraphs that have text, each with the name of its style."""
-
     def __init__(self, within: str, out: Mapping[str, str]) -> None:
         super().__init__(within, out)
         self.opening: list[tuple[str, str]] = []
@@ -178,8 +176,6 @@ class _OpeningText(_OfficeText):
 
 
 class _Styles:
-    """The common names of styles in every language, by a document's own names."""
-
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
         self._style = ""

@@ -46,8 +46,6 @@ ReaderOf = Callable[[str], FileReader | None]
 
 
 class Archive(FileReader):
-    """A file of files; `reader_of` finds their readers."""
-
     is_folder = True
 
     def __init__(self, reader_of: ReaderOf) -> None:

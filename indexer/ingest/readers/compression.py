@@ -80,13 +80,10 @@ def _zstd(needed_by: str) -> Any:
 
 
 class _CountingStream:
-    """A stream that counts the bytes read as packed."""
-
     def __init__(self, stream: BinaryIO, unpacked: Unpacked) -> None:
         self._stream, self._unpacked = stream, unpacked
 
     def read(self, size: int = -1) -> bytes:
-        """At most this many bytes."""
         data = self._stream.read(size)
         self._unpacked.packed += len(data)
         return data

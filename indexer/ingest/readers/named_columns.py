@@ -21,8 +21,6 @@ MOST_FILES = 100_000
 
 
 class KnownColumns:
-    """The named columns of each file, by absolute path or URL."""
-
     def __init__(self, store: Store | None = None) -> None:
         data = store.get_resource(COLUMNS) if store else None
         folder = store.folder if store else MovableFolder()

@@ -123,7 +123,6 @@ class _OutlookFile:
         return made
 
     def _attached(self, at: list[str], depth: int) -> Message | None:
-        """The part of an attachment; None for a link, and for content of the mail's HTML."""
         from email.mime.application import MIMEApplication
         from email.mime.message import MIMEMessage
 

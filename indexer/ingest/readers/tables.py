@@ -198,7 +198,6 @@ class Parquet(FileReader):
                 return
 
     def batches(self, stream: BinaryIO, name: str, asked: ReaderOptions, batch_bytes: int = 0) -> Iterator[Any]:
-        """The rows as batches of Arrow of about `batch_bytes` each, with the columns of entries."""
         arrow: Any = optional("pyarrow", "parquet", name)
         number = 0
         try:
@@ -234,7 +233,6 @@ def parquet_file(stream: BinaryIO, name: str) -> Any:
 
 
 def _limited(file: Any, columns: Sequence[str], limit: int) -> Iterator[Any]:
-    """The rows of a file, few enough at once for their unpacked size. Raises OverflowError."""
     for group in range(file.num_row_groups):
         rows = min(BATCH_ROWS, _most_rows(file.metadata.row_group(group), columns, limit))
         # To start threads for so few rows takes longer than they save.
@@ -279,7 +277,6 @@ def _wanted(arrow: Any, schema: Any, columns: ColumnNames) -> list[str]:
 
 
 def _most_rows(group: Any, wanted: Collection[str], limit: int) -> int:
-    """The most rows of a group to decode at once. Raises OverflowError for a hostile group."""
     columns = [group.column(place) for place in range(group.num_columns)]
     read = [each for each in columns if {each.path_in_schema, each.path_in_schema.partition(".")[0]} & set(wanted)]
     plain, packed = (sum(getattr(each, f"total_{how}compressed_size") for each in read) for how in ("un", ""))
@@ -300,7 +297,6 @@ def _longest(column: Any) -> int:
 
 
 def _items(batch: Any, limit: int) -> Iterator[dict[str, Any] | None]:
-    """The rows of a batch; None for one too large to make values of."""
     if batch.nbytes <= limit:
         yield from batch.to_pylist()
         return

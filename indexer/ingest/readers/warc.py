@@ -154,7 +154,6 @@ def _document(number: int, record: Any, asked: ReaderOptions) -> FileEntry | Non
 
 
 def _payload(block: bytes, limit: int) -> tuple[bytes, str, str] | None:
-    """The body of an HTTP response as its sender meant it, its media type and last change; None for no document."""
     head, blank, body = block.partition(b"\r\n\r\n")
     if not blank:
         head, blank, body = block.partition(b"\n\n")

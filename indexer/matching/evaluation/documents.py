@@ -51,7 +51,6 @@ class Named:
 
 
 def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Limits, jobs: int) -> MeasuredTexts:
-    """The texts of documents, extracted in worker processes; failures are counted by reason."""
     result = MeasuredTexts()
     last: dict[str, tuple[int, str, str]] = {}
     first: dict[str, int] = {}
@@ -80,7 +79,6 @@ def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Lim
 
 
 def named_inputs(paths: Mapping[str, str], chosen: Selection) -> Iterator[Input | Rejected]:
-    """The documents a truth names with their paths; a file with many is read once, as was chosen."""
     lines: dict[str, set[str]] = {}
     for name, path in paths.items():
         if reader_of_file(path):

@@ -163,7 +163,6 @@ def check_rule(text: str) -> None:
 
 
 def corpus_of(texts: Sequence[str]) -> Callable[[str], Corpus]:
-    """The function to gather a scheme's statistics from the texts themselves, each once."""
     return cache(lambda name: gather(texts, parse_recipe(name.removeprefix("corpus."))))
 
 
@@ -342,7 +341,6 @@ class Candidates:
 
 
 def candidates(rule: MatchRule, sketches: Mapping[str, Sequence[Sketch | None]]) -> Candidates:
-    """The documents found by asking for the neighbours of each, as in a store."""
     count = len(next(iter(sketches.values())))
     payloads = {
         name: Ragged.of_bytes([each.payload if each else b"" for each in column]) for name, column in sketches.items()

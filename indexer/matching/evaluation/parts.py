@@ -42,7 +42,6 @@ class PassageQuestion:
 def measure_parts(
     texts: Sequence[str], rules: Sequence[MatchRule], *, asked: int = ASKED, progress: TellStage | None = None
 ) -> dict[str, tuple[PartFigures, ...]]:
-    """The found passages of each kind, of `asked`, for each rule, by its written form with all parameters."""
     tell = progress or (lambda _: None)
     tell("passages")
     draw = random.Random(_SEED)  # noqa: S311

@@ -16,8 +16,6 @@ IndexPair = tuple[int, int]
 
 
 class RelatedPairs:
-    """Counts pairs of texts, given by their positions, by relation; each is aligned once."""
-
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
         self._known: dict[IndexPair, str] = {}

@@ -27,8 +27,6 @@ _NOTHING = "it has nothing to be verified by"
 
 
 class SharedParts(NamedTuple):
-    """The share of the question in a document, the other way round, and the words of the longest passage."""
-
     of_question: float
     of_document: float
     longest: int
@@ -139,8 +137,6 @@ class Reader(ABC):
 
 
 class TextReader(Reader):
-    """Compares the texts, read again from their sources."""
-
     def __init__(self, store: Store, reading: TextVerification) -> None:
         super().__init__(store)
         self.reading, self._texts = reading, StoredTexts(store)
@@ -169,8 +165,6 @@ class TextReader(Reader):
 
 
 class ShingleReader(TextReader):
-    """Compares the sets of 5-word shingles of the texts."""
-
     def _made(self, text: str | bytes) -> exact.ShingleSets | None:
         sets = exact.shingle_sets([text])
         return sets if sets.values.size else None
@@ -183,8 +177,6 @@ class ShingleReader(TextReader):
 
 
 class AlignedReader(TextReader):
-    """Aligns the texts, and keeps in `parts` the passages common to a question and each compared document."""
-
     # Of texts and their words, which are whole books at times, so many documents are held at once.
     _TOGETHER = 20
 

@@ -38,7 +38,6 @@ class Comparer:
         self._rows = {name: _compact(rows) for name, rows in payloads.items()}
 
     def similarities(self, left: Positions, right: Positions) -> Similarities:
-        """The similarities by the rule's measure; shape (len(left),)."""
         if self._given is not None:
             self.compared += left.size
             values = self._given(left, right)
@@ -86,7 +85,6 @@ class Comparer:
 
 
 def _compact(payloads: Ragged) -> tuple[Ragged, Positions | None]:
-    """The non-empty rows, and the place of each row among them (-1 for an empty one); None if all are empty."""
     there = payloads.sizes > 0
     if there.all():
         return payloads, None

@@ -69,8 +69,6 @@ class Slot(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The rest of a name with one of its slots as a gap."""
-
     text: str
     slot: Slot
 

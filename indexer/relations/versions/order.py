@@ -55,13 +55,11 @@ class Lineage:
 
 
 def lineages(documents: Sequence[Signs], *, least: float = SURE) -> list[Lineage]:
-    """The versions among near documents, in the order of their first places."""
     found = [_ordered(places, [documents[place] for place in places]) for places in _works(documents)]
     return [each for each in found if each and each.confidence >= least]
 
 
 def compared(one: Signs, other: Signs) -> Order:
-    """The place of a document in time against a near one; "unknown" is an answer."""
     for lineage in lineages([one, other], least=0):
         word: OrderWord = "newer" if lineage.steps[-1] == (0,) else "older"
         return Order(word, lineage.confidence, lineage.evidence[0])
@@ -133,7 +131,6 @@ def _by_frames(documents: Sequence[Signs]) -> NamedComponents:
 
 
 def _ordered(places: list[int], documents: list[Signs]) -> Lineage | None:
-    """The order of documents of one work by the commonest and most trusted sign; None without one."""
     channels: dict[Channel, list[list[int]]] = {}
     for channel in dict.fromkeys(channel for signs in documents for channel in signs.points):
         if len(groups := _by_channel(documents, channel)) > 1:

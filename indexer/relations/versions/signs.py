@@ -51,8 +51,6 @@ TRUST: Mapping[str, float] = {
 
 
 class Sign(NamedTuple):
-    """A number or date to order documents by, as it is `shown`, and a remark."""
-
     value: Number | Day
     shown: str
     place: str

@@ -21,7 +21,6 @@ class KeyLayout:
 
     @property
     def end(self) -> int:
-        """The first integer past the packed keys."""
         return self.tables << self.bits
 
     def pack(self, table: int, key: int) -> int:
@@ -32,18 +31,15 @@ class KeyLayout:
         return packed >> self.bits, packed & ((1 << self.bits) - 1)
 
     def field(self, table: int) -> str:
-        """The name of a table's field, "t00" on."""
         return f"t{table:02d}"
 
     def describe(self) -> str:
         return f"{counted(self.tables, 'table')} of {counted(self.bits, 'bit')}"
 
     def term(self, key: int) -> str:
-        """A key as fixed-width lower-case hexadecimal digits."""
         return f"{key:0{(self.bits + 3) // 4}x}"
 
     def terms(self, packed: Iterable[int]) -> dict[str, list[str]]:
-        """The terms of packed keys, by the field of their table."""
         mask, form = (1 << self.bits) - 1, f"%0{(self.bits + 3) // 4}x"
         tables: dict[int, list[str]] = {}
         # Plain, because a lookup further away has thousands of keys.
@@ -52,7 +48,6 @@ class KeyLayout:
         return {self.field(table): terms for table, terms in tables.items()}
 
     def packed(self, fields: Mapping[str, str | Sequence[str]]) -> tuple[int, ...]:
-        """The packed keys of terms in the fields of tables."""
         keys: list[int] = []
         for table in range(self.tables):
             terms = fields.get(self.field(table)) or ()

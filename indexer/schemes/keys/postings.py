@@ -109,7 +109,6 @@ def crossing(keys: Ragged, layout: KeyLayout, most: int) -> Blocks:
 
 
 def _met(postings: KeyPostings, sides: Positions, count: int, layout: KeyLayout, agreeing: int) -> Blocks:
-    """Blocks of the pairs, each once, of owners of one key, not both on side 1, that meet in so many tables."""
     owners, starts = postings.owners, postings.buckets()
     holders = np.diff(starts)
     runs = np.repeat(np.arange(holders.size), holders)
@@ -134,7 +133,6 @@ def _met(postings: KeyPostings, sides: Positions, count: int, layout: KeyLayout,
 
 
 def probing(probes: Probes, keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
-    """Blocks of pairs, left < right: the left one's probes hit the right one's keys in `agreeing` tables."""
     postings = KeyPostings.of(keys)
     lefts: list[Positions] = []
     rights: list[Positions] = []
@@ -161,7 +159,6 @@ def probing(probes: Probes, keys: Ragged, layout: KeyLayout, agreeing: int) -> B
 
 
 def between(probes: Probes, count: int, keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
-    """Blocks of (position < `count`, row of `keys`), each once: its probes hit the row's keys in `agreeing` tables."""
     postings = KeyPostings.of(keys)
     for number in range(count):
         wanted = np.unique(np.array(probes(number), dtype=np.int64))

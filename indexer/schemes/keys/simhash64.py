@@ -155,7 +155,6 @@ def simhash_keys(value: int) -> tuple[int, ...]:
 
 
 def key_positions(table: int) -> tuple[int, ...]:
-    """The bits of the simhash (0 the most significant) in a table's key, from its most significant bit."""
     b, s = divmod(table, 4)
     block = range(16 * b, 16 * b + 16)
     left = [position for position in range(64) if position not in block]
@@ -163,7 +162,6 @@ def key_positions(table: int) -> tuple[int, ...]:
 
 
 def key_cells(table: int) -> tuple[int, ...]:
-    """The numbers of the CELLS of a table's key, from its most significant bit."""
     cell_of = [cell for cell, size in enumerate(CELLS) for _ in range(size)]
     return tuple(dict.fromkeys(cell_of[position] for position in key_positions(table)))
 
@@ -190,7 +188,6 @@ def check_distance(distance: int) -> None:
 
 @cache
 def _plan(distance: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The tables of a plan's probes, and the bits to flip in the key of each."""
     flips = [
         (table, mask)
         for table, words in PLANS[distance].items()
@@ -202,7 +199,6 @@ def _plan(distance: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 
 def _masks(table: int, word: str) -> list[int]:
-    """The bits to flip in a table's key for one word of a plan: all choices of so many bits in each cell."""
     choices = []
     end = SIMHASH64_LAYOUT.bits
     for cell, digit in zip(key_cells(table), word, strict=True):

@@ -42,7 +42,6 @@ def banding(
     family: str, values: int, bands: int | None, rows: int | None, threshold: float | None, usual: float,
     most: int = MAX_BANDS,
 ) -> tuple[int, int]:  # fmt: skip
-    """(bands, rows) as given, one by the other, or both by the threshold, `usual` by default."""
     if threshold is not None and (bands is not None or rows is not None):
         raise UsageError(f"{family}: give threshold, or bands and rows, not both")
     checked_integer(family, "values", values, 1, MAX_VALUES)

@@ -39,7 +39,6 @@ def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> np
 
 
 def estimated(share: npt.NDArray[np.float64], bits: int) -> Similarities:
-    """The similarities for shares of equal values of this many bits; see `estimates`."""
     chance = 2.0**-bits
     return np.clip((share - chance) / (1 - chance), 0.0, 1.0)
 

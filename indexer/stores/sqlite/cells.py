@@ -77,7 +77,6 @@ def count(cell: Any, most: int = _LARGEST) -> int:
 
 
 def share(cell: Any) -> float:
-    """A number from 0 to 1."""
     if type(cell) not in (int, float) or not 0 <= cell <= 1:
         raise DamagedError(f"{cell!r} in place of a share")
     return float(cell)

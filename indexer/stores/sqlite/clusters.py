@@ -36,8 +36,6 @@ _NOTED = {
 
 
 class ClusterTable(SqlitePart):
-    """Clusters in one table, and their members by the annotations of documents."""
-
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
         with self._snapshot() as connection:
             sql = """SELECT d.id, a.fields FROM documents d LEFT JOIN annotations a ON a.document = d.number

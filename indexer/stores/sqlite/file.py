@@ -131,7 +131,6 @@ class StoreFile:
                 raise _not_a_store(self.path)
 
     def open(self) -> sqlite3.Connection:
-        """A connection to an existing store. Raises StoreError if there is none or it can't be used."""
         with self.explained():
             self._require_file()
             if not self.path.exists():
@@ -309,7 +308,6 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise an error for a file of another kind or form."""
     if is_empty(connection):
         raise NoStoreError(f"{path}: the file is empty; index some documents first")
     (owner,) = connection.execute("PRAGMA application_id").fetchone()

@@ -28,8 +28,6 @@ _MIN_MERGE_BITS = 12
 
 
 class SqlitePart(Store):
-    """A part of a store in one file, with access to the file's connections."""
-
     @abstractmethod
     def _reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
 

@@ -136,7 +136,6 @@ class SketchLookups(SqlitePart):
         return [cells.count(count) for (count,) in connection.execute(_holding(scheme.number), asked)]
 
     def _shapes(self, rarest: RareKeys) -> tuple[tuple[_Shape, ...], list[Any]]:
-        """The shapes of these probes, and the values of their parameters in order."""
         shapes: list[_Shape] = []
         values: list[Any] = []
         probes = [*rarest.whole, *rarest.bounded]
@@ -195,7 +194,6 @@ _Shape = tuple[int, int, bool, bool]
 
 @lru_cache(maxsize=128)
 def _probing(shapes: tuple[_Shape, ...], schemes: tuple[int, ...], *, records: bool) -> str:
-    """The query for documents, with payloads, that satisfy probes of these shapes."""
     start, hits, documents = 1, [], []
     for place, shape in enumerate(shapes):
         part, start = _found_by(*shape, start)

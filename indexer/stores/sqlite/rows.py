@@ -135,15 +135,12 @@ def pack_json(value: Mapping[str, Any], name: str) -> str:
 
 
 class Packer:
-    """Turns records into rows for a store with this info; paths below `folder` are kept relative to it."""
-
     def __init__(self, schemes: Mapping[str, StoredScheme], folder: MovableFolder) -> None:
         self._folder = folder
         self._schemes = [scheme.info for scheme in schemes.values()]
         self._first = schemes[SIMHASH_DOC].info.id
 
     def row(self, record: Record) -> StoredRow:
-        """The row of a record. Raises RefusedRecordError with the reason if it can't be stored exactly."""
         name = pack_ref(record.ref)
         if name is None:
             raise RefusedRecordError("an embedded store has no index names and no routing")

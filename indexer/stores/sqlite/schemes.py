@@ -17,8 +17,6 @@ from indexer.stores.sqlite.tables import StoredScheme, add_scheme, read_schemes,
 
 
 class SchemeTables(SqlitePart):
-    """The list of schemes, and a table of resources."""
-
     path: Path
 
     @abstractmethod

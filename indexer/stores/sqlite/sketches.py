@@ -45,8 +45,6 @@ class _SchemeCounts:
 
 
 class SketchChanges:
-    """The changes of one transaction to the sketches of documents, and so to the counts and keys of the sketches."""
-
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._schemes = read_schemes(connection)
@@ -125,7 +123,6 @@ class SketchChanges:
         return {(cells.blob(payload), cells.blob(packed)): cells.count(number) for number, payload, packed in rows}
 
     def _post(self, scheme: StoredScheme, new: Sequence[tuple[int, Sequence[int], int]], top: int) -> None:
-        """Add the keys of new sketches, each by number, keys and the key of its digest; move due ones."""
         own = np.fromiter(chain.from_iterable(keys for _, keys, _ in new), dtype=np.int64) - scheme.half
         keys = np.append(own, np.array([digest for *_, digest in new], dtype=np.int64))
         numbers = np.array([number for number, *_ in new], dtype=np.int64)

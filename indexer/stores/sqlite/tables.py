@@ -112,7 +112,6 @@ class StoredScheme:
         return packed
 
     def _own_keys(self, payloads: Sequence[bytes]) -> Ragged | None:
-        """The keys contained in payloads; None for a scheme without, and for a wrong payload."""
         made = known_class(self.info.name)
         with suppress(PayloadError):
             return made.keys_of(Ragged.of_bytes(payloads)) if made and payloads else None
@@ -147,7 +146,6 @@ class StoredScheme:
         ]
 
     def unpack_each(self, packed: Sequence[Any], payloads: Sequence[Any]) -> Ragged:
-        """The keys of many sketches with these payloads, None for no sketch, as rows of int64."""
         size, layout = self._codes.size, self.info.layout
         if layout.bits <= 32 and all(type(cell) is bytes and len(cell) == size for cell in packed):
             keys = np.frombuffer(b"".join(packed), dtype="<u4").reshape(-1, layout.tables).astype(np.int64)
@@ -198,7 +196,6 @@ def remove_scheme(connection: sqlite3.Connection, scheme: StoredScheme) -> None:
 
 
 def features(number: int) -> str:
-    """The column with the number of features of a document's sketch, after joined(); NULL without one."""
     return f"coalesce(e{number}.features, v{number}.features)"
 
 

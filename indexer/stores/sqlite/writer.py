@@ -107,7 +107,6 @@ class WriterLock:
 
 
 def _lock(file: int) -> bool:
-    """Take the lock on an open file, without waiting; False if another descriptor holds it."""
     if sys.platform == "win32":
         return _lock_on_windows(file)
     # Linux's alone: others that have the name have another structure.
@@ -171,7 +170,6 @@ class WritingThread(Generic[T]):
 
     @property
     def connection(self) -> sqlite3.Connection | None:
-        """The connection if this thread asks for it, else None."""
         return self._connection if hasattr(self._is_own, "mark") else None
 
     def begin(self, task: Callable[[], T]) -> Future[T]:
