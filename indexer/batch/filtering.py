@@ -48,12 +48,7 @@ _REPEATS, _REPLACED, _FEW_ORIGINS, _NO_CLUSTER = "repeats", "replaced", "few-ori
 
 @dataclass(slots=True)
 class Filtered:
-    """Counts of the documents of so many `files`, by their fate.
-
-    `removed` repeat a kept one. A later document of the same id, with the same text or another, counts instead of each
-    `replaced` one. Of the others `few_origins` are in clusters of too few origins, `singletons` in none; both are zero
-    without `Output.min_origins` and `Output.singletons`. `left_out` files were skipped by name.
-    """
+    """Counts of the documents of so many `files`; `neardup.library.batch_outcomes.BatchFiltered` explains them."""
 
     files: int = 0
     kept: int = 0

@@ -33,12 +33,9 @@ _SHOWN = 5
 
 @dataclass(slots=True)
 class Loaded(RunCounts):
-    """Counts of the documents of a batch, `total` of them, by their fate; each is in one of the next five counts.
+    """Counts of the documents of a batch; `neardup.library.batch_outcomes.BatchLoaded` explains them.
 
-    `created` are new in the store, `replaced` were given another record, `unchanged` had the same one, `missing` are
-    not there (`first_missing` names some), `failed` counts by reason, without text in the batch or refused by the
-    store. Of the first three `empty` have no text and `short` too few tokens. `changes` are those of clusters; `others`
-    are documents of the store outside the batch.
+    `changes` are those of clusters; `others` are documents of the store outside the batch.
     """
 
     created: int = 0

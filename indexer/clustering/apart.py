@@ -76,10 +76,9 @@ class FormsApart:
     """Cuts groups so that each document with other facts is in a group of its own, together with its copies.
 
     Each document of a group is compared by its text with the kept one it repeats, or with the first of the group. With
-    other facts it is apart, unless it is a copy of another one apart for the same reason. For this it is compared with
-    a few documents with the same words missing in the first. A document that repeats none and is no copy of the first
-    is apart too. Unreadable documents stay in place, and so do documents joined by decisions, `held`. The comparisons
-    per document don't grow with its group. A repeat has at least the similarity `least`.
+    other facts it is apart, unless it is a copy of another one apart for the same reason; it is compared with a few
+    with the same words missing in the first. Unreadable documents stay in place, and so do documents joined by
+    decisions, `held`. A repeat has at least the similarity `least`.
 
     `words` has the relations found in the last cut, of documents to those they repeat, and `count` is the number apart
     in all. Memory: that of `indexer.clustering.relations.Relations`, and 200 bytes a document of the groups of one cut.

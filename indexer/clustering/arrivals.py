@@ -139,16 +139,15 @@ class Arrivals(DuplicateFilter[Neighbour]):
     With `permitted` only repeats permitted by the relation of their texts count; else near ones.
 
     Call `examine` with a batch before storing it, `stored` with its stored documents, `close` at the end. `since` is
-    the beginning of a longer run, empty for now. `on_new` is called with each compared and stored document without a
-    near one on arrival.
+    the beginning of a longer run, empty for now. `on_new` is called with each stored document without a near one on
+    arrival.
 
-    Documents are put into clusters together: at the end, and every half minute or so (with `skip` after each batch, so
-    that none is left out for a removable one). A few are looked up, and the clusters they touch are grouped anew by
-    themselves, as `cluster` would do. If no component is cut, and their clusters have at most 1,000 documents together,
-    the result does not depend on the order of arrival, and relations are noted as by `cluster`. A document touching
-    larger ones joins the cluster with the nearest canonical document. If at least `fewest` came, and reading the whole
-    store takes less time, everything is grouped anew. The next `cluster` corrects the effects of concurrent indexers
-    and deletions.
+    Documents are put into clusters together: at the end, and every half minute or so (with `skip` after each batch). A
+    few are looked up, and the clusters they touch are grouped anew, as `cluster` would do. If no component is cut, and
+    their clusters have at most 1,000 documents together, the result does not depend on the order of arrival. A document
+    touching larger ones joins the cluster with the nearest canonical document. If at least `fewest` came, and reading
+    the whole store takes less time, everything is grouped anew. The next `cluster` corrects the effects of concurrent
+    indexers and deletions.
     """
 
     def __init__(

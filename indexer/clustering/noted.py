@@ -46,14 +46,13 @@ class RepeatingDocument(NamedTuple):
 class NotedRelations:
     """Tells the relations of documents: digests show identical ones, and earlier notes stay.
 
-    A replaced text loses its note. A document without a note, as one alone, is known by its time, not after `since`,
-    the last clustering. `given` are relations known from elsewhere. With `read` the other texts are read again and
-    aligned in so many `seconds`, None if there were none; texts unreadable before are tried again if `read` is true.
+    A replaced text loses its note. A document without a note is known by its time, not after `since`, the last
+    clustering. `given` are relations known from elsewhere. With `read` the other texts are read again and aligned in so
+    many `seconds`, None if there were none; texts unreadable before are tried again if `read` is true.
 
     They go by the words kept by the store. Without them, those of the texts read are counted; with `renews` also if the
-    collection has outgrown them, and earlier notes are then told again as far as possible. Memory: that of
-    `indexer.matching.relating.RelatedTexts`; while counting also some hundred bytes for each document whose relation
-    depends on the words.
+    collection has outgrown them. Memory: that of `indexer.matching.relating.RelatedTexts`; while counting also some
+    hundred bytes for each document whose relation depends on the words.
     """
 
     def __init__(self, store: Store, *, read: Relating, since: str = "", renews: bool = False) -> None:

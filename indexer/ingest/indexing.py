@@ -76,12 +76,8 @@ TellRefused = Callable[[Input, Record, str], None]
 class IndexingSummary(RunCounts):
     """The counts of a run by the fate of documents; every input is in exactly one of the first five or `duplicates`.
 
-    `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were skipped, `failed` counts
-    by reason, `failed_before` were skipped after an earlier failure without a change. Of the indexed and replaced,
-    `reused` took the fingerprint of an equal document, `empty` have no text and `short` too few tokens. `duplicates`
-    were left out as near-duplicates. `same_id` counts documents replaced by one with the same id and other content,
-    later in this run or from another file; `same_ids` names the places of the first of them. `bytes_read` is the
-    input's size. `first_failure` explains the first failure.
+    `neardup.library.outcomes.Indexed` explains them. `reused`, `empty` and `short` are of the indexed and replaced
+    ones.
     """
 
     indexed: int = 0

@@ -144,13 +144,9 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ReportCounts:
-    """The numbers of a report.
+    """The numbers of a report; `neardup.report.figures.ReportFigures` explains them.
 
-    `left_out` counts documents not compared, by reason, the most frequent first. `clusters` have two members or more,
-    `in_clusters` together; `spanning` of them were from two origins or more when last written. `unclustered` documents
-    came since the last clustering. `similarities` counts the redundant documents by similarity to the repeated one, in
-    the unit of `rule`; `relations` counts by relation, forms and parts too. `by_source` is by host, or by folder as
-    deep as stays readable; `by_time` by hour, day, month or year.
+    `by_source` is by host, or by folder as deep as stays readable; `by_time` by hour, day, month or year.
     """
 
     rule: MatchRule

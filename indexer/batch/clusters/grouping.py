@@ -104,16 +104,14 @@ class GroupedClusters:
     similarity to it, else NaN.
 
     `repeats[i]` is the place in `kept`, ids of kept documents, of the near document it is removed for, with the
-    similarity `to_kept`; -1 and NaN for a kept one. See `indexer.clustering.choosing.choose`; the order is the
-    canonical rule's, with kept older documents first. `stand_in[i]` is the position of the same document, -1 for none;
-    `identical[i]` says that their texts are known to be equal. `version[i]` is the ordinal of a document among its
-    versions, from 1, the oldest, on, and 0 if unknown; `latest[i]` marks the latest. A document without versions is its
-    own. Documents near directly or through others share a `component`, and `ranks` is their order in it, kept older
-    ones first.
+    similarity `to_kept`; -1 and NaN for a kept one. `stand_in[i]` is the position of the same document, -1 for none;
+    `identical[i]` says that their texts are known to be equal. `version[i]` is the ordinal among its versions, from 1,
+    the oldest, on, and 0 if unknown; `latest[i]` marks the latest. Documents near directly or through others share a
+    `component`, and `ranks` is their order in it, kept older ones first.
 
     `split` components were cut, in `unordered` clusters the canonical rule needs an unknown order of versions,
     `comparisons` pairs were compared. The largest `buckets` and `components` are as in
-    `indexer.clustering.grouping.Groups`, each with the id of an example.
+    `indexer.clustering.grouping.Groups`.
     """
 
     positions: Positions

@@ -95,12 +95,9 @@ def _whole(buckets: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:
 
 @dataclass(slots=True)
 class Counts:
-    """Counts of documents: `replaced` by a later one of their id, `compared`, `new`, and `repeating` older ones.
+    """Counts of documents; `neardup.library.batch_outcomes.BatchClustered` explains them.
 
-    `differing` of the replaced ones have another text than the later one; `without_field` lack the field of the
-    canonical rule. Of the others, without those of an older batch, so many are `kept`, and `removed` are near a kept
-    one. `relations` counts the removed by their relation to it, `lost` their words found in no kept document, and
-    `stays` those near a kept one and kept themselves, by reason.
+    `lost` and `relations` are of the removed ones, `stays` of those near a kept one and kept themselves.
     """
 
     replaced: int = 0

@@ -41,18 +41,10 @@ _PAGE = 250
 
 @dataclass(slots=True)
 class AnnotationSummary(RunCounts):
-    """The outcomes for the documents of a run; each one read is in exactly one of the first five counts.
+    """The outcomes for the documents of a run; `neardup.library.outcomes.AnnotatedDocuments` explains the counts.
 
-    `annotated` were given a fingerprint (in a dry run: would be), `unchanged` have the right one, `without` have none
-    of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had none
-    before, `stale` another text's and `renewed` one of this text with something else new; `empty` have no text and
-    `short` too few tokens. `changed` were changed by others at the same moment and done again. `removed` are documents
-    of a sidecar without originals. `trusted` are unchanged ones not read, since nobody wrote them after the last look.
     `lost` says that documents may have been deleted, or overwritten with their fingerprints; `held` that too many are
-    gone to remove anything. `marks` record the changes looked at. `beside` counts annotated documents without room for
-    a long sketch (`indexer.engine.index.bodies.OWNERS_ROOM`), now in an index beside. `clusters` were made or changed,
-    None without clustering. `forgotten` says that the index's owner forbids noting the fields in it. `reading_seconds`
-    is the time for reading and aligning texts while clustering, None if there was none.
+    gone to remove anything. `marks` record the changes looked at.
     """
 
     trusted: int = 0

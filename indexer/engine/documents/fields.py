@@ -21,15 +21,12 @@ class AnnotateOptions:
     """The options of a run: `fields` give the text, joined in this order, or the HTML to be extracted.
 
     By default they are the fields the index remembers; others are refused unless `fields_changed`. `source_field` and
-    `title_field` give a document's origin and title; they are remembered too.
-
-    Only documents written since the last run are read, unless `everything`; only those without a fingerprint, or with
-    another text's, get one, unless `again`, which also reads all. If more than the share `most_lost` of the documents
-    is gone since the last run, no record is removed for it. `docs_per_second` limits the speed; `slices` is the number
-    of parts of the index read at once. `content` is None for the index's own mode, or "landmarks". `refresh` says when
-    changes become visible (see `Store`). `allow_version_change` permits changing documents with external versions.
-    `schemes` are specifications of additional sketches; those of the index are always kept up. A newly set up index
-    gets `new_schemes`; with `exactly` an older one with others is refused.
+    `title_field` are remembered too. Only documents written since the last run are read, unless `everything`; unchanged
+    ones keep their fingerprint, unless `again`. If more than the share `most_lost` of the documents is gone since the
+    last run, no record is removed for it. `slices` is the number of parts of the index read at once. `refresh` says
+    when changes become visible (see `Store`). `allow_version_change` permits changing documents with external versions.
+    `schemes` are specifications of additional sketches. A newly set up index gets `new_schemes`; with `exactly` an
+    older one with others is refused.
     """
 
     fields: tuple[str, ...] = ()
