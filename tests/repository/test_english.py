@@ -34,7 +34,6 @@ UNMEASURED: tuple[str, ...] = (
     "docs/how-to/report.md",
     "docs/how-to/without-neardup.md",
     "docs/reference/fields.md",
-    "docs/reference/schemes.md",
     "docs/schemes.md",
     "mappings/README.md",
 )
