@@ -32,7 +32,6 @@ UNMEASURED: tuple[str, ...] = (
     "docs/how-to/dashboards.md",
     "docs/how-to/pruning.md",
     "docs/how-to/report.md",
-    "docs/how-to/without-neardup.md",
     "docs/reference/fields.md",
     "docs/schemes.md",
     "mappings/README.md",
