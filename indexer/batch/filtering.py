@@ -103,11 +103,9 @@ def keep(
     The clusters decide: each removed document is near a kept one, and unless sketches alone were to decide, says the
     same. Of several documents with one id the last one counts; documents without text are kept. The kept neighbour of a
     removed document is kept with it, or belongs to a batch in `against`, folders of sketches of documents kept
-    elsewhere. With tags this is not required, and everything is written. `parts` are the parts of the paths, if known.
-    `write` does the work of `write_parts`.
-
-    Clusters of fewer than `output.min_origins` origins are left out as a whole, and documents in no cluster if
-    `output.singletons` is false, also those without text. A kept neighbour of another cluster's document stays.
+    elsewhere. `parts` are the parts of the paths, if known. `write` does the work of `write_parts`. Clusters of fewer
+    than `output.min_origins` origins are left out as a whole, and documents in no cluster if `output.singletons` is
+    false.
 
     Raises UsageError for an output inside of the input; for files in object stores, changed since their sketches, or
     never sketched; if the kept neighbour of a removed document would be lost; and if a simhash alone decided without

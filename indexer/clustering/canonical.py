@@ -70,13 +70,11 @@ class CanonicalRule:
 
     Before the earliest, under every rule, come mails (`is_mail`), because their senders and dates are no part of their
     texts, then documents called a copy least often by their path or URL (`copy_words`). "earliest" goes by
-    `arrived_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with `descending`, largest
-    first, numbers before times before other text (`indexer.model.times.sort_key`) and missing ones last (a dot leads
-    into an object); "source" by the first of the shell patterns `sources` to fit the path or URL, others last;
-    "declared" by rel=canonical: pages naming their own URL first, those naming another last; "newest" and "oldest"
-    replace the earliest by the latest or first version of it in its cluster, if the order of versions is known (see
-    `indexer.relations.versions.order`). With `time` the earliest goes by the date in the metadata `time`, missing ones
-    last. Fields of the owners of documents count as metadata.
+    `arrived_at`; "longest" by tokens; "field" by the metadata `field` (`indexer.model.times.sort_key`; missing ones
+    last); "source" by the first of the shell patterns `sources` to fit; "declared" by rel=canonical: pages naming their
+    own URL first, those naming another last; "newest" and "oldest" replace the earliest by the latest or first version
+    of it in its cluster, if the order is known. With `time` the earliest goes by the date in the metadata `time`.
+    Fields of the owners of documents count as metadata.
     """
 
     kind: CanonicalKind = "earliest"

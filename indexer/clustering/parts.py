@@ -78,11 +78,11 @@ class _JudgedPart(NamedTuple):
 class PartPruning(Removal):
     """The documents of a store found whole in the text of another one, longer and kept.
 
-    The keys of the store's scheme of parts find them: the longer one has all of them. The texts, read again, verify
-    them: that of the shorter one, in lower case and with white space collapsed, is in that of the longer one between
-    white space or at its ends. A document to be removed itself, as a part or as a copy, is no holder. Unreadable ones
-    stay. Memory: the store's sketches of the scheme, a few hundred bytes for each possible part or holder, and some
-    texts; all their texts lie in a temporary folder meanwhile. Raises UsageError if the store has no scheme of parts.
+    The longer one has all keys of the shorter one by the store's scheme of parts. The texts, read again, verify it: in
+    lower case and with white space collapsed, the shorter one is in the longer one between white space or at its ends.
+    A document to be removed itself is no holder. Unreadable ones stay. Memory: the store's sketches of the scheme, a
+    few hundred bytes for each possible part or holder, and some texts; all their texts lie in a temporary folder
+    meanwhile. Raises UsageError if the store has no scheme of parts.
     """
 
     def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:

@@ -44,13 +44,12 @@ class Pruning(Removal):
 
     `verify` demands another measure beside the remembered rule; for shares it demands no less than the rule does. A
     clustering by a simhash alone calls documents near with only their language in common, so delete() then takes a
-    verification, or `unverified`. With `identical` only documents with the repeated one's text are named. With
-    `permitted` the texts are aligned: only permitted relations are named, and unreadable documents are kept.
-    `with_documents` deletes documents of their owner's as a whole: only identical ones, unless `verify` or `permitted`
-    says otherwise, and none with another field that differs, except its text and those `ignored`. Raises StoreError if
-    the store does not remember how its clusters were made, or does not show all fields of these documents; UsageError
-    if it has none, and for a rule of parts; ExtractionError at the end if the rule compares texts and none could be
-    read.
+    verification, or `unverified`. With `identical` only documents with the repeated one's text are named, with
+    `permitted` only permitted relations of the texts. `with_documents` deletes documents of their owner's as a whole:
+    identical ones, unless `verify` or `permitted` says otherwise, without another differing field than their text and
+    those `ignored`. Raises StoreError if the store does not remember how its clusters were made, or does not show all
+    fields of these documents; UsageError if it has none, and for a rule of parts; ExtractionError at the end if the
+    rule compares texts and none could be read.
     """
 
     def __init__(

@@ -33,10 +33,9 @@ _EXAMPLES = 3
 class RedundantDocument:
     """A document that `repeats` a kept one; `kept` is the reason to keep it all the same, else empty.
 
-    `similarity` (0 to 1) is to the one it repeats, computed anew; below 0 if unknown. `identical` says that their texts
-    are known to be equal except for case and white space. `version` is the document's at that moment, and `kind` groups
-    similar reasons. `differs` names the owner's fields that differ, if documents would go as a whole. `relation` is
-    that to the one it repeats, None if texts were not compared.
+    `similarity` (0 to 1) is computed anew; below 0 if unknown. `identical` says that their texts are known to be equal
+    except for case and white space. `version` is the document's at that moment, and `kind` groups similar reasons.
+    `differs` names the owner's fields that differ. `relation` is None if texts were not compared.
     """
 
     record: Record
@@ -55,9 +54,9 @@ class RedundantDocument:
 class Tally:
     """Counts of surplus documents: `named` would go, of them `identical` ones, `total_bytes` in all; others are `kept`.
 
-    `least` is the smallest similarity (0 to 1) of those to go, `relations` counts them by relation, `lost` the words of
-    edited ones found in no kept document. `kinds` counts the reasons to keep others, with a few `examples` of each, and
-    `differing` the owner's fields among them.
+    `least` is the smallest similarity (0 to 1) of those to go, `lost` counts the words of edited ones found in no kept
+    document. `kinds` counts the reasons to keep others, with a few `examples` of each, and `differing` the owner's
+    fields among them.
     """
 
     named: int = 0

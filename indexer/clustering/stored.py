@@ -23,11 +23,11 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 class StoredCluster:
     """Documents that belong together: `members` has the canonical one first, the others by similarity to it, then ref.
 
-    `similarities[i]` (0 to 1) is that of `members[i]` to the canonical document, by the clusters' rule. `repeats[i]` is
-    the kept document, maybe of another cluster, for which it could be removed, None for a kept one; `shares[i]` (0 to
-    1) is their similarity, and `relations[i]` the noted relation, empty without one. `repeating[i]` is the number of
-    documents of the store repeating the same one, 0 for a kept one. A cluster of one is a document without
-    near-duplicates, or one cut off from its component.
+    `similarities[i]` (0 to 1) is that of `members[i]` to the canonical document. `repeats[i]` is the kept document,
+    maybe of another cluster, for which it could be removed, None for a kept one; `shares[i]` (0 to 1) is their
+    similarity, and `relations[i]` the noted relation, empty without one. `repeating[i]` is the number of documents of
+    the store repeating the same one, 0 for a kept one. A cluster of one is a document without near-duplicates, or one
+    cut off from its component.
     """
 
     id: str

@@ -131,12 +131,11 @@ def index(
 
     A document with a stored id and source digest is skipped; one with a digest stored under another id is stored
     without extraction. An unreadable document is recorded with its reason, and its older record is kept. `arrivals`
-    looks at each batch before and after storing, and may leave documents out; they are recorded with the reason
-    "duplicate", and examined again if the store refuses their original. `refused` is called with each refused document
-    before it is recorded. `has_read` says whether a source was read completely: then its old failures not met again are
-    removed. `summary` is kept up to date. On interruption (KeyboardInterrupt, or `stop` set, which raises it) finished
-    work is written first. Raises StoreError, and IncompatibleStoreError if the store has another content mode, scheme
-    or rules.
+    looks at each batch before and after storing, and may leave documents out. `refused` is called with each refused
+    document before it is recorded. `has_read` says whether a source was read completely: then its old failures not met
+    again are removed. `summary` is kept up to date. On interruption (KeyboardInterrupt, or `stop` set, which raises it)
+    finished work is written first. Raises StoreError, and IncompatibleStoreError if the store has another content mode,
+    scheme or rules.
     """
     counts = summary if summary is not None else IndexingSummary()
     indexing = _StoreRun(store, settings or Settings(), counts, stop, arrivals, refused)

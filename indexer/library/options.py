@@ -250,12 +250,12 @@ class RemovalRequest:
     """The choice of documents to remove: by default those that repeat a kept one, by their texts.
 
     Texts are read again and aligned. Documents with other facts stay, unless `forms`; those saying less than a kept one
-    stay, unless `edited`. A document saying something found in no kept one always stays. With `identical` only
-    documents with the same text go. With verify="sketch" only the stored sketches have to agree, with `unverified`
-    nothing has to. `with_documents` deletes an owner's documents as a whole: identical ones, unless `verify` is given,
-    without another differing field, except for those in `ignore_field`. `parts` selects instead documents found whole
-    in a longer kept document, with or without clusters. `decisions` is a file of decisions: its dropped documents are
-    selected instead, and nothing else; with `last_copies` even without a kept copy.
+    stay, unless `edited`; those saying something found in no kept one always stay. With `identical` only documents with
+    the same text go. With verify="sketch" only the stored sketches have to agree, with `unverified` nothing has to.
+    `with_documents` deletes an owner's documents as a whole: identical ones, unless `verify` is given, without another
+    differing field, except for those in `ignore_field`. `parts` selects instead documents found whole in a longer kept
+    document. `decisions` is a file of decisions: its dropped documents are selected instead; with `last_copies` even
+    without a kept copy.
     """
 
     identical: bool = False

@@ -23,8 +23,7 @@ class Compared:
     """Two documents: `near` by `rule`; `similarity` (0 to 1) is by its measure.
 
     `bits` is the number of differing bits of simhash-doc's 64, `shares` the share of all 5-word shingles common to both
-    (None if unknown); `estimated` if from sketches. `identical` says whether the texts are equal except for case and
-    white space, None if unknown.
+    (None if unknown); `estimated` if from sketches. `identical` is None if unknown.
     """
 
     rule: MatchRule

@@ -28,19 +28,13 @@ STEP = 0x9E3779B97F4A7C15
 
 class IMatch(Scheme):
     """The SHA-1 of a document's terms in the lexicon, and in each of `sublexicons` random parts of it.
+    docs/reference/schemes.md explains parameters, payload and keys.
 
-    The lexicon holds the terms of the corpus with an inverse document frequency, ln(N / df) / ln N, between `low` and
-    `high` (0 for a term of every document, 1 for a term of a single one). Terms unknown to the corpus are not in it
-    (Chowdhury, Frieder, Grossman and McCabe, "Collection statistics for fast duplicate document detection", TOIS 2002).
-    Sub-lexicon j drops some terms: j times a constant is added to a term's hash, the sum goes through the finaliser of
-    SplitMix64, and the term is dropped if the result is in the lowest `drop` of all numbers (Kolcz, Chowdhury and
-    Alspector, "Improved robustness of signature-based near-replica detection via lexicon randomization", KDD 2004). The
-    terms of a document are each counted once, sorted by their UTF-8, and hashed with a line feed behind each. A
-    document without a term in the lexicon has no fingerprint.
-
-    The payload is, for the lexicon and then for each sub-lexicon, the first 8 bytes of the SHA-1, zeros without terms.
-    The similarity is the share of agreeing digests among those not empty in both. The paper calls two documents a match
-    when any agrees; this is the default similarity.
+    Chowdhury, Frieder, Grossman and McCabe, "Collection statistics for fast duplicate document detection", TOIS 2002;
+    Kolcz, Chowdhury and Alspector, "Improved robustness of signature-based near-replica detection via lexicon
+    randomization", KDD 2004. The lexicon holds the terms of the corpus with an inverse document frequency, ln(N / df) /
+    ln N, between `low` and `high`. Sub-lexicon j drops a term if its hash plus j times a constant, through the
+    finaliser of SplitMix64, is in the lowest `drop` of all numbers.
     """
 
     family = "i-match"

@@ -29,21 +29,12 @@ MOST_BANDS = 16
 
 
 class Minhash(MinwiseScheme):
-    """Minhash signatures of w-word shingles in bands.
-
-    `shingle` is w (1 to 64); a text of fewer words has one shingle, all of them. `numbers` treats numbers as words
-    ("keep", the default) or not ("drop"). With `features` "letters" a shingle is a run of 12 letters and digits, unless
-    another length is given: spaces, hyphens and the order of columns change few of them. `values` (a power of 2 from 8
-    to 4,096; 1,024) is the signature's length, `bits` (1, 2, 4, 8 or 16; 1) the stored part of each value. `bands` of
-    `rows` values are the keys. By default they are chosen for a Jaccard coefficient `threshold` (0.7 unless given): the
-    longest bands, 16 at most, with 98% of such pairs found.
+    """Minhash signatures of w-word shingles in bands. docs/reference/schemes.md explains parameters, payload and keys.
 
     Values are made by fast similarity sketching (Dahlgaard, Knudsen and Thorup, FOCS 2017): in a round every shingle
     goes to one place, and the least stays there. A place empty after eight rounds takes the least under a permutation
-    of its own. This costs a few operations a shingle, while permutations alone take one for each value; it also costs
-    little for short texts, where one permutation and its densification take long. A place's minimum falls on every
-    shingle equally likely, so the estimate is unbiased. A hash of minimum and place is stored: with a minimum alone,
-    texts of one shingle would look alike.
+    of its own. A place's minimum falls on every shingle equally likely, so the estimate is unbiased. A hash of minimum
+    and place is stored: with a minimum alone, texts of one shingle would look alike.
     """
 
     family = "minhash"

@@ -43,15 +43,11 @@ MAX_WINDOW = 1024
 
 class Passages(Scheme):
     """The shingles of a text that are the least of some window, whatever the length of the text.
+    docs/reference/schemes.md explains parameters, payload and keys.
 
-    `features` selects shingles of "words" (the default), including numbers, or "letters": letters and digits alone, so
-    that white space, hyphens at the ends of lines and the lengths of words count for nothing. `shingle` is their size
-    (1 to 64; 5 words, 12 letters), `window` how many of them in a row give one key (1 to 1,024; 32 of words, 64 of
-    letters). So two texts with `guarantee` words or letters in a row in common share a key. (S. Schleimer, D. S.
-    Wilkerson and A. Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003, section 3.)
-
-    Keys and payload are the distinct shingles kept, the low 40 bits of the hash of each; in the payload 5 bytes each,
-    big-endian, sorted. Nothing is left out of a long text: it has more keys.
+    Two texts with `guarantee` words or letters in a row in common share a key (S. Schleimer, D. S. Wilkerson and A.
+    Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003, section 3). Keys and payload are the
+    low 40 bits of the hash of each distinct shingle kept.
     """
 
     family = "passages"

@@ -40,16 +40,13 @@ _MAX_FLIPS = 2
 
 
 class RandomProjection(Scheme):
-    """Signs of the projections of a text's tokens on axes of -1 and +1.
-
-    `bits` (a multiple of 64, to 1,024) is the number of axes. Every occurrence of a token counts; its coordinates are
-    the bits of SplitMix64 from the token's lookup8 hash as the seed; a sum above 0 gives bit 1. The keys are the blocks
-    of `block` bits (8 to 48) from the left; bits left over are in no key.
+    """Signs of the projections of a text's tokens on axes of -1 and +1. docs/reference/schemes.md explains parameters,
+    payload and keys.
 
     Two bits differ with the probability angle / pi, so the share of differing bits estimates the angle of the vectors
     of term frequencies without bias (M. Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002;
     with axes of -1 and +1, as in M. Henzinger, Finding Near-Duplicate Web Pages, SIGIR 2006, this holds in the limit of
-    many different tokens). The similarity is its cosine, 0 if negative.
+    many different tokens).
     """
 
     family = "random-projection"

@@ -14,14 +14,13 @@ from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
 
 
 class Supershingles(MinwiseScheme):
-    """Supershingles of w-word shingles.
+    """Supershingles of w-word shingles: hashes of groups of minima. docs/reference/schemes.md explains parameters,
+    payload and keys.
 
-    `shingle` is w (1 to 64). `values` minima (84) are cut into `groups` (6) of equally many, and the hash of a group is
-    a supershingle; documents with at least `agreeing` (2) equal supershingles are candidates. `bits` (1, 2, 4, 8 or 16)
-    of each minimum are stored to estimate the similarity. The minima are those of permutations x -> a * x + b modulo
-    2**32 with a odd. (A. Broder, S. Glassman, M. Manasse and G. Zweig, Syntactic Clustering of the Web, 1997; D.
-    Fetterly, M. Manasse and M. Najork, On the Evolution of Clusters of Near-Duplicate Web Pages, 2003.)
-    `indexer.matching.measures.exact` computes the exact resemblance and containment of the sets of shingles.
+    The minima are those of permutations x -> a * x + b modulo 2**32 with a odd. (A. Broder, S. Glassman, M. Manasse and
+    G. Zweig, Syntactic Clustering of the Web, 1997; D. Fetterly, M. Manasse and M. Najork, On the Evolution of Clusters
+    of Near-Duplicate Web Pages, 2003.) `indexer.matching.measures.exact` computes the exact resemblance and containment
+    of the sets of shingles.
     """
 
     family = "supershingles"

@@ -60,21 +60,15 @@ _LONG_WORD = 40
 
 
 class ShortTextScheme(Scheme):
-    """The words of a text; numbers, sizes and negations have to be the same.
+    """The words of a text; numbers, sizes and negations have to be the same. docs/reference/schemes.md explains
+    parameters, payload and keys.
 
-    The payload holds the words themselves: 16 hexadecimal digits, a hash of numbers with their units, signs, sizes,
-    negations and short codes; then each word in folded case, with a space before it, or ^ if it begins with a capital.
-    A text of more than `words` words (100) has a digest alone, so only equal ones are near.
+    The payload begins with 16 hexadecimal digits, a hash of numbers with their units, signs, sizes, negations and short
+    codes; then comes each word in folded case, with a space before it, or ^ if it begins with a capital. A text of more
+    than `words` words (100) has a digest alone.
 
-    The similarity is the share of common words; a misspelt word counts by its letters. It is 0 if the hash of the facts
-    differs, or if one text has another capitalised word instead.
-
-    Keys are hashes of all words; up to nine words also of all but one; from eight words on also of four in a row; in a
-    text with links and hashtags also of the others. Each includes the facts, so twins with different numbers share no
-    key. A text of single letters, as in Chinese, has to 17 letters all but one and all but two in a row, from 14 on
-    each six in a row. The key without a name is of another table: it finds a text with only those words, or with one
-    more word other than a name. Texts with different names meet only if the names begin, or begin and end, with the
-    same letters. In texts of three or four words this holds for every word.
+    Each key includes the facts, so twins with different numbers share no key. The key without a name is of another
+    table: texts with different names meet only if the names begin, or begin and end, with the same letters.
     """
 
     family = "short-text"

@@ -32,19 +32,13 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 class SpotSigs(Scheme):
-    """The spots of a document: each antecedent with the next `chain` words, `distance` apart.
+    """The spots of a document: each antecedent with the next `chain` words, `distance` apart. docs/reference/schemes.md
+    explains parameters, payload and keys.
 
-    Antecedents are the stop-words of a language (`stop`), or those named in `antecedents` ("a.an.the.is"). Only words
-    other than stop-words count in a chain: with distance 1 and chain 3 the next three. An antecedent with too few words
-    behind it makes no spot. (Theobald, Siddharth and Paepcke, "SpotSigs: robust and efficient near duplicate detection
-    in large web collections", SIGIR 2008, section 3.)
-
-    The payload is the multiset of spots: for the n-th occurrence of a spot (from 0) the spot's hash and n times a
-    constant, sent through the finaliser of SplitMix64, as 8 bytes; sorted. So the Jaccard coefficient of two multisets
-    is that of two sets of numbers. Only the first `limit` spots of a document are compared.
-
-    Keys: of n spots the first n - ceil(bound n) + 1, each with the number of n's partition by length (section 4.2). Two
-    documents with a coefficient of at least `bound` share a key.
+    Theobald, Siddharth and Paepcke, "SpotSigs: robust and efficient near duplicate detection in large web collections",
+    SIGIR 2008, section 3. The payload is the multiset of spots as a set of numbers: for the n-th occurrence of a spot
+    (from 0) the spot's hash and n times a constant, sent through the finaliser of SplitMix64. Of n spots the first n -
+    ceil(bound n) + 1 are keys, each with the number of n's partition by length (section 4.2).
     """
 
     family = "spotsigs"

@@ -15,16 +15,12 @@ from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
 
 
 class WeightedMinhash(MinwiseScheme):
-    """Consistent weighted samples of a text's terms, in bands.
-
-    A term is a token, or with `shingle` above 1 (to 64) a run of tokens; its weight is the number of occurrences. Of
-    `values` samples (1 to 4,096; 128) the hashes are kept in `bits` each (8). Of `bands` and `rows` one follows from
-    the other; without either, both follow from a `threshold` (0.8).
+    """Consistent weighted samples of a text's terms, in bands. docs/reference/schemes.md explains parameters, payload
+    and keys.
 
     A sample (S. Ioffe, Improved Consistent Weighted Sampling, Weighted Minhash and L1 Sketching, ICDM 2010) is a term
     and a level t of its weight; both are equal in two documents with the probability sum(min) / sum(max) of the
-    weights, exactly. All logarithms are the core's own, so samples are the same on every machine. Every different term
-    is drawn for once for every value.
+    weights, exactly. All logarithms are the core's own, so samples are the same on every machine.
     """
 
     family = "weighted-minhash"

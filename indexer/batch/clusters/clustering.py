@@ -36,10 +36,9 @@ class ClusteringOptions:
 
     `parts` is the number of partitions, by default as the memory requires. `against` is an older folder with sketches
     and clusters; its documents are compared too, and its clusters keep their ids. Components with more than
-    `most_grouped` documents, by default a partition's capacity, are verified bucket by bucket before grouping. `stale`
-    decides on sketches with a missing or changed input. With `latest` the last of several documents with one id counts,
-    even with other texts. `permitted` lists the relations besides plain copies that may go, by the texts, which are
-    read again; None lets sketches alone decide.
+    `most_grouped` documents are verified bucket by bucket before grouping. `stale` decides on sketches with a missing
+    or changed input. With `latest` the last of several documents with one id counts. `permitted` lists the relations
+    besides plain copies that may go, by the texts; None lets sketches alone decide.
     """
 
     rule: MatchRule

@@ -29,11 +29,10 @@ _NONE = np.empty(0, dtype=np.int64)
 class Repeats:
     """The stretches of documents where every `words` words in a row are in two documents or more.
 
-    Stretch i begins at word `starts[i]` of all words. `sizes[i]` runs of `words` words begin in it one after the other,
-    so it has `sizes[i] + words - 1` words. Stretches with the same number in `kinds` are equal, all places of their
-    kind are included, and every run of `words` words is in stretches of one kind only; `firsts[k]` is the first stretch
-    of kind k. (They are the nodes of a compacted de Bruijn graph of the runs: P. A. Pevzner, H. Tang and M. S.
-    Waterman, PNAS 98, 2001.) Kinds are numbered by their first stretches.
+    Stretch i begins at word `starts[i]` of all words; `sizes[i]` runs of `words` words begin in it, so it has `sizes[i]
+    + words - 1` words. Stretches with the same number in `kinds` are equal, and every run of `words` words is in
+    stretches of one kind only; `firsts[k]` is the first stretch of kind k. (They are the nodes of a compacted de Bruijn
+    graph of the runs: P. A. Pevzner, H. Tang and M. S. Waterman, PNAS 98, 2001.)
 
     `offsets` has the position of each document's first word, and the end of all; `copy_of` has the first document with
     the same words, and only it has stretches.

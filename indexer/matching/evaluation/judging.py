@@ -76,12 +76,10 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The judgement of one rule, and its costs.
+    """The judgement of one rule, and its costs; `indexer.matching.evaluation.figures.RuleFigures` explains them.
 
-    `seconds` is for all sketches, one thread; `payload_bytes` and `key_bytes` are means a document; `candidates` is a
-    mean a query, `probes` the largest number of keys of one; `lookup_seconds` is a mean of finding and verifying in
-    memory; `without` counts documents without a fingerprint. `relations` counts at most MOST_PAIRS returned pairs by
-    the relation of their texts.
+    `seconds` is for all sketches, one thread. Means are a document or a query; `relations` counts at most MOST_PAIRS
+    returned pairs by the relation of their texts.
     """
 
     rule: MatchRule
