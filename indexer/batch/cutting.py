@@ -118,11 +118,10 @@ def cut_passages(
 ) -> PassagesCut:
     """Count repeated passages of documents, and with `out` write the documents to that folder without them.
 
-    The paths are files of Parquet and JSON lines, or folders of these, as `indexer.batch.filtering.keep` writes them:
-    remove near-duplicates first, so that passages stay in kept documents. Every word cut lies in a run of so many words
-    that an earlier document still has. A row without a text stays as it is. `cut_file(out)` lists the cuts: the
-    characters of the text, and the id of the document where they stay. `steps` reads and writes, this process by
-    default.
+    The paths are files of Parquet and JSON lines, or folders of these: remove near-duplicates first, so that passages
+    stay in kept documents. Every word cut lies in a run of so many words that an earlier document still has.
+    `cut_file(out)` lists the cuts: the characters of the text, and the id of the document where they stay. `steps`
+    reads and writes, this process by default.
 
     Memory: that of `indexer.core.passages.repeats.RepeatFinder` and Cutter, ids and times of all documents, and 100
     bytes for each piece cut. Raises UsageError for other files and an output inside of the input, StoreError if
@@ -340,7 +339,6 @@ class _CutPart:
         self._noted: list[tuple[Any, ...]] = []
 
     def rows(self) -> Iterator[tuple[_FileRow, str | None, bool]]:
-        """(row, its text or None for an unchanged one, whether it is kept), in the order of the file."""
         number = -1
         for number, row in enumerate(_rows(self.part, self.asked)):
             spans, text = self._cuts.spans.get(number), None

@@ -154,9 +154,6 @@ def _sources(part: Part, rows: Any) -> Any:
 
 
 def _decided(path: Path, output: Output, standing: Any) -> Any:
-    """The columns DECIDED of a file of clusters, and for each removed document the `reason` and its relation to the
-    kept one.
-    """
     table = parquet.read_table(path, columns=[*DECIDED, *_HOW, "size", "origins"]).combine_chunks()
     columns = {name: table[name].combine_chunks() for name in table.schema.names}
     surplus = compute.if_else(compute.is_null(columns["cluster"]), _reason(_REPLACED), _reason(_REPEATS))

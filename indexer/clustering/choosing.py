@@ -61,17 +61,15 @@ def choose(
     """Choose the documents to keep, in an order of preference.
 
     In the order of `ranks` a document is kept if none kept before it is near; each other one repeats the nearest of all
-    kept ones, of equally near ones the first. Near pairs are those of `indexer.matching.pairing.node_pairs`, and
-    documents with equal sketches. So the choice depends neither on the cuts of wide components nor on documents later
-    in the order. By a rule of parts all are kept, since a part can't replace its whole.
+    kept ones, of equally near ones the first. So the choice depends neither on the cuts of wide components nor on
+    documents later in the order. By a rule of parts all are kept, since a part can't replace its whole.
 
-    `documents` (int64) are positions in `nodes`, each once: all those of some whole components; others count as
-    missing. `whole` (shape (nodes,)) is that of `indexer.clustering.grouping.Groups`; nodes of other components are
-    never compared. `ranks` (int64, none twice) has a place for each document, the least is preferred. `threads` is for
-    a scheme's own join.
+    `documents` (int64) are positions in `nodes`, each once: all those of some whole components. `whole` (shape
+    (nodes,)) is that of `indexer.clustering.grouping.Groups`; nodes of other components are never compared. `ranks`
+    (int64, none twice) has a place for each document, the least is preferred. `threads` is for a scheme's own join.
 
-    Cost: each kept node is compared with the nodes of its component met through a finder, so at most kept nodes times
-    members. Memory: 100 bytes a node, those of its keys, and some 400 MB at most of a join's pairs.
+    Cost: each kept node is compared with the nodes of its component met through a finder. Memory: 100 bytes a node,
+    those of its keys, and some 400 MB at most of a join's pairs.
     """
     if comparison.rule.of_parts:
         return Choice(documents, np.ones(documents.size))

@@ -86,14 +86,11 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
     Clusters are the groups of `neardup.clustering.decided.grouped_nodes`. `bound` is the greatest distance of two
     documents of one, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts
     nothing; by default twice the rule's own distance. Each removable document is noted with the kept one it repeats
-    (see `neardup.clustering.choosing.choose`, in the order of the canonical rule), and, if known, with its relation to
-    it. Texts for it are read again as `relation` says (see `NotedRelations.after`). With `apart` "form" documents with
-    other facts are in clusters of their own: see `neardup.clustering.apart.FormsApart`; if the words of the collection
-    have to be counted first, texts are aligned twice. A document that is short, or lacks a sketch for the rule, is
-    alone. A cluster keeps its id as long as the document it was named after stays in it. Doing it again writes nothing.
-    `reader` verifies by reading, if the caller wants to see its failures; if every needed text fails, ExtractionError
-    is raised and nothing is changed. Memory: that of `read_nodes`, and 100 bytes a node. Raises UsageError and
-    StoreError.
+    (see `neardup.clustering.choosing.choose`), and, if known, with its relation to it (see `NotedRelations.after`).
+    With `apart` "form" documents with other facts are in clusters of their own. A cluster keeps its id as long as the
+    document it was named after stays in it. Doing it again writes nothing. `reader` verifies by reading, if the caller
+    wants to see its failures; if every needed text fails, ExtractionError is raised and nothing is changed. Memory:
+    that of `read_nodes`, and 100 bytes a node. Raises UsageError and StoreError.
     """
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()

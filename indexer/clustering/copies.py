@@ -146,9 +146,6 @@ class Copies:
         return rule.lacking(self._store.lacking(list(rule.schemes))) + len(unread - matches.keys())
 
     def _judged(self, record: Record, others: Sequence[Record]) -> Iterator[tuple[Ref, Relation | None, Reason | None]]:
-        """The relation of each of some near documents to one to be deleted, and the reason why it is no copy, if
-        any.
-        """
         if self._permitted is None:
             yield from ((other.ref, None, None) for other in others)
             return

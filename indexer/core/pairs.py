@@ -185,7 +185,6 @@ def _distinct(ordered: Hashes) -> Hashes:
 
 
 def _blocks(one: Positions, many: Positions, distance: int) -> Iterator[Pairs]:
-    """One position with each of many, in blocks."""
     step = 1 << 20
     for start in range(0, many.size, step):
         part = many[start : start + step]
@@ -245,10 +244,6 @@ def _together(tasks: Sequence[Callable[[], None]]) -> None:
 
 
 def _in_order(tasks: Sequence[Callable[[PairSink], None]], threads: int) -> Iterator[HashPairs]:
-    """The blocks given to their sinks by tasks, in the order of the tasks.
-
-    Tasks run side by side, but none gets further ahead of the reader than QUEUED_BLOCKS.
-    """
     queues: list[queue.Queue[HashPairs | BaseException | None]] = [queue.Queue(QUEUED_BLOCKS) for _ in tasks]
     stopped = threading.Event()
 

@@ -236,7 +236,6 @@ class Alerts(ClusterWatcher):
             self._deliver(box)
 
     def _next(self) -> _Outbox | None:
-        """The next one to deliver when it is time; None at the end."""
         with self._changed:
             while not self._ending:
                 is_full = len(self._begun) == self._begun.maxlen

@@ -90,10 +90,6 @@ class GatheredCorpora(RunCounts):
 def _gather_corpora(
     inputs: Iterable[Input | Rejected], recipes: Sequence[Recipe], options: Options, limits: Limits, jobs: int = 1
 ) -> GatheredCorpora:
-    """Count the features of documents by each recipe; unreadable documents count as failed.
-
-    Memory: that of the counting (see `neardup.text.corpus.CorpusBuilder`), and a few documents.
-    """
     builders = [CorpusBuilder(recipe) for recipe in recipes]
     gathered = GatheredCorpora()
     task, made = "indexer.ingest.sketching:features_of", (tuple(recipes),)

@@ -32,14 +32,12 @@ WHOLE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class NearDocument:
-    """A near stored document: `similarity` (0 to 1) is by the rule's measure.
+    """A near stored document; `neardup.library.records.Match` explains most fields.
 
-    `bits` is the number of differing bits of simhash-doc, None if unknown; `rule` formats it. `near` is false if only
-    `at_least` asked for it, `identical` true if both texts are known to be equal except for case and white space.
-    `shares`, of a rule of parts, are the share of the question in the document, and the other way round; `longest`,
-    after an alignment, the words of the longest passage. On request (`neardup.matching.excerpts`), `passages` is the
-    number of passages, and `excerpts` the longest of them. `relation` is that of the question's text to the document's
-    (`neardup.matching.relating`), or the reason for none.
+    `bits` is None if unknown; `rule` formats it. `near` is false if only `at_least` asked for it. `shares`, of a rule
+    of parts, are the share of the question in the document, and the other way round. On request
+    (`neardup.matching.excerpts`), `passages` is the number of passages, and `excerpts` the longest of them. `relation`
+    is that of the question's text to the document's (`neardup.matching.relating`), or the reason for none.
     """
 
     record: Record
@@ -90,10 +88,10 @@ def part_label(of_question: float, of_document: float) -> str:
 class Answer:
     """The result of a lookup: `matches`, the most similar first, then by ref; `total` in all, even if fewer are listed.
 
-    `keys` were asked for, `candidates` documents had enough of them, and at least `lacking` documents of the store
-    can't be compared for lack of a sketch. `set_aside` counts keys too common to ask for, or only for the first
-    documents with them (see `Probe`). `outdated` documents are near by their sketches and left out, because their texts
-    changed after the fingerprint. `unread` names documents unreadable for verification, with the reason.
+    `keys` were asked for, `candidates` documents had enough of them, and at least `lacking` documents of the store have
+    no sketch for the rule. `set_aside` counts keys too common to ask for, or only for the first documents with them
+    (see `Probe`). `outdated` documents changed after the fingerprint and are left out. `unread` names documents
+    unreadable for verification, with the reason.
     """
 
     rule: MatchRule

@@ -288,7 +288,6 @@ class _SortedWords(NamedTuple):
         return cls(text, hashes[again], starts[kept], stops[kept], names[kept], ends, facts, letters)
 
     def are_renamed(self, one: Positions, other: Positions, shared: Positions) -> npt.NDArray[np.bool_]:
-        """True for pairs with one different word each, two names that can't be misspellings of each other."""
         firsts = np.append(np.frombuffer(self.text, dtype=np.uint8), 0)[self.starts].astype(np.int64)
         plain = np.add.reduceat(np.where(self.names, np.uint64(0), self.hashes), self.ends[:-1])
         begins, sizes = np.add.reduceat(firsts, self.ends[:-1]), np.diff(self.ends)

@@ -1,7 +1,8 @@
-"""The pages are plain English: few relative words, short sentences, and none of the turns of the old dialect."""
+"""Pages and docstrings are plain English: few relative words, short sentences, none of the turns of the old dialect."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tests.pages import PAGES, ROOT, name_of
 RELATIVE = re.compile(r"\b(?:that|those|which|what|who|whom|whose|where|such)\b", re.IGNORECASE)
 MOST_RELATIVE = 2.0
 MOST_WORDS = 15.0
+# Of all docstrings of the package: they say what names and types leave open, and nothing else.
+MOST_IN_DOCSTRINGS = 60_000
 # A page of fewer words says too little for a share.
 FEWEST = 100
 TURNS = (
@@ -60,9 +63,14 @@ def test_a_page_is_plain_english(page: Path) -> None:
     text = prose(page)
     if name_of(page) in UNMEASURED or words(text) < FEWEST:
         return
-    relative = 100 * len(RELATIVE.findall(text)) / words(text)
+    require_plain([text])
+
+
+def require_plain(texts: list[str]) -> None:
+    count = sum(map(words, texts))
+    relative = 100 * sum(len(RELATIVE.findall(text)) for text in texts) / count
     assert relative <= MOST_RELATIVE, f"{relative:.1f} relative words in 100"
-    length = words(text) / max(1, sentences(text))
+    length = count / max(1, sum(map(sentences, texts)))
     assert length <= MOST_WORDS, f"{length:.1f} words a sentence"
 
 
@@ -71,3 +79,13 @@ def test_a_page_has_no_turn_that_was_given_up(page: Path) -> None:
     if name_of(page) not in UNMEASURED:
         text = " ".join(prose(page).lower().split())
         assert [turn for turn in TURNS if re.search(rf"\b{turn}\b", text)] == []
+
+
+def test_docstrings_are_few_and_plain_english() -> None:
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    trees = [ast.parse(path.read_text("utf-8")) for path in sorted((ROOT / "indexer").rglob("*.py"))]
+    nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, documented)]
+    found = [text for node in nodes if (text := ast.get_docstring(node))]
+    assert len(found) > 1_000
+    assert sum(len(text.split()) for text in found) <= MOST_IN_DOCSTRINGS
+    require_plain([re.sub(r"`[^`]*`", "X", text) for text in found])

@@ -276,10 +276,6 @@ def _chosen(
     there: Positions,
     threads: int,
 ) -> tuple[Positions, npt.NDArray[np.float64], list[str], Positions]:
-    """`repeats`, `to_kept`, `kept` and, as rows of the table, `stand_in` of GroupedClusters.
-
-    Documents removed by an older batch are not `there`.
-    """
     choice = choose(nodes, comparison, grouped.whole, members[there], ranks[there], threads=threads)
     gone = np.flatnonzero(choice.of != members[there])
     kept, place_of = np.unique(choice.of[gone], return_inverse=True)

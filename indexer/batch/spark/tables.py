@@ -121,18 +121,17 @@ def clusters(  # noqa: PLR0913 - they are options of the command
     equally preferred documents the first by id comes first. `match`, `canonical` and `bound` are its options. Several
     documents of one id are an error, unless `latest` names a column: the one with its largest value counts, and the
     cluster of the others is null. `against` are sketches of older documents with a column `cluster`, and `keep` if not
-    all of them were kept. They are compared too, kept ones stay, their clusters keep their ids, and columns `older`,
-    `repeats` and `repeats_similarity` are added.
+    all of them were kept. They are compared too, their clusters keep their ids, and columns `older`, `repeats` and
+    `repeats_similarity` are added.
 
-    `keep` is decided by the texts, the columns id and text of `texts` as they were sketched. Near a kept document,
-    identical documents go; forms go with `forms`, and documents saying less with `edited`. Everything else stays: more
-    content, missing texts, other texts. With verify="sketch" sketches alone decide, also on forms.
+    `keep` is decided by the texts, the columns id and text of `texts` as they were sketched: near a kept document,
+    identical documents go; forms go with `forms`, and documents saying less with `edited`. With verify="sketch"
+    sketches alone decide, also on forms.
 
     Shuffles have so many `partitions`, as configured by default. One task puts up to `most_joined` documents with
-    shared keys into components, and compares up to `most_grouped` possibly near ones. Pairs that may be near are
-    computed here, and kept by Spark for the session, in 16 bytes each; the rest when the result is. The sketches are
-    read twice: save them, or cache them, if making them takes long. Raises UsageError and IncompatibleStoreError, some
-    of them when the result is computed.
+    shared keys into components, and compares up to `most_grouped` possibly near ones. The sketches are read twice: save
+    them, or cache them, if making them takes long. Raises UsageError and IncompatibleStoreError, some of them when the
+    result is computed.
     """
     known = _form_in(sketches)
     rule = rule_of(known, match)

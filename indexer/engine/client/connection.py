@@ -55,7 +55,6 @@ def _client(engine: str, target: Target, access: Access, retry: RetryPolicy) -> 
 
 
 def _recognise(target: Target, access: Access, retry: RetryPolicy) -> tuple[str, Any]:
-    """The engine and its answer to `GET /`, tried as long as the cluster may be starting."""
     start = time.monotonic()
     waiting = Waiting(target.shown, time.sleep)
     attempt = 0

@@ -85,9 +85,8 @@ def annotate(
 
     In place, by partial updates conditional on the document being as read; with `aside`, in this client's index, made
     if missing. Only documents written since the last whole run are read (see `indexer.engine.documents.marks`), unless
-    the options say otherwise. Both clients stay open. `summary` is kept up to date. `arriving` returns a context for
-    the store that looks at documents before and after they get their fingerprint. Raises StoreError if it would harm
-    the owner's documents, UsageError for a missing field.
+    the options say otherwise. `arriving` returns a context for the store that looks at documents before and after they
+    get their fingerprint. Raises StoreError if it would harm the owner's documents, UsageError for a missing field.
     """
     run = _AnnotateRun(client, options, aside, summary if summary is not None else AnnotationSummary(), stop)
     run.run(arriving or (lambda _: nullcontext()))

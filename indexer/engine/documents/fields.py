@@ -18,15 +18,12 @@ from indexer.stores.texts import TextFields
 
 @dataclass(frozen=True, slots=True)
 class AnnotateOptions:
-    """The options of a run: `fields` give the text, joined in this order, or the HTML to be extracted.
+    """The options of a run; `neardup.library.engine_options.Annotating` explains most.
 
-    By default they are the fields the index remembers; others are refused unless `fields_changed`. `source_field` and
-    `title_field` are remembered too. Only documents written since the last run are read, unless `everything`; unchanged
-    ones keep their fingerprint, unless `again`. If more than the share `most_lost` of the documents is gone since the
-    last run, no record is removed for it. `slices` is the number of parts of the index read at once. `refresh` says
-    when changes become visible (see `Store`). `allow_version_change` permits changing documents with external versions.
-    `schemes` are specifications of additional sketches. A newly set up index gets `new_schemes`; with `exactly` an
-    older one with others is refused.
+    If more than the share `most_lost` of the documents is gone since the last run, no record is removed for it.
+    `refresh` says when changes become visible (see `Store`). `allow_version_change` permits changing documents with
+    external versions. `schemes` are specifications of additional sketches. A newly set up index gets `new_schemes`;
+    with `exactly` an older one with others is refused.
     """
 
     fields: tuple[str, ...] = ()

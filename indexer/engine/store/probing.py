@@ -294,10 +294,6 @@ class ProbePart(StorePart):
             yield self._found([], schemes, first, set_aside)
 
     def _held(self, probe: Probe, most: int) -> list[int]:
-        """For each key of a probe the number of documents with it, counted up to `most`.
-
-        Many rare keys may share one number.
-        """
         keys, counts = list(probe.keys), dict[int, int]()
         if len(keys) > COUNTED:
             for some, count in self._counted(probe.scheme, list(chunks(keys, _KEYS_TOGETHER)), most):

@@ -223,11 +223,6 @@ class WritePart(StorePart):
         places: dict[Ref, Ref],
         done: dict[Ref, PutResult],
     ) -> list[_StoredRecord]:
-        """Take back documents created beside an older copy, invisible to searches in the index before a rollover.
-
-        Returns these, with the places of the older copies; `before` is where documents had landed when they were looked
-        for.
-        """
         landed = {outcome.index for _, outcome in created.values()}
         self._landings.note(landed)
         if len(landed | before) < 2:

@@ -173,10 +173,6 @@ def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tupl
 
 
 def _written_out(element: Element) -> Iterator[tuple[str, str]]:
-    """Write out the visible meaning of an element that text alone would lose: boxes, exponents, deletions.
-
-    Returns the text to leave out.
-    """
     tag = element.tag
     if tag in _ALWAYS_OUT:
         element.remove()

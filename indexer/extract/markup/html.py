@@ -205,10 +205,6 @@ def _read_fast(page: Scan, content: Content, unwrapped: bool = False) -> _ReadPa
 def _pruned(
     page: Scan, content: Content, unwrapped: bool = False
 ) -> tuple[LexborHTMLParser, str, tuple[tuple[str, str], ...]]:
-    """A page's text elements, its title, and the rest.
-
-    `unwrapped`: first without the element around all of it.
-    """
     tree = LexborHTMLParser(page.page, options=LexborDocumentOptions.WO_EVENTS)
     while unwrapped and tree.body is not None and (wrapper := boilerplate.wrapper(_FastElement(tree.body))):
         wrapper.unwrap()

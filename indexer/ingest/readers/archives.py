@@ -176,10 +176,6 @@ def _members(blocks: io.BufferedReader) -> Iterator[tuple[str, int, _ArchiveMemb
 
 
 def _header(blocks: io.BufferedReader, for_all: dict[str, str]) -> tuple[tarfile.TarInfo, bool] | None:
-    """The header of the next member, and whether it lacks the holes of its file; None at the end.
-
-    Values for all later members are added to `for_all`.
-    """
     own: dict[str, str] = {}
     while True:
         block = _exactly(blocks, tarfile.BLOCKSIZE)

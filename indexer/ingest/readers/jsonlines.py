@@ -79,7 +79,6 @@ class JsonLines(FileReader):
 
 
 def _members(line: bytes) -> Iterator[bytes]:
-    """The names of an object's own members in these bytes, perhaps without its end."""
     depth = 0
     for token in _TOKEN.finditer(line):
         if token[2]:

@@ -174,11 +174,9 @@ def evaluate(
     short: bool = False,
     progress: TellStage | None = None,
 ) -> Evaluation:
-    """Measure rules on texts.
+    """Measure rules on texts, as `neardup.library.evaluating.evaluate` explains.
 
-    Without `truth` the pairs to find have a Jaccard coefficient of at least `alike`, and a returned pair is right from
-    `right` on; with it, both are its pairs. For `short` texts the coefficient is that of their words, 0 if numbers,
-    sizes, negations or names differ. Memory grows with all texts together. Raises UsageError for fewer than two texts.
+    Memory grows with all texts together. Raises UsageError for fewer than two texts.
     """
     if len(texts) < 2:
         raise UsageError(f"{len(texts)} documents with text: an evaluation compares at least two")

@@ -174,10 +174,6 @@ def _key(value: Number | Day, exact: int) -> tuple[Any, ...]:
 
 
 def _by_names(documents: Sequence[Signs]) -> list[list[int]] | None:
-    """The places of documents that replace each other by name, by the length of their line of forerunners.
-
-    Empty without any; None for a circle.
-    """
     later = _replaced(documents)
     waits = dict.fromkeys({*later, *(place for after in later.values() for place in after)}, 0)
     for place in (place for after in later.values() for place in after):
