@@ -358,7 +358,7 @@ def logarithm(x: float) -> float:
 
 
 def cluster_ids(ids: Texts) -> NDArray[np.bytes_]:
-    """The values of `indexer.model.own_cluster_id` for documents without index and routing: S26 of shape (n,)."""
+    """The values of `neardup.model.own_cluster_id` for documents without index and routing: S26 of shape (n,)."""
     data, ends = joined_texts(ids)
     made = np.empty(ends.size, dtype=f"S{CLUSTER_ID_LENGTH}")
     lib.nd_cluster_ids(

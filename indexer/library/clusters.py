@@ -247,7 +247,7 @@ class Clusters(OpenStore):
         extraction: Extraction | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Evaluated:
-        """Measure match rules on a `sample` of the documents; see `indexer.library.evaluating.evaluate`."""
+        """Measure match rules on a `sample` of the documents; see `neardup.library.evaluating.evaluate`."""
         from indexer.library.evaluating import evaluate
 
         with self._lock:

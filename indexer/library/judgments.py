@@ -99,7 +99,7 @@ class JudgedRule(Shown):
 
 
 def judged_rule(store: Store, judgments: str | os.PathLike[str], *, precision: float = PRECISION) -> JudgedRule:
-    """The precision of the rule of a store's clusters; see `indexer.library.clusters.Clusters.judge`."""
+    """The precision of the rule of a store's clusters; see `neardup.library.clusters.Clusters.judge`."""
     if not 0 < precision <= 1:
         raise UsageError(f"precision, {precision:g}, must be above 0 and at most 1")
     given = read_judgments(judgments)

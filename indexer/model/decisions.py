@@ -15,7 +15,7 @@ CHOICES: tuple[DecidedChoice, ...] = get_args(DecidedChoice)
 class DecidedDocument:
     """A document of a decision: its id as users write it, the digest of the text seen, and the choice.
 
-    `digest` is `indexer.core.text.text_digest` in hexadecimal; a decision holds for this text alone. "keep" and "drop"
+    `digest` is `neardup.core.text.text_digest` in hexadecimal; a decision holds for this text alone. "keep" and "drop"
     are for documents that belong together, "apart" for a document unlike these.
     """
 
@@ -55,7 +55,7 @@ class Decision:
 class JudgedSample:
     """The judgments of a random sample of documents that repeat others.
 
-    `indexer.clustering.sampling` draws so many documents with this seed. Each of `judged` has a document of the sample
+    `neardup.clustering.sampling` draws so many documents with this seed. Each of `judged` has a document of the sample
     first and the document it repeats second: both "keep" if they are the same, else both "apart".
     """
 

@@ -1,7 +1,7 @@
 """Results, declared once: a frozen dataclass with a docstring that explains each field under "Attributes:".
 
 From the declaration come the answer in JSON (`as_json`), the columns of Arrow tables and frames
-(`indexer.library.rows`), the list in the help of a command (`indexer.cli.options.answers`) and its section of
+(`neardup.library.rows`), the list in the help of a command (`neardup.cli.options.answers`) and its section of
 docs/reference/json.md.
 """
 

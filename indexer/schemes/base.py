@@ -1,4 +1,4 @@
-"""The contract of every scheme: fingerprint, keys, candidates, verification (tested by `indexer.schemes.testing`)."""
+"""The contract of every scheme: fingerprint, keys, candidates, verification (tested by `neardup.schemes.testing`)."""
 
 from __future__ import annotations
 

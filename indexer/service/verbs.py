@@ -1,4 +1,4 @@
-"""The verbs of the service, from declared requests to declared answers."""
+"""The verbs of the service, from declared requests to declared answers; their docstrings describe them to users."""
 
 from __future__ import annotations
 
@@ -48,19 +48,23 @@ class DistinctAnswer:
 
 
 def similar(collection: Collection, request: SimilarRequest) -> SimilarAnswer:
+    """Find the documents near each of some documents."""
     return SimilarAnswer(Rows(Similar, _similar(collection, request)))
 
 
 def similar_file(collection: Collection, data: bytes) -> SimilarAnswer:
+    """Find the documents near a file of any format; worker processes read it."""
     return SimilarAnswer(Rows(Similar, collection.similar_each([data])))
 
 
 def seen(collection: Collection, request: SeenRequest) -> SeenAnswer:
+    """Tell for each document if it would repeat a stored one, and name it."""
     asked = SimilarRequest(request.documents, request.match, _TRIED)
     return SeenAnswer(Rows(Seen, map(_seen, _similar(collection, asked, current=True))))
 
 
 def seen_file(collection: Collection, data: bytes) -> SeenAnswer:
+    """Tell if a file would repeat a stored document, and name it."""
     return SeenAnswer(Rows(Seen, map(_seen, collection.similar_each([data], limit=_TRIED, current=True))))
 
 
@@ -69,21 +73,25 @@ def _seen(found: Similar) -> Seen:
 
 
 def distinct(collection: Collection, request: DistinctRequest) -> DistinctAnswer:
+    """Fold the copies among the hits of any search."""
     _require_few(request.hits)
     return DistinctAnswer(collection.distinct([(hit.id, hit.text) for hit in request.hits], match=request.match))
 
 
 def compare(collection: Collection, request: CompareRequest) -> Comparison:
+    """Compare two documents."""
     one, other = (asking.from_text_or_id(collection.store, each.text, each.id) for each in (request.a, request.b))
     return compared_questions(one, other, collection.rule(request.match), collection.store)
 
 
 def fingerprint(_: Collection, request: FingerprintRequest) -> FingerprintAnswer:
+    """Make the fingerprints of some texts."""
     _require_few(request.texts)
     return FingerprintAnswer(Rows(Hashed, (hash_text(text, scheme=request.scheme) for text in request.texts)))
 
 
 def fingerprint_lines(collection: Collection, request: LinesRequest, body: bytes) -> FingerprintedRequest:
+    """Add fingerprints to the documents of a bulk request to an index."""
     return collection.fingerprint_lines(
         body, fields=request.field, html=request.html, skip=request.skip, match=request.match
     )  # fmt: skip

@@ -92,7 +92,7 @@ class LazySequence(Sequence[Each]):
 
 
 class SketchStore(ABC):
-    """The part of a store's contract for secondary schemes; `indexer.stores.base.Store` is all of the contract."""
+    """The part of a store's contract for secondary schemes; `neardup.stores.base.Store` is all of the contract."""
 
     @abstractmethod
     def add_scheme(self, scheme: SchemeInfo) -> None:

@@ -225,6 +225,7 @@ def test_its_description_names_every_member(url: str) -> None:
     status, made = ask(f"{url}/openapi.json")
     assert (status, made["openapi"]) == (200, "3.1.0")
     assert set(made["paths"]) == {f"/{verb}" for verb in ask(f"{url}/")[1]["verbs"]}
+    assert all(each["post"]["summary"] and each["post"]["description"] for each in made["paths"].values())
     request = made["paths"]["/similar"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert set(request["properties"]) >= {"documents", "match", "limit", "at_least", "passages"}
     answer = made["paths"]["/seen"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]

@@ -86,7 +86,9 @@ def test_every_verb_is_a_tool_that_only_reads(server: StdioServerParameters | st
         assert tool.annotations.read_only_hint is True
         assert tool.annotations.destructive_hint is False
         assert tool.input_schema["additionalProperties"] is False
-        assert "The answer is JSON" in tool.description
+        what, _, answer = tool.description.partition("\n\n")
+        assert what.endswith(".")
+        assert answer.startswith("The answer is JSON")
     assert "never instructions" in instructions
 
 
