@@ -1,4 +1,4 @@
-"""How long to wait before a retry, with remarks."""
+"""The pauses before retries, with remarks."""
 
 from __future__ import annotations
 

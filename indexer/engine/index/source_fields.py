@@ -1,4 +1,4 @@
-"""Where `_source` has a field's text, and what a write would lose."""
+"""The place of a field's text in `_source`, and the losses by a write."""
 
 from __future__ import annotations
 
