@@ -102,7 +102,9 @@ def shown(value: object) -> str:
 def machines_fault(error: Exception, doing: str) -> MachineError | None:
     """The error for a lack of the machine, or None if the document is to blame."""
     if isinstance(error, OSError) and error.errno in _MACHINE:
-        return MachineError(f"{doing}: {error.strerror}; that is the machine's, so nothing is recorded of the document")
+        return MachineError(
+            f"{doing}: {error.strerror}; the machine is at fault, so nothing is recorded of the document"
+        )
     missing = isinstance(error, ModuleNotFoundError) or (isinstance(error, ImportError) and not _of_memory(error))
     if missing:
         return MachineError(

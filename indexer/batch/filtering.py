@@ -206,7 +206,7 @@ def _require_apart(out: str, given: Sequence[str]) -> None:
     for name in given:
         read_from = os.path.realpath(name)
         if not is_remote(name) and (whole == read_from or whole.startswith(os.path.join(read_from, ""))):
-            raise UsageError(f"--out {out}: lies inside {name}, which is read; name a folder beside it")
+            raise UsageError(f"--out {out}: lies inside {name}, a folder to be read; name a folder beside it")
 
 
 def _require_room(output: Output, parts: Sequence[Part]) -> None:
@@ -217,7 +217,7 @@ def _require_room(output: Output, parts: Sequence[Part]) -> None:
     for target, path in (each for part in parts for each in output.targets(part)):
         other = targets.setdefault(target, path)
         if other != path:
-            raise UsageError(f"{path} and {other} would be one file in {out}; name the folder that holds both")
+            raise UsageError(f"{path} and {other} would be one file in {out}; name the folder of both")
 
 
 def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str]) -> None:
@@ -248,7 +248,7 @@ def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str])
                     "batch sketch and cluster again; nothing was written"
                 )
     if missing:
-        raise StoreError(f"{clusters}: does not hold {min(missing)!r}, which stands for others; cluster again")
+        raise StoreError(f"{clusters}: does not hold {min(missing)!r}, the kept copy of others; cluster again")
 
 
 class _WantedIds:

@@ -169,7 +169,7 @@ def _report(done: AnnotatedDocuments, *, as_json: bool) -> None:
         if count is not None:
             click.echo(f"{name:<13} {count:>9,}" + (f"  {remark}" if remark and count else ""))
     if done.reading_seconds is not None:
-        say(f"{done.reading_seconds:.1f} s of this were for reading texts again, to tell in what copies differ")
+        say(f"{done.reading_seconds:.1f} s of this were for reading texts again, to compare copies")
     if done.forgotten:
         say(
             "the mapping of the index may not be changed here, so it does not remember the fields; name them with "

@@ -232,17 +232,17 @@ def cluster(  # noqa: PLR0913, PLR0917 - they are options of the command
 def _remark_on(made: Clustering, rule: MatchRule) -> None:
     if unverified := made.relations.get("unverified", 0):
         say(
-            f"{counted(unverified, 'document')} could not be compared with what is repeated, as no text was read; "
-            "neardup cluster --relation tries it, also for files of more than 2 MB"
+            f"{counted(unverified, 'document')} could not be compared, because no text was read; neardup cluster "
+            f"--relation tries it, also for files of more than 2 MB"
         )
     for one in made.costliest:
         say(
             f"{counted(one.documents, 'document')} with a key of {one.scheme} in common with {one.id} took "
-            f"{counted(one.comparisons, 'comparison')}; most of what they share is probably not their text"
+            f"{counted(one.comparisons, 'comparison')}; most of the common words are probably boilerplate"
         )
     for each in made.resting:
         say(
-            f"{counted(each.documents, 'document')} of the cluster {each.cluster} are near for what many share, "
+            f"{counted(each.documents, 'document')} of the cluster {each.cluster} are near for a common passage, "
             f"{share_shown(each.share)} of their words: {beginning(each.text, 60)}"
         )
     if made.resting:
@@ -250,13 +250,13 @@ def _remark_on(made: Clustering, rule: MatchRule) -> None:
     tell_lacking(made.not_comparable, rule)
     if made.unordered:
         say(
-            f"of {counted(made.unordered, 'cluster')} the order of versions is unknown: there the document that "
-            "came first is the canonical one"
+            f"of {counted(made.unordered, 'cluster')} the order of versions is unknown; the first document is "
+            f"canonical there"
         )
     if rule.by_hash_alone:
-        say("a simhash alone also puts documents together that share nothing but their language; see neardup compare")
+        say("a simhash alone may also join unrelated documents of one language; see neardup compare")
     if rule.of_parts:
-        say("these are clusters of parts, to look at: what holds a part is no copy of it, so nothing is removed by it")
+        say("these are clusters of parts, to look at: a part is not a copy, so nothing is removed by them")
 
 
 COMMANDS = (pairs, cluster)

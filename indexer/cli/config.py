@@ -56,7 +56,7 @@ def _defaults(
     for key, value in table.items():
         if not isinstance(value, Mapping):
             if key in refused - own:
-                raise UsageError(f"{file}{key!r}{inside} is no setting: it is given on the command line alone")
+                raise UsageError(f"{file}{key!r}{inside} is not a setting: it is given on the command line alone")
             _require_known(key, own, f"{file}unknown setting {key!r}{inside}")
             here[key] = value
         elif commands:

@@ -197,7 +197,7 @@ def evaluate(
         return
     named = evaluating.read_truth(truth, measuring.root) if truth else None
     if named and named.paths:
-        refuse_typed(("sample", "store"), f"does nothing with {named.name}, which names the files of its documents")
+        refuse_typed(("sample", "store"), f"does nothing with {named.name}: it names the files of its documents")
     how: dict[str, Any] = {
         "truth": named,
         "alike": measuring.alike,

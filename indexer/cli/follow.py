@@ -214,7 +214,7 @@ def follow_command(  # noqa: PLR0913, PLR0917 - the parameters of a command are 
     )  # fmt: skip
 
     def ended() -> None:
-        left = "all changes are taken up" if taken_up else "what was not taken up yet is left to the next one"
+        left = "all changes are taken up" if taken_up else "the next run takes up the rest"
         say(f"ended; {left}", **follower.state.as_dict())
 
     with stoppable(within=_WITHIN, last=ended) as (stop, _), served as port:

@@ -183,7 +183,7 @@ def index(
         say("no document was found")
     elif done.failures and done.failures == done.done:
         # Mostly all of them have one cause.
-        say(f"nothing could be indexed; the first that failed: {done.first_failure}")
+        say(f"nothing could be indexed; the first failure: {done.first_failure}")
     return ExtractionError.exit_code if loading.strict and done.failures + done.failed_before else 0
 
 

@@ -132,7 +132,7 @@ def passages(
     if found.unread:
         first = found.unread[0]
         say(
-            f"{counted(len(found.unread), 'document')} could not be read again, so that passages of them are missing: "
+            f"{counted(len(found.unread), 'document')} could not be read again, so their passages are missing: "
             f"{first.id}: {first.reason}" + (", ..." if len(found.unread) > 1 else ""),
             level="warning",
         )

@@ -129,7 +129,7 @@ def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
     try:
         plans(by.rule)
     except UsageError as error:
-        raise UsageError(f"{by.rule}: arriving documents are looked up, which this rule can't do ({error})") from error
+        raise UsageError(f"{by.rule}: this rule can't look up arriving documents ({error})") from error
     return by
 
 

@@ -105,8 +105,8 @@ class Copies:
         unknown = next((record for record in asked if not record.text_digest), None)
         if unknown and rule is None:
             raise UsageError(
-                f"{name_of(unknown.ref)}: the store has no digest of its text, so what is identical can't be told; "
-                "index it again, or give --similarity"
+                f"{name_of(unknown.ref)}: the store has no digest of its text, so its copies are unknown; index it "
+                f"again, or give --similarity"
             )
         matches: dict[Ref, _Match] = {record.ref: (record.ref, 1.0, True, None) for record in asked}
         # What has no text is a copy of nothing.

@@ -98,10 +98,10 @@ def _held(data: bytes) -> dict[str, Any]:
     try:
         held = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"no file of decisions, which is JSON in UTF-8: {error}") from None
+        raise UsageError(f"not a file of decisions (JSON in UTF-8): {error}") from None
     form = held.get("form") if isinstance(held, dict) else None
     if form != FORM:
-        raise UsageError(f'no file of decisions: its field "form" is {shown(form)} and must be "{FORM}"')
+        raise UsageError(f'not a file of decisions: its field "form" is {shown(form)} and must be "{FORM}"')
     return _fields(held, _FIELDS | ({"sample"} & held.keys()), "the file")
 
 

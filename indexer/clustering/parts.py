@@ -101,7 +101,7 @@ class PartPruning(Removal):
 
     def mark(self, *, dry_run: bool = False) -> Changes:  # noqa: ARG002 - nothing is marked
         """Raise UsageError: a part repeats no document, so it is not marked as a duplicate."""
-        raise UsageError("a part is no duplicate, and is not marked as one: list it (dry_run), or delete it")
+        raise UsageError("a part is not a duplicate and can't be marked: list it (dry_run), or delete it")
 
     def remark(self) -> str:
         if self._unread and not self._read:
@@ -233,8 +233,8 @@ def _scheme_of_parts(store: Store) -> Scheme:
         if scheme.of_parts:
             return scheme
     raise UsageError(
-        "the store keeps nothing by which parts are found; index the documents with --scheme passages (neardup "
-        "annotate has it too)"
+        "the store has no passages to find parts by; index the documents with --scheme passages (neardup annotate "
+        "has it too)"
     )
 
 

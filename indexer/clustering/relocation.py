@@ -59,7 +59,7 @@ class Relocation:
     def __init__(self, removal: Removal, *, folder: str = "", link: Act | None = None) -> None:
         store = removal.store
         if not store.capabilities.embedded:
-            raise UsageError("files are moved and linked for a store that is a file; this one is in a search engine")
+            raise UsageError("files are moved and linked for a store in a file; this one is in a search engine")
         self.store, self._removal, self._link = store, removal, link
         path = getattr(store, "path", "")
         self._base = os.path.dirname(os.path.realpath(path)) if path else ""
@@ -139,7 +139,7 @@ class Relocation:
         kept = self._whole_file(beside, f"{beside.ref.id}, which is kept,")[:2] if beside else None
         if self._link:
             if kept is None or kept[1] != data:
-                raise FileActError("its bytes are not those of the file that is kept; only identical ones are linked")
+                raise FileActError("its bytes differ from those of the kept file; only identical files are linked")
             if os.path.samefile(path, kept[0]):
                 raise FileActError("it is one file with the one that is kept")
         target = kept[0] if self._link and kept else target_of(path, self._folder, self._base)

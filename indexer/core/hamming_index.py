@@ -120,7 +120,7 @@ class HammingIndex:
         if count < 1:
             raise UsageError(f"count {count}: ask for at least one")
         if self._shard[1] > 1:
-            raise UsageError("a single shard can't tell what is nearest; search all shards and take the nearest")
+            raise UsageError("a single shard can't tell the nearest; search all shards and take the nearest")
         asked = as_hashes(queries, "queries")
         close = self.search(asked)
         counts = np.bincount(close.query, minlength=asked.size)

@@ -39,11 +39,11 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "timeout": "Extraction took longer than the time limit; the worker was stopped.",
         "out-of-memory": "Extraction needed more memory than the limit.",
         "crashed": "The worker process died while it read the document.",
-        "malformed": "The document is too damaged for every extractor that was tried.",
+        "malformed": "Every extractor tried found the document too damaged.",
         "unreadable": "The file can't be opened or read.",
-        "unsupported": "The content is of no kind that is read.",
-        NEEDS_OCR: "The document is an image, which only OCR reads, and that was not asked for.",
-        "task-failed": "The text was extracted, but what should be made of it failed.",
+        "unsupported": "The content has no known format.",
+        NEEDS_OCR: "The document is an image; give --ocr to read it.",
+        "task-failed": "The text was extracted, but its fingerprint could not be made.",
     }
 )
 

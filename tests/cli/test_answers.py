@@ -123,7 +123,7 @@ def test_a_file_of_many_documents_is_no_document(stored: Neardup) -> None:
 def test_the_nearest_candidates_are_not_hinted_at_by_who_asked_for_them(stored: Neardup) -> None:
     asked = ["similar", "docs/other.html", "--match", "minhash@0.6", "--at-least"]
     said = stored(*asked, "0.5").err
-    assert "nothing else is that similar by minhash@0.6; --at-least 0 shows the nearest, however distant" in said
+    assert "nothing else is so similar by minhash@0.6; --at-least 0 shows the nearest, however distant" in said
     done = stored(*asked, "0")
     assert "--at-least" not in done.err
     # All that can be compared, most of which shares no key with it.

@@ -288,7 +288,7 @@ def two(neardup: Neardup) -> Neardup:
 @pytest.mark.parametrize("command", ["compare", "diff"])
 def test_a_store_is_named_for_what_it_holds(two: Neardup, command: str) -> None:
     done = two(command, "a.txt", "b.txt", "--store", "collection.neardup", code=2)
-    assert "--store does nothing with files alone, as a.txt and b.txt are taken for; id:a.txt is the stored" in done.err
+    assert "--store does nothing with files alone, such as a.txt and b.txt; id:a.txt is the stored" in done.err
     two(command, "id:a.txt", "b.txt", "--store", "collection.neardup")
     two(command, "a.txt", "b.txt", NEARDUP_STORE="collection.neardup")
 
@@ -321,7 +321,7 @@ def test_what_is_measured_on_files_needs_no_store(two: Neardup) -> None:
         done = two("evaluate", "--documents", "a.txt", "--documents", "b.txt", *option, code=2)
         assert f"{option[0]} does nothing with --documents" in done.err
         done = two("evaluate", "truth.jsonl", *option, code=2)
-        assert f"{option[0]} does nothing with truth.jsonl, which names the files of its documents" in done.err
+        assert f"{option[0]} does nothing with truth.jsonl: it names the files of its documents" in done.err
         two("evaluate", "pairs.jsonl", *option)
     for option in (["--alike", "0.7"], ["--right", "0.4"]):
         assert f"{option[0]} does nothing with TRUTH" in two("evaluate", "pairs.jsonl", *option, code=2).err

@@ -116,7 +116,7 @@ def test_clusters_that_are_near_for_a_licence_are_named(neardup: Neardup) -> Non
     assert large["text"].split() == menu.split()
     ended = neardup("cluster")
     assert (
-        f"12 documents of the cluster {large['cluster']} are near for what many share, 83% of their words: "
+        f"12 documents of the cluster {large['cluster']} are near for a common passage, 83% of their words: "
         in ended.err
     )
     found = neardup("passages", "--json").json["resting"]

@@ -120,7 +120,7 @@ def test_clusters_note_how_texts_stand_to_what_they_repeat(forms: Neardup) -> No
     lines = dict(line.split(maxsplit=1) for line in done.out.splitlines())
     # What came is equal to the form, which stays.
     assert sorted(lines["relations"].split(", ")) == ["1 form", "1 unverified", "2 identical"]
-    assert "1 document could not be compared with what is repeated" in done.err
+    assert "1 document could not be compared, because no text was read" in done.err
     assert lines["texts"].startswith("read again in ")
     assert forms("show", "docs/b.txt", "--json").json["cluster"]["relation"] == "form"
     assert "cluster relation            form\n" in forms("show", "docs/b.txt").out

@@ -145,7 +145,7 @@ def test_a_file_is_named_in_what_is_wrong(tmp_path: Path) -> None:
         read_decisions(tmp_path / "none")
     path = tmp_path / "d.json"
     path.write_text("{}")
-    with pytest.raises(UsageError, match=r"d\.json: no file of decisions"):
+    with pytest.raises(UsageError, match=r"d\.json: not a file of decisions"):
         read_decisions(path)
 
 

@@ -175,7 +175,7 @@ def test_a_cluster_of_which_one_is_left_is_none(tmp_path: Path) -> None:
 def test_a_store_without_passages_is_told_what_to_do(tmp_path: Path) -> None:
     with empty(tmp_path / "plain.neardup", []) as store, pytest.raises(UsageError, match="--scheme passages"):
         PartPruning(store)
-    with stored(tmp_path, {"book": BOOK}) as store, pytest.raises(UsageError, match="no duplicate"):
+    with stored(tmp_path, {"book": BOOK}) as store, pytest.raises(UsageError, match="not a duplicate"):
         PartPruning(store).mark()
 
 

@@ -338,7 +338,7 @@ def test_once_ends_with_what_is_left(tmp_path: Path) -> None:
     assert once() == "neardup: ended; all changes are taken up"
     shutil.rmtree(tmp_path / "docs")
     (tmp_path / "docs").mkdir()
-    assert once() == "neardup: ended; what was not taken up yet is left to the next one"
+    assert once() == "neardup: ended; the next run takes up the rest"
 
 
 def test_it_ends_as_a_fresh_run_where_it_is_killed_and_stopped(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_links_take_the_place_of_identical_bytes_only(collection: Collection, do
     before = tree(docs.parent)
     why = left(collection, link=kind)
     assert why["docs/sub/b.txt"] == ""
-    assert why["docs/c.txt"].startswith("its bytes are not those of the file that is kept")
+    assert why["docs/c.txt"].startswith("its bytes differ from those of the kept file")
     assert collection.relocate(link=kind, list_file="acts.jsonl").done == 1  # type: ignore[arg-type]
     copy = docs / "sub/b.txt"
     assert copy.samefile(docs / "a.txt")

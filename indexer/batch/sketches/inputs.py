@@ -143,7 +143,7 @@ def inputs_for(folder: str, against: str | None = None, stale: Stale = "refuse")
         named = ", ".join(f"{place} ({how})" for _, place, how in wrong[:_LISTED])
         raise UsageError(
             f"{folder}: {counted(len(wrong), 'input')} of its sketches {'is' if len(wrong) == 1 else 'are'} not as it "
-            f"was sketched; run neardup batch sketch again, or say with --stale what becomes of it: {named}"
+            f"was sketched; run neardup batch sketch again, or use --stale: {named}"
             + (f", and {len(wrong) - _LISTED:,} more" if len(wrong) > _LISTED else "")
         )
     if stale == "forget":

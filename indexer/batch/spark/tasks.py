@@ -93,7 +93,7 @@ compared to decide on documents, null where the document is not needed for it.
 def sketch(batches: Iterable[Any], making: Making, written: str) -> Iterator[Any]:
     for batch in batches:
         if batch["id"].null_count:
-            raise UsageError("a document has no id (null): every one needs an id that no other has")
+            raise UsageError("a document has no id (null): each needs an id of its own")
         documents = arrow.RecordBatch.from_arrays(batch.columns, schema=DOCUMENTS)
         made = sketched(documents, making)
         schema = spark_schema(made.schema).append(arrow.field("form", arrow.string()))
@@ -117,8 +117,8 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
         for batch in batches:
             if set(compute.unique(batch["form"]).to_pylist()) - {written}:
                 raise IncompatibleStoreError(
-                    "the sketches are of several forms (schemes, least number of words, versions), which can't be "
-                    "compared: sketch all of the documents in one way"
+                    "the sketches are of several forms (schemes, least number of words, versions), and can't be "
+                    "compared: sketch all documents in one way"
                 )
             yield batch
 

@@ -34,7 +34,7 @@ def tell_unverified(done: BatchClustered | BatchDeduped) -> None:
     if done.not_verified:
         say(
             f"{counted(done.not_verified, 'document')} near a kept one could not be verified, and stay: run it where "
-            "the files are, or with --verify sketch, which goes by the sketches alone and also removes forms",
+            f"the files are, or use --verify sketch to go by sketches alone and remove forms too",
             level="warning",
         )
 

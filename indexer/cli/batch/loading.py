@@ -138,8 +138,8 @@ def _report(done: BatchLoaded, *, as_json: bool) -> None:
     )
     if done.others and done.rule:
         say(
-            f"the store has {counted(done.others, 'other document')}, which the new ones were not compared with; "
-            "neardup cluster does that"
+            f"the store has {counted(done.others, 'other document')} not compared with the new ones; neardup cluster "
+            f"does that"
         )
     if done.dry_run:
         say("a dry run: nothing was written")

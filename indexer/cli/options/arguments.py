@@ -19,7 +19,7 @@ def require_some_stored(names: Sequence[str]) -> None:
     if typed("store") and not any(map(is_id, names)):
         shown = [printable_path(name) for name in names]
         raise UsageError(
-            f"--store does nothing with files alone, as {' and '.join(shown)} are taken for; id:{shown[0]} is the "
+            f"--store does nothing with files alone, such as {' and '.join(shown)}; id:{shown[0]} is the "
             "stored document of that id"
         )
 

@@ -152,15 +152,15 @@ def _part(similar: Similar, rule: MatchRule) -> str:
     verb = {"contains": "contains it", "contained in": "is contained in it"}.get(part.label, "shares parts of it")
     return (
         f"nothing else is near by {rule.in_words}, but {part.id} {verb} ({share_shown(part.of_query)} of "
-        f"it is there, {share_shown(part.of_match)} of that is in it); --match {similar.part_rule} shows all that has "
-        "parts in common"
+        f"it is there, {share_shown(part.of_match)} of that is in it); --match {similar.part_rule} shows all "
+        f"documents with common parts"
     )
 
 
 def _set_aside(count: int) -> str:
     return (
-        f"{counted(count, 'key')} of the query set aside, since very many documents hold what they stand for: "
-        "what has nothing else in common with it may be missing"
+        f"{counted(count, 'key')} of the query set aside, because very many documents have them: documents with "
+        f"nothing else in common may be missing"
     )
 
 
@@ -168,8 +168,8 @@ def _nothing(rule: MatchRule, at_least: float | None) -> str:
     if at_least is None:
         return f"nothing else is near by {rule.in_words}; --at-least 0 shows the nearest, however distant"
     if at_least:
-        return f"nothing else is that similar by {rule.in_words}; --at-least 0 shows the nearest, however distant"
-    return f"nothing else can be compared by {rule.in_words}; a rule that finds more is --match {_WIDEST}"
+        return f"nothing else is so similar by {rule.in_words}; --at-least 0 shows the nearest, however distant"
+    return f"nothing else can be compared by {rule.in_words}; --match finds more: {_WIDEST}"
 
 
 def _show_matches(matches: Sequence[Match], rule: MatchRule) -> None:

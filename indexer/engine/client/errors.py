@@ -12,10 +12,7 @@ from indexer.text.counts import counted
 
 # The statuses of trouble that may pass: overload, a node that is starting or was lost, a gateway in front of it.
 RETRIED = frozenset({429, 502, 503, 504})
-LEADS_AWAY = (
-    "the server sends elsewhere (status {status}), where no credentials are sent after it; name the address where the "
-    "cluster itself answers"
-)
+LEADS_AWAY = "the server redirects (status {status}), and credentials don't follow; name the cluster's own address"
 CLOSED = "index_closed_exception"
 
 
@@ -113,16 +110,16 @@ def explain_certificate(text: str, shown: str) -> str:
     if "expired" in text:
         return f"{shown}: the server's certificate has expired; renew it (the clock of this machine counts too)"
     if "Hostname mismatch" in text or "doesn't match" in text or "IP address mismatch" in text:
-        return f"{shown}: the server's certificate is for another name; use the host name that it was made for"
+        return f"{shown}: the server's certificate is for another name; use the host name in the certificate"
     if "CERTIFICATE_VERIFY_FAILED" in text or "certificate verify failed" in text:
         return (
-            f"{shown}: the server's certificate is signed by nobody whom this machine trusts; "
+            f"{shown}: this machine does not trust the issuer of the server's certificate; "
             "name the cluster's own CA certificate in NEARDUP_CA_CERT"
         )
     if "alert" in text.lower() or "EOF occurred" in text or "reset by peer" in text:
         # Some servers say nothing and hang up.
         return (
-            f"{shown}: the server breaks off the secure connection, as one does that wants a certificate of the "
-            "client; name one that it knows in NEARDUP_CLIENT_CERT and NEARDUP_CLIENT_KEY"
+            f"{shown}: the server breaks off the secure connection; it may want a client certificate: name one in "
+            f"NEARDUP_CLIENT_CERT and NEARDUP_CLIENT_KEY"
         )
     return f"{shown}: no secure connection ({text[:300]}); does the server speak HTTPS on this port?"

@@ -34,7 +34,7 @@ _SETTINGS = {"default": "index.default_pipeline", "final": "index.final_pipeline
 _UNSET = (None, "", "_none")
 # The text that a pipeline has to fingerprint as the C core does.
 _TRIAL = "Bring fresh water to the boil, warm the pot, and let the tea draw for four minutes before you pour it."
-NO_INGEST = "no node of the cluster has the role ingest, so that each write through a pipeline fails"
+NO_INGEST = "no node of the cluster has the role ingest, so each write through a pipeline fails"
 
 
 class Pipelines:
@@ -177,7 +177,7 @@ class Pipelines:
                 )
             if int(there.get("version", 0)) > wanted["version"]:
                 raise IncompatibleStoreError(
-                    f"{self.shown}: the pipeline {self.id_of(kind)} was made by a newer neardup; install that"
+                    f"{self.shown}: the pipeline {self.id_of(kind)} was made by a newer neardup; install it"
                 )
             if all(there.get(name) == value for name, value in wanted.items()):
                 return None

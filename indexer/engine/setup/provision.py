@@ -209,7 +209,7 @@ class Provision:
             for index, there in self.client.found(f"{path_of(self.name)}/_settings/{name}?flat_settings=true").items():
                 if (known := there["settings"][name]) != str(number):
                     raise UsageError(
-                        f"--{what} {number} is for a new index, and {self.shown} is there already; {index} has {known} "
+                        f"--{what} {number} is for a new index, and {self.shown} already exists; {index} has {known} "
                         f"{what}, {more[what]}"
                     )
 

@@ -45,8 +45,8 @@ def delete_made(client: Client, index: str) -> None:
             )
         if not is_made(client, read_mappings(client, path[1:])[index]):
             raise StoreError(
-                f"{client.target.shown}: somebody has put something of his own into {index} meanwhile; nothing was "
-                "deleted. Run the same command again: it takes out what is neardup's, and keeps the rest"
+                f"{client.target.shown}: somebody has put other documents into {index} meanwhile; nothing was "
+                f"deleted. Run the same command again: it removes neardup's values, and keeps the rest"
             )
         client.request("DELETE", path)
     except BaseException:

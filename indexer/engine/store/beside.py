@@ -82,7 +82,7 @@ class SidePart(StorePart):
     def keeper_of_copied(self) -> Callable[[Iterable[CopiedRow]], int]:
         self.context.require_writable()
         if self.context.narrowing is not None:
-            raise UsageError("what dashboards show is of the whole collection; leave out the filter, or don't write")
+            raise UsageError("dashboards are of the whole collection; leave out the filter, or don't write")
         return lambda rows: replace_copied(self.client, rows, self.lookup.pages)
 
 

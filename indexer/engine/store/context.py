@@ -80,7 +80,7 @@ class Context:
 
     def _make(self, info: StoreInfo) -> None:
         if "*" in self.name or "," in self.name:
-            raise StoreError(f"{self.shown}: there is no store, and a pattern names none to be made; name one index")
+            raise StoreError(f"{self.shown}: there is no store, and a pattern can't make one; name one index")
         require_sides(self.client)
         try:
             self.client.request("PUT", f"/{self.path}", new_index(info))

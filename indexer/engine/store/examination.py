@@ -55,7 +55,7 @@ def _allowed(ask: Callable[[], Any]) -> Any:
 
 def _privileges(client: Client) -> Finding:
     if client.engine == "opensearch":
-        says = "OpenSearch does not tell what a user may do; mappings/README.md says what is needed"
+        says = "OpenSearch does not tell a user's privileges; mappings/README.md lists the needed ones"
         return Finding("privileges", "ok", says)
     names = [*client.target.name.split(","), *side_name(client.target.name, "*").split(",")]
     wanted = {
@@ -64,7 +64,7 @@ def _privileges(client: Client) -> Finding:
     }
     answer = _allowed(lambda: client.request("POST", "/_security/user/_has_privileges", wanted))
     if answer is None:
-        return Finding("privileges", "ok", "the engine asks nobody who they are, so that everything is allowed")
+        return Finding("privileges", "ok", "the engine asks for no credentials, so everything is allowed")
     held = answer["index"].values()
     lacking = [[name for name in group if not all(one[name] for one in held)] for group in (_READING, _WRITING)]
     if lacking[0]:
@@ -86,7 +86,7 @@ class ExaminePart(StorePart):
         yield self._piped()
         without = context.client.count(context.path, {"bool": {"must_not": [is_record()]}})
         if without:
-            says = f"{counted(without, 'document')} of the index without a fingerprint, which nothing finds"
+            says = f"{counted(without, 'document')} of the index without a fingerprint; nothing finds them"
             yield Finding("documents", "warning", says, "run neardup annotate")
         else:
             yield Finding("documents", "ok", "all have been fingerprinted")
@@ -126,7 +126,7 @@ class ExaminePart(StorePart):
         context, advice = self.context, "run neardup setup"
         bare = context.mappings.lacking(context.shown, context.info.schemes)
         if bare:
-            says = f"{named(bare)} without neardup's fields, so that nothing is found or written there"
+            says = f"{named(bare)} without neardup's fields, so nothing is found or written there"
             return Finding("mapping", "error", says, advice)
         if "*" in context.name or "," in context.name:
             says = f"{counted(len(context.mappings), 'index', 'indices')} with neardup's fields"

@@ -41,8 +41,8 @@ class FindPart(StorePart):
             raise UsageError(f"the filter {query!r} can't be read: {reason}")
         if names := unreached(context.mappings, query):
             raise UsageError(
-                f"the filter {query!r} can't be used: {', '.join(names)} lies in a nested object, which a query string "
-                "never reaches; filter by another field"
+                f"the filter {query!r} can't be used: {', '.join(names)} lies in a nested object, out of reach of a "
+                f"query string; filter by another field"
             )
         context.narrowing = asked
 

@@ -62,7 +62,7 @@ def test_documents_of_an_owner(server: Server, owned: str, clean: None) -> None:
     client = {"elasticsearch": "Elasticsearch {}; client elasticsearch 9", "opensearch": "OpenSearch {}; client"}
     assert findings["engine"][1].startswith(client[server.name].format(server.version))
     assert findings["texts"][1].startswith("3 documents as when")
-    asked = {"elasticsearch": "asks nobody who they are", "opensearch": "does not tell what a user may do"}
+    asked = {"elasticsearch": "asks for no credentials", "opensearch": "does not tell a user's privileges"}
     assert asked[server.name] in findings["privileges"][1]
     metrics = neardup(owned, "stats", "--format", "prometheus")
     assert f'neardup_documents{{store="{owned}"}} 3\n' in metrics
