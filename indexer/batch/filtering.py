@@ -243,9 +243,9 @@ def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str])
                 place = read_footer(os.fspath(path), CLUSTERS)["input"]
                 raise UsageError(
                     f"{place}: {name!r} of it, or what it repeats, stands for a document that would be removed, and "
-                    f"would not be kept with the rest ({counted(len(missing), 'document')} in all); name that file "
-                    "too, or with --against the batch whose documents are kept elsewhere; if it is gone, run neardup "
-                    "batch sketch and cluster again; nothing was written"
+                    f"would not be kept with the rest ({counted(len(missing), 'document')} in all); name its file "
+                    f"too, or with --against the batch that keeps it; if it is gone, run neardup batch sketch and "
+                    f"cluster again; nothing was written"
                 )
     if missing:
         raise StoreError(f"{clusters}: does not hold {min(missing)!r}, the kept copy of others; cluster again")

@@ -154,7 +154,7 @@ class _LoadRun:
             if row.failed is not None:
                 landed.append(Landed(row.record, "failed", row.failed))
             elif index and index not in self._places.indices:
-                landed.append(Landed(row.record, "failed", f"refused: {index!r} is no index of this store"))
+                landed.append(Landed(row.record, "failed", f"refused: {index!r} is not an index of this store"))
             else:
                 # One after the other, so that the store knows the order of the batch.
                 wanted.append(replace(row.record, indexed_at=now()))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Reasons of failure beside those of `indexer.extract.REASONS`.
 REASONS: Mapping[str, str] = {
     "special-file": "A pipe, socket, device or folder, or a file of the store or of a batch; it was not read.",
-    "duplicate-id": "Another file, which still exists, is stored under this id.",
+    "duplicate-id": "Another existing file is stored under this id.",
     "refused": "The store did not take the record.",
     "duplicate": "A near-duplicate of a stored document, left out as asked for; it is no error.",
 }

@@ -177,7 +177,7 @@ class Contents(Erasing):
         """Remove a scheme and its sketches. Raises UsageError for the store's first one, and an unknown one."""
         with self._lock, self.store.turn():
             if name == self.store.info.scheme:
-                raise UsageError(f"{name} is the store's first scheme, by which its documents are known; it stays")
+                raise UsageError(f"{name} is the store's first scheme and can't be removed")
             if all(known.name != name for known in self.store.info.schemes):
                 raise UsageError(f"{self.name}: has no scheme {name!r}")
             self.store.remove_scheme(name)

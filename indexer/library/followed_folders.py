@@ -247,7 +247,7 @@ class FollowedFolders(Followed):
         self._is_watched, self._watch, reason = False, _no_watch, ""
         remote = next((folder for folder in self._folders if _is_remote(folder)), None)
         if remote is not None:
-            reason = f"{printable_path(remote)} lies on another machine, which tells of no changes"
+            reason = f"{printable_path(remote)} lies on another machine and reports no changes"
         else:
             try:
                 self._watch = _watched(self._folders, store_file(self.target), self._hint)

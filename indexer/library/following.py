@@ -19,19 +19,19 @@ from indexer.text.counts import counted
 # Looks that failed are as far apart as this at most, in seconds.
 _LONGEST = 60.0
 _METRICS = {
-    "behind": "Changes that were not looked at yet.",
+    "behind": "Changes not looked at yet.",
     "documents": "Documents in the index.",
-    "annotated": "Documents that got a fingerprint from this process.",
+    "annotated": "Documents fingerprinted by this process.",
     "failed": "Documents that could not be fingerprinted by this process.",
-    "removed": "Records that this process removed, as their documents are gone.",
-    "passes": "Runs over what was new.",
+    "removed": "Records of gone documents, removed by this process.",
+    "passes": "Runs over new documents.",
     "regroupings": "Groupings of everything.",
     "errors": "Looks at the index that failed.",
-    "rate": "Documents a second that the last run over any has annotated.",
-    "alerts_delivered": "Alerts that a receiver has taken.",
-    "alerts_lost": "Alerts that were given up.",
-    "alerts_waiting": "Alerts that wait for their receiver.",
-    "held": "1 if too many documents are gone at once, so that nothing is removed.",
+    "rate": "Documents a second in the last run with any.",
+    "alerts_delivered": "Alerts taken by a receiver.",
+    "alerts_lost": "Alerts given up.",
+    "alerts_waiting": "Alerts waiting for their receiver.",
+    "held": "1 if nothing is removed because too many documents are gone at once.",
     "standing_by": "1 if another process follows the index.",
     "looked_at": "When the index was last looked at, in seconds since 1970.",
 }

@@ -38,8 +38,8 @@ _SHOWN_TIMES = 36
 NOT_COMPARED = {
     "no-text": "No text was found in it: it is empty, or a scan, which neardup index --ocr reads by tesseract.",
     "too-short": "It has too few words to be compared.",
-    "no-sketch": "It was stored before the sketch that the rule compares; neardup index or annotate adds it.",
-    PASSED_OVER: "Files of indexed folders that the last run left out by name or kind; --include takes them.",
+    "no-sketch": "It has no sketch for the rule yet; neardup index or annotate adds it.",
+    PASSED_OVER: "Files of indexed folders left out by name or kind in the last run; --include takes them.",
 }
 # This many of the documents that are left out for one reason are named.
 _NAMED = 20

@@ -83,7 +83,7 @@ def report_html(report: ReportContents, version: str) -> str:
         notes.append(f"Left out, to keep this file small: {left_out}.")
     if decidable < len(report.clusters):
         left_out = counted(len(report.clusters) - decidable, "cluster")
-        notes.append(f"Left out of what can be decided here, to keep this file small: {left_out}.")
+        notes.append(f"Not offered for decisions, to keep this file small: {left_out}.")
     if len(pairs) < len(report.pairs):
         left_out = counted(len(report.pairs) - len(pairs), "pair")
         notes.append(f"Left out, to keep this file small: {left_out}.")
@@ -96,9 +96,7 @@ def report_html(report: ReportContents, version: str) -> str:
         script_hash=Markup(_csp_hash(script)),  # noqa: S704 - base64
         parts=[
             _part("By format", "Format", "Documents by format", numbers.by_format),
-            _part(
-                "By source", "Host or folder", "Documents by the host or folder that they came from", numbers.by_source
-            ),
+            _part("By source", "Host or folder", "Documents by host or folder", numbers.by_source),
             _part("Over time", "Time", "Documents by their dates", numbers.by_time),
         ],
         size_chart=_chart(

@@ -38,7 +38,7 @@ class IMatch(Scheme):
     """
 
     family = "i-match"
-    summary = "Digests the terms that are neither too common nor too rare; finds copies that changed a word or two."
+    summary = "Digests the terms of medium frequency; finds copies with a changed word or two."
     measure = "share of the lexicon and its random parts in which the sets of terms are equal"
 
     def __init__(
@@ -110,9 +110,7 @@ class IMatch(Scheme):
     def plan(self, similarity: float) -> Plan:
         if not 0 < similarity <= 1:
             raise UsageError(f"similarity {similarity}: lookups of i-match need a similarity above 0, up to 1")
-        said = (
-            f"asks for {counted(self.layout.tables, 'digest')}; finds every pair that has one in common, and no other."
-        )
+        said = f"asks for {counted(self.layout.tables, 'digest')}; finds every pair with one in common, and no other."
         return Plan(similarity, self.layout.tables, 1, 1.0, True, said)
 
     def _kept(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:

@@ -83,7 +83,7 @@ class SimhashDoc(Scheme):
     """simhash-doc: 64 bits, each a vote of a document's words; docs/simhash-doc.md specifies it."""
 
     family = SIMHASH_DOC
-    summary = "Compares 64 bits that the words vote on; the smallest thing that finds copies with few changes."
+    summary = "Compares 64 bits, voted on by the words; the smallest way to find copies with few changes."
     measure = "share of equal bits of the simhash"
     unit = "bits"
     joins_keys = False

@@ -43,7 +43,7 @@ class SimhashVariant(Scheme):
     """
 
     family = "simhash"
-    summary = "Compares bits that the weighted features vote on; finds copies with few changes by few lookups."
+    summary = "Compares bits, voted on by weighted features; finds copies with few changes by few lookups."
     measure = "1 - angle / pi of the weighted vectors of features, by the share of equal bits"
     unit = "bits"
     default_similarity = 0.95
