@@ -10,8 +10,8 @@ import pytest
 from indexer.batch.clusters.clustering import cluster
 from indexer.batch.form import Form
 from tests.batch.batched import MINHASH, sketched
+from tests.batch.beside import BESIDE, decided, mail, options, page, written
 from tests.batch.on_spark import NO_SPARK, QUIET
-from tests.batch.test_batch_beside import BESIDE, decided, mail, options, page, written
 from tests.cli.written import prose
 
 pytest.importorskip("pyspark", reason=NO_SPARK)

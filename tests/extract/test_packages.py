@@ -6,7 +6,7 @@ import contextlib
 import io
 import random
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 
@@ -15,8 +15,8 @@ from indexer.extract import extract
 from indexer.extract.base import Extractor, Limits, Options
 from indexer.extract.document import read_document
 from tests.extract.folded import folded
+from tests.extract.made_office import W, docx, zipped
 
-W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 ODT = (
     'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
     'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
@@ -36,15 +36,6 @@ OPF = """<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http:
 <itemref idref="one"/><itemref idref="none"/></spine></package>"""
 
 
-def zipped(files: Mapping[str, str | bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            kind = zipfile.ZIP_STORED if name == "mimetype" else zipfile.ZIP_DEFLATED
-            archive.writestr(name, data, kind)
-    return out.getvalue()
-
-
 def epub(**more: str | bytes) -> bytes:
     return zipped(
         {
@@ -54,23 +45,6 @@ def epub(**more: str | bytes) -> bytes:
             "OPS/nav.xhtml": "<html><body>table of contents</body></html>",
             "OPS/text/one.xhtml": "<html><head><title>t</title></head><body><p>first</p><p>page</p></body></html>",
             "OPS/text/two .xhtml": "<html><body><p>second page</p></body></html>",
-            **more,
-        }
-    )
-
-
-def docx(body: str = "", **more: str | bytes) -> bytes:
-    text = f"""<w:document {W}><w:body><w:p><w:r><w:t>One wo</w:t></w:r><w:r><w:t>rd</w:t></w:r></w:p>
-        <w:p><w:del><w:r><w:delText>deleted</w:delText><w:t>gone</w:t></w:r></w:del><w:r><w:instrText>PAGE</w:instrText>
-        <w:t>in</w:t><w:tab/><w:t>line</w:t></w:r></w:p>
-        <w:tbl><w:tr><w:tc><w:p><w:r><w:t>cell</w:t></w:r></w:p></w:tc></w:tr></w:tbl>{body}</w:body></w:document>"""
-    return zipped(
-        {
-            "[Content_Types].xml": "<Types/>",
-            "word/document.xml": text,
-            "word/footnotes.xml": f"<w:notes {W}><w:p><w:r><w:t>a note</w:t></w:r></w:p></w:notes>",
-            "word/header1.xml": f"<w:hdr {W}><w:p><w:r><w:t>the header</w:t></w:r></w:p></w:hdr>",
-            "docProps/core.xml": "<cp xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:title>A letter</dc:title></cp>",
             **more,
         }
     )
