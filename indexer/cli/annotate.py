@@ -99,7 +99,7 @@ index_fields_options = Group(Annotating, *_FIELDS, title="Of an index, which fie
     name="annotate",
     cls=Answering,
     answers="outcomes:AnnotatedDocuments",
-    short_help="Add fingerprints to documents that are already in an index.",
+    short_help="Add fingerprints to the documents of an index.",
     epilog="""
 \b
 Examples:

@@ -86,7 +86,7 @@ compared, and why.
     cls=Related,
     setting="against",
     is_flag=True,
-    help="Say how the texts of each pair relate, and what differs. This reads the texts again, and takes much "
+    help="Say how the texts of each pair relate, and name the differences. This reads the texts again, and takes much "
     "longer than finding the pairs.",
 )
 @filter_option
@@ -171,7 +171,7 @@ document's cluster.
     help="With form, documents with other facts, such as two invoices, are separate clusters, each with its own "
     "copies. Reads all texts of clusters again each time.  [default: as in the last clustering, at first none]",
 )
-@click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the changes, and write nothing.")
 @json_option
 def cluster(  # noqa: PLR0913, PLR0917 - they are options of the command
     store: str,

@@ -85,7 +85,7 @@ measuring_options = Group(
         metavar="J",
         default=0.8,
         show_default=True,
-        help="Jaccard coefficient from which a pair should be found.",
+        help="The least Jaccard coefficient of pairs to find.",
     ),
     click.option(
         "--right",
@@ -132,7 +132,7 @@ judging_options = Group(
         metavar="SHARE",
         default=_PRECISION,
         show_default=True,
-        help="The share of right answers that a threshold should reach.",
+        help="The share of right answers a threshold should reach.",
     ),
     title="What people judged",
 )

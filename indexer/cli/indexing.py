@@ -104,7 +104,7 @@ loading_options = Group(
         help="In a search engine: turn off the index's refreshes and replicas during the load, and restore its "
         "settings at the end.",
     ),
-    click.option("--retry-failed", is_flag=True, help="Also try failed documents that have not changed."),
+    click.option("--retry-failed", is_flag=True, help="Also try unchanged failed documents."),
     click.option("--no-create", is_flag=True, help="End with exit code 3 instead of making a new store."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
     click.option("--dry-run", is_flag=True, help="List the ids and files to read, and change nothing."),

@@ -131,7 +131,7 @@ that are near for a menu or a licence, and for some documents the differences wo
 unchanged. With --passages it also shows passages in several documents. It stays under 10 MB and says what it leaves
 out. The other formats have the same figures without texts.
 
-In the page you can decide what to keep, what to drop and what is not the same, and save it for "neardup prune
+In the page you can choose documents to keep, to drop and to call not the same, and save this for "neardup prune
 --decisions". You can also judge a random sample: "neardup evaluate --judgments" then says how many of the removable
 documents are right.
 """,

@@ -85,7 +85,7 @@ def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
 @click.command(
     cls=Answering,
     answers="outcomes:GatheredStatistics",
-    short_help="Gather the statistics that some schemes need.",
+    short_help="Gather statistics for some schemes.",
     epilog="""
 \b
 Examples:

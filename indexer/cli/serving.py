@@ -64,7 +64,7 @@ same questions as tools of the Model Context Protocol at /mcp. Needs the extra s
     show_default=True,
     help="The port (0: any free one).",
 )
-@click.option("--allow-host", multiple=True, metavar="NAME", help="A further name by which the service may be called.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="A further name for the service in requests.")
 @click.option("--token-file", type=A_PATH, metavar="FILE", help="A file with the bearer token for all requests.")
 @click.option("--tls-certificate", type=A_PATH, metavar="FILE", help="The certificate, for HTTPS.")
 @click.option("--tls-key", type=A_PATH, metavar="FILE", help="The private key of the certificate.")

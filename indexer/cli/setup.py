@@ -58,7 +58,7 @@ pipeline_options = Group(
         cls=Related,
         not_with=["repair"],
         is_flag=True,
-        help="Also install the ingest pipelines, for documents that others send.",
+        help="Also install the ingest pipelines, for documents from elsewhere.",
     ),
     click.option(
         "--field",
@@ -102,7 +102,7 @@ class Mode:
 mode_options = Group(
     Mode,
     click.option("--dry-run", is_flag=True, help="Print the exact requests, and send only those that change nothing."),
-    click.option("--remove", is_flag=True, allow_from_autoenv=False, help="Remove what neardup added."),
+    click.option("--remove", is_flag=True, allow_from_autoenv=False, help="Remove everything of neardup's."),
     click.option(
         "--yes",
         cls=Related,

@@ -98,7 +98,7 @@ listing_options = Group(
     click.option(
         "--relation/--no-relation",
         default=None,
-        help="Say how the text relates to each near one, and what differs. Reads texts again. By default for a "
+        help="Say how the text relates to each near one, and name the differences. Reads texts again. By default for a "
         "single document, without --json, for fields of an index and files of at most 2 MB.",
     ),
     filter_option,

@@ -79,7 +79,7 @@ cluster, is_canonical, keep, similarity to the canonical document, size of the c
 hosts or folders of its documents; 100 stands for 100 or more), and canonical, the id of the canonical document. The
 clusters are those of neardup cluster on the same documents in a new store, however they are spread over files.
 
-near_to and near_similarity name the document that sketches would keep instead. Then the texts of both are read again
+near_to and near_similarity name the document kept by sketches alone. Then the texts of both are read again
 and aligned. A document that says the same is not kept; duplicate_of and duplicate_similarity name the kept one.
 Forms, with other facts, and unreadable documents are kept: relation, evidence, lost (words in no kept document) and
 stays_for say why. With --verify sketch sketches alone decide. version, from 1 on, and is_latest say which documents

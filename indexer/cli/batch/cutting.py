@@ -55,7 +55,7 @@ def cutting_options(*goes_with: str) -> Group:
     cls=Answering,
     answers="batch_outcomes:BatchPassagesCut",
     name="passages",
-    short_help="Cut passages that other documents have.",
+    short_help="Cut passages of other documents.",
     epilog="""
 \b
 Examples:

@@ -22,8 +22,8 @@ verify_options = Group(
         "--verify",
         type=click.Choice(["text", "sketch"]),
         allow_from_autoenv=False,
-        help="Decide what to remove by the texts, read again and aligned (the default), or by the sketches alone, "
-        "which also removes forms.",
+        help="Decide what to remove by the texts, read again and aligned (the default), or by the sketches alone; "
+        "this also removes forms.",
     ),
     *permitted_options("Also remove", not_with=["unverified", "verify=sketch"]),
     title="What is removed",

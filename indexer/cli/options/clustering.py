@@ -61,7 +61,7 @@ arrival_options = Group(
         goes_with=["skip_duplicates"],
         type=click.Choice(["text", "sketch"]),
         allow_from_autoenv=False,
-        help="With --skip-duplicates: compare the texts, read again (the default), or only the sketches, which also "
+        help="With --skip-duplicates: compare the texts, read again (the default), or only the sketches; this also "
         "skips forms.",
     ),
     click.option(
