@@ -142,8 +142,10 @@ def _marks(run: str) -> list[str]:
 
 
 def test_every_character_is_white_space_or_not() -> None:
-    text = "".join(f"a{chr(code)}b " for code in range(sys.maxunicode + 1))
-    assert collapsed(text) == " ".join(printable(text).split())
+    # Without what begins a sequence for terminals. A difference of millions of characters can't be shown.
+    text = "".join(f"a{chr(code)}b " for code in range(sys.maxunicode + 1) if code not in (0x1B, 0x9B))
+    is_same = collapsed(text) == " ".join(printable(text).split())
+    assert is_same
 
 
 MARKS = ("<p", "<pre", "class", "ss", "-x", "s=")

@@ -276,7 +276,7 @@ def test_short_ways_of_writing_a_rule(tmp_path: Path, wanted: RuleRequest, rule:
         (RuleRequest(verify="hamming", min_jaccard=0.5), "--verify sketch or text"),
         (RuleRequest(verify="hamming", min_containment=0.5), "--verify sketch or text"),
         (RuleRequest(verify="sketch", min_containment=0.5), "containment.*--verify text"),
-        (RuleRequest(scheme="nothing"), "'nothing' is not a scheme; known: "),
+        (RuleRequest(scheme="nothing"), "'nothing'.*; no scheme has this name"),
         (RuleRequest(scheme="minhash@0.5", similarity=0.5), "--scheme"),
     ],
     ids=str,
