@@ -32,7 +32,6 @@ UNMEASURED: tuple[str, ...] = (
     "docs/how-to/dashboards.md",
     "docs/how-to/pruning.md",
     "docs/how-to/report.md",
-    "docs/reference/fields.md",
 )
 
 
