@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import glob
+import heapq
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from indexer.extract.brought import brought_by
@@ -15,6 +16,9 @@ from indexer.ingest.remote import is_remote
 from indexer.model import own_files
 from indexer.model.paths import path_of_printable, printable_path
 
+# So many entries of a folder are held; one with millions of files is listed once for each part of this size, so that
+# its files come by name all the same.
+FOLDER_PART = 50_000
 # Left out of a folder that is walked, by name and without reading them, unless asked for with `include`; so is what
 # stands beside a database.
 NOT_DOCUMENTS = frozenset(
@@ -103,3 +107,25 @@ def _kind(name: str) -> str:
         suffix = os.path.splitext(without_suffix(name))[1].lower()
     beside = next((ending for ending in own_files.SIDE_FILES if suffix.endswith(ending)), "")
     return suffix.removesuffix(beside)
+
+
+def entries_by_name(folder: str) -> Iterator[os.DirEntry[str]]:
+    """The entries in the order of `walk_order`. Raises OSError."""
+    part = _least_entries(folder, "")
+    while len(part) == FOLDER_PART:
+        yield from part
+        part = _least_entries(folder, part[-1].name)
+    yield from part
+
+
+def _least_entries(folder: str, after: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        left = (entry for entry in entries if entry.name > after)
+        return heapq.nsmallest(FOLDER_PART, left, key=lambda entry: entry.name)
+
+
+def is_folder(entry: os.DirEntry[str], follow_links: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=follow_links)
+    except OSError:
+        return False

@@ -19,8 +19,17 @@ from typing import Any, BinaryIO, Literal
 from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.base import Extractor
 from indexer.extract.formats import Format
-from indexer.ingest.folders import entries_by_name, is_folder
-from indexer.ingest.naming import absolute, container_of, fixed_part, id_of_path, is_document, matches, stem
+from indexer.ingest.naming import (
+    absolute,
+    container_of,
+    entries_by_name,
+    fixed_part,
+    id_of_path,
+    is_document,
+    is_folder,
+    matches,
+    stem,
+)
 from indexer.ingest.passed_over import PassedOver
 from indexer.ingest.readers import (
     JSON_LINES,

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import NotFoundError
-from indexer.ingest import folders, naming
+from indexer.ingest import naming
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings as Indexing
 from indexer.ingest.indexing import index, store_info
@@ -152,7 +152,7 @@ def test_what_is_excluded_is_no_reason_to_pass_over_a_link(tmp_path: Path) -> No
 def test_folders_are_walked_in_one_order_however_large(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folders, "FOLDER_PART", part)
+    monkeypatch.setattr(naming, "FOLDER_PART", part)
     names = [f"{number:03}.txt" for number in range(30)]
     names += ["sub/x.txt", "sub.txt", "sub!/a", "sub-1/a", "sub/a/b", "sub/a.b", "é", "Z"]
     touch(tmp_path, *random.Random(5).sample(names, len(names)))

@@ -42,7 +42,7 @@ ENGINE_LAYERS = [
     {"index"},
     {"setup"},
     {"store.context"},
-    {"store.document_form", "store.lookup"},
+    {"store.lookup"},
     {
         *("store.beside", "store.examination", "store.finding", "store.probing", "store.reading", "store.schemes"),
         *("store.texts", "store.writes"),

@@ -11,13 +11,21 @@ from indexer.core.text import text_digest
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import item_at, multi_get
+from indexer.engine.client.lines import encoded
 from indexer.engine.client.names import path_of, reading_path
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import Mappings, read_mappings
-from indexer.engine.index.source_fields import BOM, leaves, require_readable, scalars_at, source_paths, text_at
+from indexer.engine.index.source_fields import (
+    BOM,
+    described,
+    leaves,
+    require_readable,
+    scalars_at,
+    source_paths,
+    text_at,
+)
 from indexer.engine.index.texts import OWN, is_denied
 from indexer.engine.store.context import Context
-from indexer.engine.store.document_form import IndexForm
 from indexer.engine.store.lookup import StorePart
 from indexer.errors import NeardupError, StoreError, UsageError
 from indexer.extract.base import Content, Options
@@ -89,7 +97,7 @@ class TextPart(StorePart):
         about = [source_paths(mappings, [name], shown)[0] if name else "" for name in (named.source, named.title)]
         if known and not known.is_as(TextFields(names, named.html)):
             raise UsageError(f"{shown}: its fingerprints were made with {known.options()}")
-        return IndexForm(self.context, TextFields(names, named.html, *about))
+        return _IndexForm(self.context, TextFields(names, named.html, *about))
 
 
 class _FieldTexts:
@@ -235,3 +243,27 @@ class RememberedFields:
 def _only(fields: Iterable[TextFields]) -> TextFields | None:
     names = set(fields)
     return names.pop() if len(names) == 1 else None
+
+
+class _IndexForm(DocumentForm):
+    def __init__(self, context: Context, fields: TextFields) -> None:
+        context.require_mapped()
+        self._bodies, self._fields, self.html = context.bodies, fields, fields.html
+        self._indices = {"", context.name, *context.mappings}
+
+    def holds(self, index: str) -> bool:
+        return index in self._indices
+
+    def read(self, document: Mapping[str, Any]) -> tuple[StoredText, str, str]:
+        exact, data = text_at(document, self._fields.names)
+        text = StoredText(exact, None if data is None else BOM + data, self.html, "fields" if data is None else "")
+        return text, *described(self._fields, document)
+
+    def with_fields(self, line: bytes, record: Record) -> bytes:
+        head = line.rstrip()
+        if not head.endswith(b"}"):
+            raise UsageError("the document does not end on its line")
+        fields, beside = self._bodies.within(self._bodies.fields(record))
+        # What lies beside an index is written by annotating, which finds the sketch lacking.
+        there = {name: value for name, value in fields.items() if name not in beside}
+        return head[:-1] + b"," + encoded({ROOT: there})[1:]

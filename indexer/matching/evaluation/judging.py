@@ -7,6 +7,7 @@ short texts of their words, if no number, size, negation or name differs; or the
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError
-from indexer.matching.evaluation.relations import IndexPair, RelatedPairs
 from indexer.matching.lookups import plans
 from indexer.matching.measures.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.measures.tables import Comparer
+from indexer.matching.relating import relation_of
 from indexer.matching.rule import READINGS, MatchRule, TextVerification, parse_rule
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
+from indexer.relations.relation import Relation
 from indexer.schemes import registry
 from indexer.schemes.base import SLACK, Scheme, Sketches
 from indexer.text.corpus import Corpus, gather
@@ -34,8 +36,12 @@ RIGHT = 0.5
 DEFAULT_RULES = ("simhash-doc@3bits", "simhash-doc@7bits", "simhash-doc@7bits+minhash@0.6", "minhash@0.6")
 
 _THRESHOLDS = tuple(step / 50 for step in range(51))
+# So many pairs of a rule are aligned, taken evenly from all of them.
+MOST_PAIRS = 1000
+TOO_LONG = "too long"
 
 TellStage = Callable[[str], None]
+IndexPair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +191,7 @@ def evaluate(
     titles = list(map(short_text, texts)) if short else None
     judge = Judge(shingle_sets(texts, 1 if short else SHINGLE), truth, alike=alike, right=right, titles=titles)
     results = []
-    related = RelatedPairs(texts)
+    related = _RelatedPairs(texts)
     sketched: dict[str, _TimedSketches] = {}
     for rule in rules:
         tell(rule.name)
@@ -277,7 +283,24 @@ def _known(exact: ExactPairs) -> dict[IndexPair, float]:
     return dict(zip(pairs, exact.jaccard.tolist(), strict=True))
 
 
-def _measured(rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge, related: RelatedPairs) -> Result:
+class _RelatedPairs:
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+        self._known: dict[IndexPair, str] = {}
+
+    def counts(self, pairs: Sequence[IndexPair]) -> Mapping[str, int]:
+        step = max(1.0, len(pairs) / MOST_PAIRS)
+        some = [pairs[int(at * step)] for at in range(min(len(pairs), MOST_PAIRS))]
+        return dict(Counter(map(self._relation, some)).most_common())
+
+    def _relation(self, pair: IndexPair) -> str:
+        if pair not in self._known:
+            made = relation_of(self._texts[pair[0]], self._texts[pair[1]], brief=True)
+            self._known[pair] = made.word if isinstance(made, Relation) else TOO_LONG
+        return self._known[pair]
+
+
+def _measured(rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge, related: _RelatedPairs) -> Result:
     made = {name: sketched[scheme.id] for name, scheme in rule.schemes.items()}
     begin = time.perf_counter()
     near = candidates(rule, {name: scheme.sketches for name, scheme in made.items()})
