@@ -28,6 +28,6 @@ def judgments_of(store: Store, is_right: Callable[[str], bool], size: int = 60) 
     for one in sample.in_turn():
         choice = "keep" if is_right(one.document.id) else "apart"
         records = store.get((one.document, one.repeats))
-        documents = [DecidedDocument(name_of(each.ref), each.text_digest, choice) for each in records if each]
+        documents = [DecidedDocument(name_of(each.ref), each.seen_digest, choice) for each in records if each]
         judged.append(Decision(tuple(documents)))
     return decisions_text([], JudgedSample(sample.seed, size, tuple(judged)))

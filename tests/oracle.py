@@ -200,9 +200,16 @@ def tokens(text: str, *, numbers: bool = False) -> list[str]:
     return [piece for piece in pieces if ALPHABETIC.search(piece) or (numbers and DIGIT.search(piece))]
 
 
+BULLETS = regex.compile(r"(?<![^\n\f])[ \t]*([•‣⁃◦▪∙●](?=[ \t\n\r\f\xa0])|[-–—*](?= ))")
+MINUS = regex.compile(r"(?<!\p{Nd})[‐–−](?=[\p{Nd}$€£¥₽₹₩₺฿])")
+BLANKS = regex.compile(r"[\p{White_Space}\x00-\x1f\x7f\ufffe\uffff]+")
+
+
 def fold(text: str) -> str:
     """What a text's digest is made of."""
-    return WHITE_SPACE.sub(" ", normalise(text)).strip(" ")
+    text = regex.sub(r"\p{Default_Ignorable_Code_Point}", "", ucd.normalize("NFC", text))
+    lower = BULLETS.sub("", MINUS.sub("-", text)).lower().replace("ς", "σ")
+    return BLANKS.sub(" ", lower).strip(" ")
 
 
 def lookup8(key: bytes, initial: int = 0) -> int:

@@ -294,9 +294,10 @@ def _told(one: Copy, rule: MatchRule | None) -> str:
         return f"{one.id}  as named"
     if one.identical:
         return f"{one.id}  is identical with {one.copy_of}"
-    assert rule  # noqa: S101 - without one only identical documents are found
     relation = f"; {one.relation}" * bool(one.relation) + f": {one.evidence}" * bool(one.evidence)
-    return f"{one.id}  {rule.said(one.similarity, one.copy_of)}{relation}"
+    # Without a rule only documents with the same text are found.
+    said = rule.said(one.similarity, one.copy_of) if rule else f"has the text of {one.copy_of}"
+    return f"{one.id}  {said}{relation}"
 
 
 def _tell_left(done: Erased, *, dry_run: bool) -> None:

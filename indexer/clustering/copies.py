@@ -31,9 +31,9 @@ _Match = tuple[Ref, float, bool, Relation | None]
 class StoredCopy:
     """A stored copy of the document `of`, or this document itself.
 
-    `similarity` (0 to 1) is that by the rule, 1 for `identical` texts, equal except for case and white space. `left` is
-    the file, the object or the document of another index the text was read from, if it may still exist; empty if
-    unknown. `relation` is that of its text to the other one's, None if not compared.
+    `similarity` (0 to 1) is that by the rule, 1 for equal texts; `identical` if all that was read of both is equal.
+    `left` is the file, the object or the document of another index the text was read from, if it may still exist; empty
+    if unknown. `relation` is that of its text to the other one's, None if not compared.
     """
 
     record: Record
@@ -110,14 +110,20 @@ class Copies:
             )
         matches: dict[Ref, _Match] = {record.ref: (record.ref, 1.0, True, None) for record in asked}
         # What has no text is a copy of nothing.
-        digests = {record.text_digest: record.ref for record in asked if record.text_digest not in ("", _NO_TEXT)}
+        digests = {record.text_digest: record for record in asked if record.text_digest not in ("", _NO_TEXT)}
         without = 0
+        equal: dict[str, list[Record]] = {}
         for record in store.scan(sketches=False):
-            if record.text_digest in digests:
-                same = digests[record.text_digest]
-                matches.setdefault(record.ref, (same, 1.0, True, Relation("identical")))
+            if (same := digests.get(record.text_digest)) is not None:
+                if record.is_identical(same):
+                    matches.setdefault(record.ref, (same.ref, 1.0, True, Relation("identical")))
+                else:
+                    equal.setdefault(record.text_digest, []).append(record)
             elif record.text_digest == _NO_TEXT or not (record.text_digest or (rule and record.tokens)):
                 without += 1
+        for digest, records in equal.items():
+            for ref, relation in self._differing(digests[digest], records):
+                matches.setdefault(ref, (digests[digest].ref, 1.0, False, relation))
         without += self._near(asked, rule, matches) if rule else 0
         self.uncompared = UncomparedCounts(without, sum(1 for _ in store.failures()))
         order = {record.ref: place for place, record in enumerate(asked)}
@@ -125,6 +131,13 @@ class Copies:
             self._read(matches),
             key=lambda one: (order[one.of], not one.asked, not one.identical, -one.similarity, name_of(one.record.ref)),
         )
+
+    def _differing(self, record: Record, others: Sequence[Record]) -> Iterator[tuple[Ref, Relation]]:
+        for some in chunks(others, _ALIGNED_AT_ONCE):
+            self._texts.prepare([[record, *some]])
+            for other in some:
+                relation = self._texts.between(other, record)
+                yield other.ref, relation if isinstance(relation, Relation) else Relation("reflowed")
 
     def _near(self, asked: Sequence[Record], rule: MatchRule, matches: dict[Ref, _Match]) -> int:
         unread: set[Ref] = set()

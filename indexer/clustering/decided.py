@@ -49,7 +49,7 @@ class HeldDecisions:
     def note(self, records: Iterable[Record]) -> None:
         for record in records if self else ():
             said = self._said.get(name_of(record.ref), ())
-            self._sides[record.ref] = {number: apart for number, text, apart in said if text == record.text_digest}
+            self._sides[record.ref] = {number: apart for number, text, apart in said if text == record.seen_digest}
 
     def sides(self, refs: Iterable[Ref]) -> list[Sides]:
         refs = list(refs)

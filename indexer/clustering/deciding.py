@@ -162,8 +162,8 @@ def _seen(decided: DecidedDocument, ref: Ref | None, stored: Versioned | None) -
         return DecidedNow(
             decided, ref or Ref(decided.id), None, Reason(_UNKNOWN, "the store has no document of this id")
         )
-    if stored.record.text_digest != decided.digest:
-        digest = "its text has changed since" if stored.record.text_digest else "its text has no digest; index it again"
+    if stored.record.seen_digest != decided.digest:
+        digest = "it has changed since" if stored.record.text_digest else "its text has no digest; index it again"
         return DecidedNow(decided, ref, stored, Reason(_CHANGED, digest))
     return DecidedNow(decided, ref, stored)
 

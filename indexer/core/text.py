@@ -6,6 +6,8 @@ Every call releases the GIL while the C code runs.
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,13 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer._core import ffi, lib
+from indexer.core.markup import collapsed
 from indexer.core.native import adopted, check, pointer, taken
 from indexer.errors import UsageError
-from indexer.model.joined import Texts, encoded, joined_texts
+from indexer.model.joined import encoded
 from indexer.model.tokens import Tokens
 
 UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
 DIGEST_BYTES = 16
+# Default_Ignorable_Code_Point.
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+)
+# Hyphens and dashes lead items only before a space; a row of a table may begin with an empty cell.
+_BULLET = re.compile(
+    r"(?:\A|(?<=[\n\f]))[ \t]*"
+    r"(?:[\u2022\u2023\u2043\u25e6\u25aa\u2219\u25cf](?=[ \t\n\r\f\u00a0])|[-\u2013\u2014*](?= ))"
+)
+_MINUS = re.compile("(?<!\\d)[\u2010\u2013\u2212](?=[\\d$\u20ac\u00a3\u00a5\u20bd\u20b9\u20a9\u20ba\u0e3f])")
 SIGN_KINDS: int = lib.ND_SIGN_KINDS
 SIGN_OF_DIGITS: int = lib.ND_SIGN_OF_DIGITS
 
@@ -222,11 +236,18 @@ def align(left: NDArray[np.uint64], right: NDArray[np.uint64], limit: int) -> ND
 
 
 def folded_text(text: str | bytes) -> bytes:
-    """A text as read by `text_digest`: toNFKC_Casefold, runs of White_Space one space, none at the ends, as UTF-8.
+    """A text as the digests read it, as UTF-8: case, white space, canonical equivalence and layout don't count.
 
-    White_Space is the Unicode property. Raises MemoryError.
+    Layout are ignorable characters, such as soft hyphens, and bullets at the head of a line. A hyphen or dash before a
+    digit or a currency, with no digit before it, is a minus, however it is written. Everything else stays: "10⁶".
     """
-    return _rewritten(lib.nd_fold_text, text)
+    given = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    if not given.isascii():
+        given = _IGNORABLE.sub("", unicodedata.normalize("NFC", given))
+        given = _MINUS.sub("-", given)
+    # A small sigma at the end of a word is no other letter.
+    lower = _BULLET.sub("", given).lower().replace("\u03c2", "\u03c3")
+    return collapsed(lower).encode("utf-8", "surrogatepass")
 
 
 def _rewritten(function: Any, text: str | bytes) -> bytes:
@@ -240,33 +261,13 @@ def _rewritten(function: Any, text: str | bytes) -> bytes:
 
 
 def text_digest(text: str | bytes) -> bytes:
-    """A digest of 16 bytes, equal only for texts equal except for case and white space.
+    """A digest of 16 bytes, equal for two texts only if they are equal as `folded_text` reads them.
 
-    It is the first half of SHA-256 (FIPS 180-4) over `folded_text`; scripts inside engines can compute it too. Numbers,
-    symbols and URLs count. Raises MemoryError.
+    They are the first 16 of SHA-256 (FIPS 180-4), which scripts inside engines can make too.
     """
     return digest_of_folded(folded_text(text))
 
 
-def text_digests(texts: Texts) -> NDArray[np.uint8]:
-    """The `text_digest` of each of many texts: uint8 of shape (n, 16). Raises MemoryError."""
-    data, ends = joined_texts(texts)
-    count = ends.size
-    folded = ffi.new("nd_tokens *")
-    if not count:
-        return np.empty((0, DIGEST_BYTES), dtype=np.uint8)
-    check(lib.nd_fold_texts(ffi.from_buffer(data), pointer("size_t[]", ends), count, folded))
-    try:
-        # An empty text may have left no buffer at all.
-        whole = memoryview(ffi.buffer(folded.text, folded.length)) if folded.length else memoryview(b"")
-        stops = ffi.unpack(folded.ends, count)
-        parts = zip([0, *stops], stops, strict=False)
-        digests = b"".join([digest_of_folded(whole[start:stop]) for start, stop in parts])
-    finally:
-        lib.nd_tokens_free(folded)
-    return np.frombuffer(digests, dtype=np.uint8).reshape(count, DIGEST_BYTES)
-
-
-def digest_of_folded(folded: bytes | memoryview) -> bytes:
-    """The `text_digest` of a folded text."""
+def digest_of_folded(folded: bytes) -> bytes:
+    """The `text_digest` of a text that is folded."""
     return hashlib.sha256(folded).digest()[:DIGEST_BYTES]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from indexer.core.text import text_digest, text_digests
+from indexer.core.text import text_digest
 from indexer.model import SIMHASH_DOC, Document, Fingerprint, Sketch
 from indexer.model.joined import Joined, Texts, joined_texts
 from indexer.schemes.base import Scheme, SketchedTexts, sketch_text, sketch_texts
@@ -37,15 +37,15 @@ def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[DigestedSket
     columns = sketch_columns(schemes, texts)
     ids = [(scheme.family, scheme.id) for scheme in (_SIMHASH, *schemes)]
     rows = zip(*(column.listed(name) for (_, name), column in zip(ids, columns, strict=True)), strict=True)
-    digests = text_digests(texts).tobytes().hex()
-    width = len(digests) // max(1, len(texts))
+    # Nothing else was read of a text that is given alone, so both digests are one.
+    digests = [text_digest(text).hex() for text in texts.listed()]
     return [
         (
             {family: one or Sketch.without_features(name) for (family, name), one in zip(ids, row, strict=True)},
-            digests[place * width : (place + 1) * width],
-            read_digest(text.decode("utf-8", "replace")),
+            digest,
+            digest,
         )
-        for place, (row, text) in enumerate(zip(rows, texts.listed(), strict=True))
+        for row, digest in zip(rows, digests, strict=True)
     ]
 
 

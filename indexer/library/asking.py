@@ -224,7 +224,7 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
         named, document.text, title=title or document.title, format=document.format, pages=document.pages,
         source="" if path == STDIN else printable_path(os.path.abspath(path)),
         metadata=with_declared({**metadata, CANONICAL_URL: url} if url else metadata, document.declared),
-        read=with_title(read_digest_of(document), title), content=content,
+        read=with_title(read_digest_of(document), title), content=content, left_out=document.left_out,
     )  # fmt: skip
 
 

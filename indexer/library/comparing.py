@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from indexer.library.comparisons import Comparison, TextDifference
     from indexer.library.rules import AnyRule
     from indexer.matching.question import Question
+    from indexer.matching.relating import ReadDocument
     from indexer.matching.rule import MatchRule
     from indexer.relations.versions.signs import Signs
     from indexer.stores.base import Store
@@ -99,10 +100,12 @@ def diff(
 
     if a == b == STDIN:
         raise UsageError("only one of A and B can be standard input")
-    (left, signs), (right, others) = (_text(os.fspath(name), extraction or Extraction(), store) for name in (a, b))
+    (left, one, signs), (right, other, others) = (
+        _text(os.fspath(name), extraction or Extraction(), store) for name in (a, b)
+    )
     made = part_difference(left, right, limit=max_words)
     pieces = tuple(shortened(made.pieces, context))
-    relation = relation_of(left.aligned.text, right.aligned.text, StoredLexicon(store) if store else None)
+    relation = relation_of(one, other, StoredLexicon(store) if store else None)
     known = relation if isinstance(relation, Relation) else Relation("identical")
     return TextDifference(
         pieces, made.same, made.removed, made.added, made.limit, made.cut, made.holder, made.place,
@@ -111,19 +114,21 @@ def diff(
     )  # fmt: skip
 
 
-def _text(name: str, extraction: Extraction, store: Store | None) -> tuple[Readable, Signs]:
+def _text(name: str, extraction: Extraction, store: Store | None) -> tuple[Readable, ReadDocument, Signs]:
+    """The text of a file or a stored document, with the pages of a PDF; what stands beside it; its signs of time."""
     from indexer.ingest.rereading import StoredTexts
+    from indexer.matching.relating import read_question, read_record
     from indexer.relations.versions.signs import signs_of
     from indexer.text.excerpts import Readable
     from indexer.text.passages import Alignable
 
     if store is None or not asking.is_id(name):
         question = asking.from_file(name, extraction, store)
-        return Readable(Alignable(str(question.text)), question.pages), question.signs
+        return Readable(Alignable(str(question.text)), question.pages), read_question(question), question.signs
     [(record, document)] = StoredTexts(store).documents([asking.meant(store, name)])
     if isinstance(document, ExtractionError):
         raise asking.named_error(document, name)
-    return Readable(Alignable(document.text), document.pages), signs_of(record)
+    return Readable(Alignable(document.text), document.pages), read_record(record, document), signs_of(record)
 
 
 def hash_file(name: str, *, scheme: str | None = None, extraction: Extraction | None = None) -> Hashed:

@@ -17,7 +17,7 @@ class Copy(Stored):
     Attributes:
         copy_of: The named document
         similarity: The similarity (0 to 1) to it
-        identical: True if the texts are equal except for case and white space
+        identical: True if all that was read of both is equal except for case and white space
         relation: The relation of its text to the named one's, as in `neardup prune`; empty if they were not compared
         evidence: The difference, in one line
         outcome: "deleted", "stripped" (an owner's, which stays), "changed" (and therefore left); in a dry run "listed"

@@ -221,7 +221,7 @@ def questions_of(
                     yield Question(
                         _name(given), document.text, title=title, format=document.format, ref=ref, pages=document.pages,
                         source=given.source, metadata=with_declared(given.metadata, document.declared),
-                        read=with_title(read_digest_of(document), given.title),
+                        read=with_title(read_digest_of(document), given.title), left_out=document.left_out,
                     )  # fmt: skip
 
 

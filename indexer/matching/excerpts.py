@@ -10,7 +10,7 @@ from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lexicons import StoredLexicon
 from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.question import Question
-from indexer.matching.relating import relation_of
+from indexer.matching.relating import ReadDocument, read_question, read_record, relation_of
 from indexer.model import Ref
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import Relation
@@ -23,17 +23,17 @@ from indexer.text.passages import Alignable, CommonPassages, FeatureKind, common
 class SharedPassages:
     """The parts common to two texts: as in `CommonPassages`, and the longest passages for people.
 
-    `texts` are the two themselves, `lexicon` has the words of the store.
+    `documents` are the two themselves, `lexicon` has the words of the store.
     """
 
     common: CommonPassages
     excerpts: tuple[Excerpt, ...]
-    texts: tuple[str, str]
+    documents: tuple[ReadDocument, ReadDocument]
     lexicon: Lexicon | None
 
     @cached_property
     def relation(self) -> Relation | str:
-        return relation_of(*self.texts, self.lexicon)
+        return relation_of(*self.documents, self.lexicon)
 
 
 class Excerpts:
@@ -46,8 +46,8 @@ class Excerpts:
 
         Raises UsageError for a question without a text, and ExtractionError with its name if it can't be read again.
         """
-        asked = self._readable(question) if answer.matches else None
-        if asked is None or self._texts is None or not len(asked.aligned.items):
+        asked, own = self._readable(question) if answer.matches else (None, None)
+        if asked is None or own is None or self._texts is None or not len(asked.aligned.items):
             return answer
         unread = dict(answer.unread)
         found: dict[Ref, NearDocument] = {}
@@ -58,7 +58,7 @@ class Excerpts:
                 unread[record.ref] = document.detail or document.reason
                 continue
             text = Readable(Alignable(document.text, self._features), document.pages)
-            shared = _shared(asked, text, self._lexicon)
+            shared = _shared((asked, text), (own, read_record(record, document)), self._lexicon)
             found[record.ref] = replace(
                 match, shares=shared.common.shares, longest=shared.common.longest,
                 passages=len(shared.common.passages), excerpts=shared.excerpts,
@@ -68,7 +68,8 @@ class Excerpts:
 
     def between(self, one: Question, other: Question) -> SharedPassages | None:
         try:
-            return _shared(self._readable(one), self._readable(other), self._lexicon)
+            (left, own), (right, others) = self._readable(one), self._readable(other)
+            return _shared((left, right), (own, others), self._lexicon)
         except (UsageError, ExtractionError):
             return None
 
@@ -76,18 +77,22 @@ class Excerpts:
     def _features(self) -> FeatureKind:
         return "letters" if self._of_letters else "words"
 
-    def _readable(self, question: Question) -> Readable:
+    def _readable(self, question: Question) -> tuple[Readable, ReadDocument]:
+        """The text of a question, twice: to be aligned, and with what stands beside it."""
         if question.text is not None:
-            return Readable(Alignable(question.readable, self._features), question.pages)
+            return Readable(Alignable(question.readable, self._features), question.pages), read_question(question)
         if question.record is None or self._texts is None:
             raise UsageError(f"{question.name} has no text to look for passages in; give a text or file")
         [(_, document)] = self._texts.documents([question.record])
         if isinstance(document, ExtractionError):
             raise ExtractionError(document.reason, f"{question.name}: {document.detail or document.reason}")
-        return Readable(Alignable(document.text, self._features), document.pages)
+        return Readable(Alignable(document.text, self._features), document.pages), read_record(
+            question.record, document
+        )
 
 
-def _shared(one: Readable, other: Readable, lexicon: Lexicon | None) -> SharedPassages:
-    common = common_passages(one.aligned, other.aligned)
-    texts = one.aligned.text, other.aligned.text
-    return SharedPassages(common, excerpts_of(common.passages, one, other), texts, lexicon)
+def _shared(
+    texts: tuple[Readable, Readable], documents: tuple[ReadDocument, ReadDocument], lexicon: Lexicon | None
+) -> SharedPassages:
+    common = common_passages(*(text.aligned for text in texts))
+    return SharedPassages(common, excerpts_of(common.passages, *texts), documents, lexicon)

@@ -28,7 +28,7 @@ class Question:
     `record` is set for a stored one, `text` for one with its text, `fingerprint` for neither. `ref` is the identity
     left out of answers; `pages` are the first characters of a PDF's pages in the text. `source` and `metadata`, of an
     unstored one, are as in a record; `read` is its `read_digest`, empty for a text. `content` is a digest of a file's
-    bytes.
+    bytes, `left_out` are the parts left out of the text, None for a text that was given alone.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Question:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     read: str = ""
     content: str = ""
+    left_out: tuple[tuple[str, str], ...] | None = None
     _made: dict[str, Sketch | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def sketch(self, scheme: Scheme) -> Sketch | None:

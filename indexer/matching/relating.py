@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from indexer.errors import ExtractionError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lexicons import StoredLexicon
-from indexer.matching.lookups import Answer
+from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.pairing import NearPair
 from indexer.matching.question import Question
 from indexer.model import Document, Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.relations.alignment import MOST_WORDS
+from indexer.relations.beside import Aside, differing, facts_beside, own_title, title_facts, title_hashes
 from indexer.relations.comparing import relate
 from indexer.relations.facts import DifferingFact
 from indexer.relations.frame import line_hashes
@@ -37,10 +38,15 @@ _KEPT_AT_ONCE = 16_000_000
 _PAIRS_AT_ONCE = 500
 
 AnyDocument = TypeVar("AnyDocument")
-# What says something of a document besides its text; menus and the like are another page's too.
-_TELLING = frozenset(("page margin", "page header", "page footer", "deleted", "comment", "subject"))
 Read = Callable[[Sequence[AnyDocument]], Iterable[tuple[AnyDocument, str | ExtractionError]]]
 """Gives the texts of documents, or why there is none, in any order."""
+
+
+class BesideTexts(NamedTuple, Generic[AnyDocument]):
+    """The `title` of a document, and other `facts` that differ beside the texts of two."""
+
+    title: Callable[[AnyDocument], str]
+    facts: Callable[[AnyDocument, AnyDocument], tuple[DifferingFact, ...]]
 
 
 class RelatedTexts(Generic[AnyDocument]):
@@ -62,7 +68,7 @@ class RelatedTexts(Generic[AnyDocument]):
         lexicon: Lexicon,
         learns: bool = False,
         brief: bool = False,
-        beside: Callable[[AnyDocument, AnyDocument], tuple[DifferingFact, ...]] | None = None,
+        beside: BesideTexts[AnyDocument] | None = None,
     ) -> None:
         self._brief, self._beside = brief, beside
         self._read, self.key, self.name, self.digest = read, key, name, digest
@@ -90,9 +96,9 @@ class RelatedTexts(Generic[AnyDocument]):
         if not self._learns:
             return
         for documents in learned:
-            known = [self._known[self.key(each)] for each in documents]
-            wordings = [wording for wording in known if isinstance(wording, Wording)]
-            self.lexicon.add([words for each in wordings for words in (each.hashes, line_hashes(each))])
+            wordings = [wording for each in documents if (wording := self.wording(each))]
+            titles = [title_hashes(self._beside.title(each)) for each in documents] if self._beside else []
+            self.lexicon.add([*(words for each in wordings for words in (each.hashes, line_hashes(each))), *titles])
 
     def _note(self, document: AnyDocument, text: str | ExtractionError) -> None:
         said = _made_ready(text)
@@ -113,7 +119,7 @@ class RelatedTexts(Generic[AnyDocument]):
 
     def identical(self, one: AnyDocument, other: AnyDocument) -> bool:
         same = bool(digest := self.digest(one)) and digest == self.digest(other)
-        return same and not (self._beside and self._beside(one, other))
+        return same and not (self._beside and self._beside.facts(one, other))
 
     def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
         if self.identical(document, other):
@@ -127,8 +133,11 @@ class RelatedTexts(Generic[AnyDocument]):
 
     def told(self, document: AnyDocument, other: AnyDocument, left: Wording, right: Wording) -> Relation:
         relation = self.related(left, right)
-        if self._beside and relation.word in COPIES and (facts := self._beside(document, other)):
-            return Relation("form", facts)
+        if self._beside and relation.word in COPIES:
+            titles = self._beside.title(document), self._beside.title(other)
+            facts = title_facts(titles, (left.text, right.text), self.lexicon)
+            if facts := facts + self._beside.facts(document, other):
+                return Relation("form", facts)
         # Their texts are equal, and their digests say that not all that was read is.
         not_all = relation.word == "identical" and self.digest(document)
         return Relation("reflowed") if not_all else relation
@@ -157,16 +166,11 @@ def stored_texts(
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
         digest=lambda record: record.text_digest and record.text_digest + record.read_digest,
-        beside=_FactsBeside(store),
+        beside=BesideTexts(lambda record: own_title(record.title, record.source), _FactsBeside(store)),
         lexicon=lexicon or StoredLexicon(store),
         learns=learns,
         brief=brief,
     )
-
-
-def differing(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[DifferingFact, ...]:
-    sides = {name: (one.get(name, ""), other.get(name, "")) for name in {**one, **other}}
-    return tuple(DifferingFact(name, *both) for name, both in sides.items() if both[0] != both[1])
 
 
 class _FactsBeside:
@@ -179,19 +183,9 @@ class _FactsBeside:
         if one.read_digest == other.read_digest:
             return ()
         found = {record.ref: document for record, document in self._texts.documents([one, other])}
-        parts = [self._parts(found.get(each.ref)) for each in (one, other)]
-        if not (one.mail_head and other.mail_head):
-            # What is no mail has no subject.
-            parts = [{kind: text for kind, text in each.items() if kind != "subject"} for each in parts]
-        return differing(*parts)
-
-    @staticmethod
-    def _parts(document: Document | ExtractionError | None) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for kind, text in document.left_out if isinstance(document, Document) else ():
-            if kind in _TELLING or kind.startswith("field") or "/@" in kind:
-                found[kind] = f"{found[kind]}, {text}" if kind in found else text
-        return found
+        # Titles are compared with the texts at hand.
+        left, right = (aside_of(each, found.get(each.ref))._replace(title="") for each in (one, other))
+        return facts_beside(left, right, ("", ""))
 
 
 class RelatedPair(NamedTuple):
@@ -238,46 +232,64 @@ class QuestionRelations:
         wanted = {each.record.ref: each for each in answer.matches if each.near and not each.identical}
         if not wanted or (question.text is None and question.record is None):
             return answer
-        own = self._wording(question)
-        if isinstance(own, str):
-            found = {ref: replace(match, relation=f"{question.name}: {own}") for ref, match in wanted.items()}
+        own = self._own(question)
+        if isinstance(why := _made_ready(own.text), str):
+            found = {ref: replace(match, relation=f"{question.name}: {why}") for ref, match in wanted.items()}
         else:
-            read = self._texts.read([each.record for each in wanted.values()])
-            found = {
-                record.ref: replace(wanted[record.ref], relation=_between(own, record, text, self._lexicon))
-                for record, text in read
-            }
+            read = self._texts.documents([each.record for each in wanted.values()])
+            found = {record.ref: self._related(wanted[record.ref], own, document) for record, document in read}
         return replace(answer, matches=[found.get(match.record.ref, match) for match in answer.matches])
 
-    def _wording(self, question: Question) -> Wording | str:
+    def _own(self, question: Question) -> ReadDocument:
         if question.text is not None:
-            return _made_ready(question.readable)
+            return read_question(question)
         assert question.record is not None  # noqa: S101 - it has one or the other
-        [(_, text)] = self._texts.read([question.record])
-        return _made_ready(text)
+        [(record, document)] = self._texts.documents([question.record])
+        return read_record(record, document)
+
+    def _related(self, match: NearDocument, own: ReadDocument, document: Document | ExtractionError) -> NearDocument:
+        """The same match with the relation of the question to it."""
+        relation = relation_of(own, read_record(match.record, document), self._lexicon)
+        said = f"{name_of(match.record.ref)}: {relation}" if isinstance(relation, str) else relation
+        return replace(match, relation=said)
 
 
-def _between(own: Wording, record: Record, text: str | ExtractionError, lexicon: Lexicon) -> Relation | str:
-    said = _made_ready(text)
-    if isinstance(said, str):
-        return f"{name_of(record.ref)}: {said}"
-    relation = relate(own, said, lexicon)
-    # What is identical by the digests of all that was read is not asked about.
-    return Relation("reflowed") if relation.word == "identical" and record.text_digest else relation
+class ReadDocument(NamedTuple):
+    """The text of a document, or why there is none, what stands beside it (None if unknown), and its `read_digest`."""
+
+    text: str | ExtractionError
+    aside: Aside | None = None
+    digest: str = ""
+
+
+def aside_of(record: Record, document: Document | ExtractionError | None) -> Aside:
+    left_out = document.left_out if isinstance(document, Document) else ()
+    return Aside(record.title, record.source, record.metadata, left_out)
+
+
+def read_record(record: Record, document: Document | ExtractionError) -> ReadDocument:
+    text = document.text if isinstance(document, Document) else document
+    return ReadDocument(text, aside_of(record, document), record.read_digest)
+
+
+def read_question(question: Question) -> ReadDocument:
+    aside = Aside(question.title, question.source, question.metadata, question.left_out or ())
+    return ReadDocument(question.readable, None if question.left_out is None else aside, question.read)
 
 
 def relation_of(
-    text: str | ExtractionError,
-    other: str | ExtractionError,
-    lexicon: Lexicon | None = None,
-    *,
-    brief: bool = False,
+    one: ReadDocument, other: ReadDocument, lexicon: Lexicon | None = None, *, brief: bool = False
 ) -> Relation | str:
-    left = _made_ready(text)
-    if isinstance(left, str):
-        return left
-    right = _made_ready(other)
-    return right if isinstance(right, str) else relate(left, right, lexicon, brief=brief)
+    """The relation of a document to another one that is near it, or why there is none; the rest as in `relate`."""
+    left, right = _made_ready(one.text), _made_ready(other.text)
+    if isinstance(left, str) or isinstance(right, str):
+        return left if isinstance(left, str) else str(right)
+    relation = relate(left, right, lexicon, brief=brief)
+    if one.aside and other.aside and relation.word in COPIES:
+        facts = facts_beside(one.aside, other.aside, (left.text, right.text), lexicon)
+        relation = Relation("form", facts) if facts else relation
+    not_all = relation.word == "identical" and one.digest and other.digest and one.digest != other.digest
+    return Relation("reflowed") if not_all else relation
 
 
 def _made_ready(text: str | ExtractionError) -> Wording | str:

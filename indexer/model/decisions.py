@@ -13,10 +13,10 @@ CHOICES: tuple[DecidedChoice, ...] = get_args(DecidedChoice)
 
 @dataclass(frozen=True, slots=True)
 class DecidedDocument:
-    """A document of a decision: its id as users write it, the digest of the text seen, and the choice.
+    """A document of a decision: its id as users write it, the digest of what was seen, and the choice.
 
-    `digest` is `neardup.core.text.text_digest` in hexadecimal; a decision holds for this text alone. "keep" and "drop"
-    are for documents that belong together, "apart" for a document unlike these.
+    `digest` is the `seen_digest` of the record; a decision holds for this text and what stands beside it. "keep" and
+    "drop" are for documents that belong together, "apart" for a document unlike these.
     """
 
     id: str

@@ -255,6 +255,11 @@ class Record:
         first = first_arrival(self.indexed_at, self.first_indexed_at, *times)
         return self if first == self.first_indexed_at else replace(self, first_indexed_at=first)
 
+    @property
+    def seen_digest(self) -> str:
+        """The digest of all that was read, so of the text too; of the text alone if nothing else is known."""
+        return self.read_digest or self.text_digest
+
     def is_identical(self, other: Record) -> bool:
         """True if everything read of both is known to be equal except for case and white space."""
         known = bool(self.text_digest) and self.text_digest == other.text_digest

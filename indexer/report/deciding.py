@@ -64,7 +64,7 @@ def _cluster(cluster: ShownCluster, report: ReportContents) -> Mapping[str, Any]
 def _member(record: Record, near: str, repeats: bool, relation: str, links: Mapping[Ref, str]) -> Mapping[str, Any]:
     return {
         "id": name_of(record.ref),
-        "digest": record.text_digest,
+        "digest": record.seen_digest,
         **described(record, links, _SAID.get(relation, ""), near),
         "proposed": "keep" if not repeats else "drop" if relation in COPIES else "",
     }  # fmt: skip
@@ -74,7 +74,7 @@ def sample_data(sample: ShownSample) -> str:
     pairs = [
         {
             "documents": [
-                {"id": name_of(record.ref), "digest": record.text_digest} for record in (pair.right, pair.left)
+                {"id": name_of(record.ref), "digest": record.seen_digest} for record in (pair.right, pair.left)
             ],
         }
         for pair in sample.pairs

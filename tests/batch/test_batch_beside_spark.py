@@ -10,7 +10,7 @@ import pytest
 from indexer.batch.clusters.clustering import cluster
 from indexer.batch.form import Form
 from tests.batch.batched import MINHASH, sketched
-from tests.batch.beside import BESIDE, decided, mail, options, page, written
+from tests.batch.beside import decided, mail, options, page, written
 from tests.batch.on_spark import NO_SPARK, QUIET
 from tests.cli.written import prose
 
@@ -38,4 +38,4 @@ def test_rows_of_a_frame_with_other_titles_stay(spark: Any) -> None:
     sketches = tables.sketches(documents, title="title")
     found = {row["id"]: row for row in tables.clusters(sketches, texts=documents).collect()}
     assert sorted(name for name, row in found.items() if row["keep"]) == ["a", "b"]
-    assert found["b"]["evidence"] == BESIDE
+    assert found["b"]["evidence"] == "1 fact differs: title The mill / The quay"

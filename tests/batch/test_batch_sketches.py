@@ -24,7 +24,7 @@ from indexer.batch.sketches.kernels import sketched as sketch_kernel
 from indexer.batch.sketches.parts import parts_of, task_of
 from indexer.core.markup import is_clean
 from indexer.core.sketches import cluster_ids
-from indexer.core.text import text_digest, text_digests
+from indexer.core.text import text_digest
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract import declared
 from indexer.extract.base import Limits
@@ -282,7 +282,6 @@ def test_the_kernel_gives_the_same_of_any_texts(texts: list[str]) -> None:
 
 @given(st.lists(st.text(max_size=300)))
 def test_columns_in_c_give_what_python_gives(texts: list[str]) -> None:
-    assert text_digests(texts).tobytes() == b"".join(map(text_digest, texts))
     assert cluster_ids(texts).tolist() == [own_cluster_id(Ref(text)).encode() for text in texts]
     for text in texts:
         assert is_clean(text.encode("utf-8", "surrogatepass")) == (

@@ -31,7 +31,7 @@ from indexer.clustering.clusters import cluster
 from indexer.clustering.stored import stored_clusters
 from indexer.ingest.rereading import StoredTexts
 from indexer.library.collection import open as open_collection
-from indexer.matching.relating import relation_of
+from indexer.matching.relating import ReadDocument, relation_of
 from indexer.matching.rule import default_rule
 from indexer.model import DECLARED, Record
 from indexer.relations.relation import Relation
@@ -129,7 +129,7 @@ def _texts(records: Sequence[Record], texts: StoredTexts, way: str) -> Iterable[
 
 
 def _by_texts(one: str, other: str) -> Order:
-    relation = relation_of(one, other)
+    relation = relation_of(ReadDocument(one), ReadDocument(other))
     return by_contents(*relation.only) if isinstance(relation, Relation) else Order()
 
 

@@ -205,7 +205,7 @@ def test_a_form_is_erased_only_where_it_is_asked_for(neardup: Neardup) -> None:
     letter = prose(1, 80) + " Please pay by {} the sum of {} EUR. " + prose(2, 80)
     write(neardup.folder, {
         "docs/a.txt": letter.format("1 May 2024", "95.50"),
-        "docs/again.txt": letter.format("1 May 2024", "95.50").replace(". ", ".\n* "),
+        "docs/again.txt": letter.format("1 May 2024", "95.50").replace(". ", ". — "),
         "docs/form.txt": letter.format("2 May 2024", "120.00"),
     })  # fmt: skip
     neardup("index", "docs")
@@ -234,7 +234,7 @@ def test_a_text_is_erased_with_its_copies(indexed: Neardup) -> None:
     listed = indexed("delete", "--copies-of", "docs/a.html", "--dry-run")
     assert listed.out.splitlines() == [
         "docs/a.html  as named",
-        *(f"{name}  is identical with docs/a.html" for name in same[1:]),
+        *(f"{name}  has the text of docs/a.html; reflowed" for name in same[1:]),
     ]
     for name in same:
         assert f"still holds the text: {indexed.folder}/{name}\n" in listed.err

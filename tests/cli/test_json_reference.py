@@ -136,8 +136,8 @@ def stored(neardup: Neardup) -> Neardup:
     write(neardup.folder, {"docs/lines.jsonl": json.dumps({"id": "1", "text": prose(9), "lang": "en"}) + "\n"})
     neardup("index", "docs", "docs/lines.jsonl")
     neardup("cluster")
-    digest = neardup("show", "docs/near.txt", "--json").json["text_digest"]
-    names = {"docs/near.txt": digest, "docs/a.html": neardup("show", "docs/a.html", "--json").json["text_digest"]}
+    digest = neardup("show", "docs/near.txt", "--json").json["read_digest"]
+    names = {"docs/near.txt": digest, "docs/a.html": neardup("show", "docs/a.html", "--json").json["read_digest"]}
     documents = [DecidedDocument(name, text, "keep") for name, text in {**names, "gone": digest}.items()]
     neardup("prune", "--move-to", "aside", "--yes", "--list", "acts.jsonl")
     neardup("undo", "acts.jsonl", "--yes")

@@ -143,7 +143,7 @@ def test_what_somebody_called_the_same_is_together(
 ) -> None:
     monkeypatch.setattr(relations, "_SETTLED_AT_ONCE", at_once)
     with collection:
-        digests = {record.ref.id: record.text_digest for record in collection.store.scan()}
+        digests = {record.ref.id: record.seen_digest for record in collection.store.scan()}
         documents = tuple(DecidedDocument(name, digests[name], "keep") for name in ("1", "7"))
         keep_decisions(collection.store, [Decision(documents)])
         collection.cluster(apart="form")

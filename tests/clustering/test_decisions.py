@@ -248,9 +248,9 @@ def test_decisions_that_do_not_hold_are_refused_by_name(store: Store) -> None:
     cluster_store(store)
     changed = DecidedDocument("b", digest("other"), "drop")
     kept = DecidedDocument("a", digest("other"), "keep")
-    assert surplus(store, [Decision((*decision(a="keep").documents, changed))]) == {"b": "its text has changed since"}
+    assert surplus(store, [Decision((*decision(a="keep").documents, changed))]) == {"b": "it has changed since"}
     refused = surplus(store, [Decision((kept, *decision(b="drop").documents))])
-    assert refused == {"a": "its text has changed since", "b": refused["b"]}
+    assert refused == {"a": "it has changed since", "b": refused["b"]}
     assert refused["b"].startswith("the file names no document of its group to keep")
     assert surplus(store, [decision(a="keep", x="drop")]) == {"x": "it is in no cluster with a"}
     assert surplus(store, [decision(gone="keep", b="drop", a="keep")]) == {

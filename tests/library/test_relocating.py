@@ -70,7 +70,7 @@ def test_a_file_that_came_back_is_moved_again(collection: Collection, docs: Path
 def test_files_that_somebody_decided_to_drop_are_moved(collection: Collection, docs: Path) -> None:
     known = {name: collection.get(name) for name in ("docs/a.txt", "docs/c.txt")}
     documents = [
-        DecidedDocument(name, one.text_digest if one else "", "drop" if name == "docs/c.txt" else "keep")
+        DecidedDocument(name, one.read_digest if one else "", "drop" if name == "docs/c.txt" else "keep")
         for name, one in known.items()
     ]
     Path("decisions.json").write_text(decisions_text([Decision(tuple(documents))]))

@@ -31,6 +31,7 @@ from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
 from indexer.model.mails import MAILS, mail_head
 from indexer.model.origins import origin_of
 from indexer.model.times import now, time_keys
+from indexer.relations.beside import own_title
 from indexer.schemes.base import Positions
 
 # Which arrival or the id decides between.
@@ -71,6 +72,14 @@ def mail_heads(rows: Any) -> Any:
         source, title, metadata = (rows[name][place].as_py() for name in HEAD_COLUMNS)
         heads[place] = json.dumps(mail_head(source, title or "", json.loads(metadata) if metadata else {}))
     return column_of_strings(heads)
+
+
+def own_titles(rows: Any) -> Any:
+    """The titles of documents that say something of them, else empty."""
+    titles, sources = (rows[name].to_pylist() for name in ("title", "source"))
+    return column_of_strings(
+        [own_title(title or "", source or "") for title, source in zip(titles, sources, strict=True)]
+    )
 
 
 def _after_slash(sources: Any) -> Any:

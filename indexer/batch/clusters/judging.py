@@ -29,16 +29,17 @@ from indexer.core.sketches import sorted_distinct
 from indexer.core.text import DIGEST_BYTES
 from indexer.errors import ExtractionError
 from indexer.matching.measures.tables import Comparer
-from indexer.matching.relating import RelatedTexts, differing
+from indexer.matching.relating import BesideTexts, RelatedTexts
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.mails import may_be_one_mail
 from indexer.model.ragged import Ragged
+from indexer.relations.beside import differing, title_hashes
 from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Hashes, Lexicon
 from indexer.schemes.base import Positions
-from indexer.text.digests import folded_exactly, read_digest
+from indexer.text.digests import with_title
 from indexer.text.words import words_of
 
 NEAR = arrow.schema(
@@ -51,6 +52,7 @@ NEAR = arrow.schema(
         ("similarity", arrow.float64()),
         ("stays", arrow.bool_()),
         ("mail", arrow.string()),
+        ("title", arrow.string()),
         ("digest", arrow.binary()),
         ("text", arrow.binary()),
         ("unread", arrow.string()),
@@ -59,8 +61,8 @@ NEAR = arrow.schema(
 """Documents that repeat another one, their `stand_in`, and those that are one, with no `stand_in` (null).
 
 `rank` is their order in a `component`; one that `stays` was kept by an older batch, and `mail` is the head of one that
-is a mail, in JSON. `digest` has both digests. `text` is compressed, null where none is needed or none could be read:
-`unread` then says why. The sketches of the rule follow.
+is a mail, in JSON. `title` is empty for mails, and if it is the name of a file. `digest` has both digests. `text` is
+compressed, null where none is needed or none could be read: `unread` then says why. The sketches of the rule follow.
 """
 VERDICTS = arrow.schema(
     [
@@ -176,6 +178,7 @@ class _NearRows:
             for place in component.tolist():
                 if isinstance(text := self._text(place), str):
                     waiting.append(sorted_distinct(words_of(text).hashes))
+                    waiting.append(sorted_distinct(title_hashes(self._table["title"][place].as_py() or "")))
                 if sum(map(len, waiting)) > _WORDS_AT_ONCE:
                     waiting = [sorted_distinct(np.concatenate(waiting))]
             yield sorted_distinct(np.concatenate(waiting))
@@ -186,6 +189,7 @@ class _NearRows:
         digests = [each.hex() if each else "" for each in self._table["digest"].to_pylist()]
         stays, ids = flags_of(self._table["stays"].combine_chunks()), self._table["id"]
         mails = [json.loads(each or "{}") for each in self._table["mail"].to_pylist()]
+        titles = [each or "" for each in self._table["title"].to_pylist()]
 
         def beside(one: int, other: int) -> tuple[DifferingFact, ...]:
             if not may_be_one_mail(mails[one], mails[other]):
@@ -193,10 +197,9 @@ class _NearRows:
             left, right = digests[one], digests[other]
             if left == right or left[:_DIGEST] != right[:_DIGEST]:
                 return ()
-            # Nothing is lost where the first has nothing beside its text.
-            read = [wording.text for place in (one, other) if (wording := texts.wording(place))]
-            is_all = len({folded_exactly(text) for text in read}) == 1 and read_digest(read[0]) == left[_DIGEST:]
-            return () if is_all and len(read) == len((one, other)) else (_BESIDE,)
+            # Nothing is lost where the first has nothing beside its text and its title.
+            text, title = left[:_DIGEST], titles[one] or mails[one].get("subject", "")
+            return () if left[_DIGEST:] in (text, with_title(text, title)) else (_BESIDE,)
 
         texts = RelatedTexts(
             lambda places: ((place, self._text(place)) for place in places),
@@ -204,7 +207,7 @@ class _NearRows:
             name=lambda place: str(ids[place].as_py()),
             digest=lambda place: digests[place],
             lexicon=lexicon,
-            beside=beside,
+            beside=BesideTexts(lambda place: titles[place], beside),
         )
         found = settled(
             Relations(permitted, texts, lambda place: bool(mails[place])),

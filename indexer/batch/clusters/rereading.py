@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, both_digests, column_of, column_of_strings, numbers_of, parquet
-from indexer.batch.clusters.describing import HEAD_COLUMNS, mail_heads
+from indexer.batch.clusters.describing import HEAD_COLUMNS, mail_heads, own_titles
 from indexer.batch.clusters.judging import NEAR, near_schema, packed_text
 from indexer.batch.form import column_name
 from indexer.batch.texts import BatchTexts
@@ -19,7 +19,8 @@ from indexer.matching.rule import MatchRule
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.schemes.base import Positions
 
-DESCRIBED = [field.name for field in NEAR if field.name not in ("id", "mail", "digest", "text", "unread")]
+_READ = ("id", "mail", "title", "digest", "text", "unread")
+DESCRIBED = [field.name for field in NEAR if field.name not in _READ]
 """The columns of NEAR that are known before anything is read again."""
 _ROWS, _AT_ONCE, _CHARACTERS = 1 << 14, 1024, 1 << 23
 Text = str | ExtractionError | None
@@ -57,7 +58,7 @@ def _rows(described: Any, known: Any, at: Sequence[int], texts: Sequence[Text], 
     sketches, said = known.take(taken).combine_chunks(), described.take(taken)
     columns = {name: said[name] for name in DESCRIBED}
     columns["id"] = sketches["id"].combine_chunks()
-    columns["mail"] = mail_heads(sketches)
+    columns |= {"mail": mail_heads(sketches), "title": own_titles(sketches)}
     columns["digest"] = both_digests(sketches["text_digest"], sketches["read_digest"])
     packed = [packed_text(text) if isinstance(text, str) else None for text in texts]
     columns["text"] = arrow.array(packed, arrow.binary())

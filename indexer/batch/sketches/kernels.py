@@ -29,7 +29,7 @@ from indexer.batch.arrow import (
 from indexer.batch.form import Form, Making, sketch_schema
 from indexer.batch.sketches.documents import metadata_columns, with_declarations
 from indexer.core.markup import is_clean
-from indexer.core.text import DIGEST_BYTES, text_digests
+from indexer.core.text import DIGEST_BYTES, text_digest
 from indexer.errors import ExtractionError
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.extract.declared import declared_in_text
@@ -43,7 +43,7 @@ from indexer.ingest.sources import Input
 from indexer.model import DECLARED, Record, Ref, with_declared
 from indexer.model.joined import Joined
 from indexer.schemes.simhash import values_of
-from indexer.text.digests import read_digest, with_title
+from indexer.text.digests import with_title
 
 # Bytes that hold all that first_line() looks at.
 _TITLE_FROM = 4 * 2000
@@ -121,6 +121,9 @@ def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], maki
     blank = _blank(texts, counts)
     titles = compute.if_else(column_of(blank), NO_TEXT, _titles(documents, texts))
     sizes = column_of(np.diff(texts.ends, prepend=np.uintp(0)).astype(np.int64))
+    digests = [text_digest(text) for text in texts.listed()]
+    given = zip(digests, documents["title"].to_pylist(), strict=True)
+    read = [bytes.fromhex(with_title(digest.hex(), title or "")) for digest, title in given]
     columns = [
         documents["id"],
         documents["row"],
@@ -136,8 +139,8 @@ def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], maki
         with_declarations(documents["metadata"], [each or {} for each in declared]),
         arrow.nulls(count, arrow.string()),
         column_of_digests(_source_digests(documents, texts, form)),
-        column_of_digests(text_digests(texts)),
-        column_of_digests(_read_digests(documents, texts)),
+        arrow.array(digests, arrow.binary(DIGEST_BYTES)),
+        arrow.array(read, arrow.binary(DIGEST_BYTES)),
         column_of(values, counts == 0),
         *sketches,
     ]
@@ -150,15 +153,6 @@ def _blank(texts: Joined, tokens: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_
     for place in np.flatnonzero(tokens == 0).tolist():
         blank[place] = is_blank(bytes(texts.data[int(starts[place]) : int(ends[place])]))
     return blank
-
-
-def _read_digests(documents: Any, texts: Joined) -> npt.NDArray[np.uint8]:
-    titles = documents["title"].to_pylist()
-    found = [
-        with_title(read_digest(text.decode("utf-8", "replace")), title or "")
-        for text, title in zip(texts.listed(), titles, strict=True)
-    ]
-    return np.frombuffer(bytes.fromhex("".join(found)), dtype=np.uint8).reshape(-1, DIGEST_BYTES)
 
 
 def _titles(documents: Any, texts: Joined) -> Any:

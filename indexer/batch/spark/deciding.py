@@ -24,7 +24,7 @@ from indexer.batch.arrow import (
     flags_of,
     numbers_of,
 )
-from indexer.batch.clusters.describing import mail_heads
+from indexer.batch.clusters.describing import mail_heads, own_titles
 from indexer.batch.clusters.judging import (
     VERDICTS,
     NearDocuments,
@@ -96,6 +96,7 @@ def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
         columns = {name: batch[name] for name in schema.names if name in batch.schema.names}
         columns |= {
             "mail": mail_heads(batch),
+            "title": own_titles(batch),
             "digest": both_digests(batch["text_digest"], batch["read_digest"]),
             "text": arrow.array(texts, arrow.binary()),
         }

@@ -145,14 +145,18 @@ def selector(page: Scan, content: Content) -> str:
 
 
 def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tuple[str, str], ...]:
-    elements, stay = list(found), []
+    elements, stay = [], []
     aside: list[tuple[str, str]] = []
-    for element in elements:
-        if element.tag in _SAYS_MORE and not element.gone:
-            aside += _written_out(element)
+    for element in found:
+        # What stood in something left out is gone already.
+        says_more = element.tag in _SAYS_MORE and not element.gone
+        if says_more and element.tag in _ALWAYS_OUT:
+            element.remove()
+            continue
+        elements.append(element)
+        aside += _written_out(element) if says_more else ()
     text = ",".join([name for name in _TEXT if name in page.elements] + [*_TEXT_ROLES] * page.roles)
     for element in elements:
-        # What stood in something left out is gone already.
         if not element.gone:
             # A banner is known by its buttons, which are left out themselves.
             if left_out(element, content):
@@ -166,17 +170,15 @@ def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tupl
     if content == "landmarks":
         # From the innermost outwards, so that a box is judged by what is left in it.
         for element in reversed(stay):
-            if not element.gone and named_boilerplate(element, text):
-                aside.append(("menu or banner", cleaned(element.text)))
+            if not element.gone and (said := named_boilerplate(element, text)):
+                aside.append(("menu or banner", cleaned(said)))
                 element.remove()
     return tuple((kind, said) for kind, said in aside if said)
 
 
 def _written_out(element: Element) -> Iterator[tuple[str, str]]:
     tag = element.tag
-    if tag in _ALWAYS_OUT:
-        element.remove()
-    elif tag == "input":
+    if tag == "input":
         attributes = element.attributes
         kind = _plain(attributes.get("type")).lower()
         if kind in ("checkbox", "radio"):
@@ -238,18 +240,29 @@ def _named(page: Scan) -> list[str]:
     found = [
         sign + name
         for sign, values in ((".", page.classes), ("#", page.ids))
-        for name in sorted(value.decode("latin-1") for value in set(values.split()))
-        if _most_beside_links(name) is not None or _CONSENT.fullmatch(_bare(name))
+        for value in set(values.split())
+        if (name := _telling_name(value))
     ]
     return found if len(found) <= _MANY_NAMES else ["[class],[id]"]
+
+
+@lru_cache(maxsize=1 << 14)
+def _telling_name(value: bytes) -> str:
+    """The name of a class or id if it says boilerplate, else empty."""
+    name = value.decode("latin-1")
+    return name if _most_beside_links(name) is not None or _names_consent(name) else ""
+
+
+@lru_cache(maxsize=1 << 14)
+def _names_consent(names: str) -> bool:
+    return any(_CONSENT.fullmatch(_bare(name)) for name in names.split())
 
 
 def asks_for_consent(element: Element, text_of_page: str) -> bool:
     if element.tag in _NO_BANNERS:
         return False
     attributes = element.attributes
-    names = f"{_plain(attributes.get('class'))} {_plain(attributes.get('id'))}"
-    if not any(_CONSENT.fullmatch(_bare(name)) for name in names.split()):
+    if not _names_consent(f"{_plain(attributes.get('class'))} {_plain(attributes.get('id'))}"):
         return False
     text = element.text
     if len(text) > _LONGEST or len(text.split()) >= _CONSENT_WORDS or not any(True for _ in element.inside(_PRESSED)):
@@ -257,21 +270,21 @@ def asks_for_consent(element: Element, text_of_page: str) -> bool:
     return not text_of_page or not any(True for _ in element.inside(text_of_page))
 
 
-def named_boilerplate(element: Element, text_of_page: str) -> bool:
+def named_boilerplate(element: Element, text_of_page: str) -> str:
     if element.tag not in _BOXES:
-        return False
+        return ""
     attributes = element.attributes
     most = _most_of_names(_plain(attributes.get("class")), _plain(attributes.get("id")))
     if most is None or _KEPT_ROLE.match(_plain(attributes.get("role")).lower()):
-        return False
+        return ""
     text = element.text
     if len(text) > _LONGEST or not text.strip():
-        return False
+        return ""
     if len(text) > most:
         linked = sum(map(_length, element.inside("a[href]")))
         if _length(text) - linked > max(linked, most):
-            return False
-    return not text_of_page or not any(True for _ in element.inside(text_of_page))
+            return ""
+    return "" if text_of_page and any(True for _ in element.inside(text_of_page)) else text
 
 
 @lru_cache(maxsize=1 << 14)

@@ -19,7 +19,7 @@ from indexer.errors import UsageError
 from indexer.matching.lookups import plans
 from indexer.matching.measures.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.measures.tables import Comparer
-from indexer.matching.relating import relation_of
+from indexer.matching.relating import ReadDocument, relation_of
 from indexer.matching.rule import READINGS, MatchRule, TextVerification, parse_rule
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
@@ -295,7 +295,7 @@ class _RelatedPairs:
 
     def _relation(self, pair: IndexPair) -> str:
         if pair not in self._known:
-            made = relation_of(self._texts[pair[0]], self._texts[pair[1]], brief=True)
+            made = relation_of(ReadDocument(self._texts[pair[0]]), ReadDocument(self._texts[pair[1]]), brief=True)
             self._known[pair] = made.word if isinstance(made, Relation) else TOO_LONG
         return self._known[pair]
 

@@ -133,7 +133,7 @@ def test_with_documents_the_last_copy_of_a_text_is_never_deleted(server: Server,
 def test_a_decision_about_a_text_that_was_changed_drops_nothing(server: Server, index_name: str) -> None:
     url = annotated(server, index_name, "plain", {"a": TEXT, "b": TEXT})
     with indexer.open(url) as collection:
-        digest = collection["a"].text_digest
+        digest = collection["a"].read_digest
     decision = Decision((DecidedDocument("a", digest, "keep"), DecidedDocument("b", digest, "drop")))
     for name in ("a", "b"):
         update(server, index_name, name, {"body": NEW})
