@@ -39,7 +39,7 @@ class _SameFacts(Permitted):
 
         Two fillings of one form may differ mostly elsewhere, which hides the facts.
         """
-        return relation.word in (*COPIES, "edited")
+        return relation.word in (*COPIES, "rendition", "edited")
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,6 +64,8 @@ class Permitted:
         says = f"{relation}, beside {repeats}"
         if relation.word in COPIES:
             return None
+        if relation.word == "rendition":
+            return Reason("in another format or frame than what is repeated", says)
         if relation.word == "form":
             return None if self.forms else Reason("in which facts differ (forms)", says)
         if relation.word == "reworded":

@@ -29,7 +29,7 @@ class Comparison:
         passages_total: The number of common passages of the two texts; null likewise
         passages: The longest 100 of these, in the order of the first, called the query there
         relation: The relation of the first text to the second, if they are near: "identical", "reflowed", "noise",
-            "form", "reworded", "edited", "contains" or "part"; empty if they are not, or can't be read
+            "rendition", "form", "reworded", "edited", "contains" or "part"; empty if they are not, or can't be read
         evidence: The difference, in one line
         facts: Of a form, the differing facts
         order: The place of the first in time, if they are near: "newer" or "older" than the second, or "unknown"
@@ -67,8 +67,8 @@ class TextDifference(Difference):
     """The changes from one document's text to another's.
 
     Attributes:
-        relation: The relation of the first text to the second: "identical", "reflowed", "noise", "form", "reworded",
-            "edited", "contains" or "part"; empty for very long texts
+        relation: The relation of the first text to the second: "identical", "reflowed", "noise", "rendition", "form",
+            "reworded", "edited", "contains" or "part"; empty for very long texts
         evidence: The difference, in one line
         facts: Of a form, the differing facts
         order: The place of the first in time: "newer" or "older" than the second, or "unknown"

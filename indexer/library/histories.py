@@ -140,6 +140,7 @@ class _StoredChanges:
         self._known: dict[Any, Any] = {}
 
     def between(self, older: Record, newer: Record) -> VersionChange:
+        from indexer.matching.relating import in_other_format
         from indexer.relations.comparing import relate
         from indexer.text.differences import word_difference
 
@@ -147,7 +148,7 @@ class _StoredChanges:
             left, right = self._wording(older), self._wording(newer)
         except ExtractionError as error:
             return VersionChange(unread=error.detail or error.reason)
-        relation = relate(left, right, self._lexicon)
+        relation = relate(left, right, self._lexicon, other_format=in_other_format(older.format, newer.format))
         facts = tuple(map(str, relation.facts))
         words = word_difference(left.text, right.text)
         return VersionChange(relation.word, words.removed, words.added, facts)

@@ -79,9 +79,9 @@ class Membership:
         size_class: The class of the cluster's size, empty for a single document
         repeats: For a removable document, the kept one it repeats; else null
         repeats_similarity: The similarity (0 to 1) to the kept one; else null
-        relation: The relation of its text to the kept one's: "identical", "reflowed", "noise", "form", "reworded",
-            "edited", "contains" or "part", "unverified" if a text could not be read; also "identical" if it differs
-            from the kept one and equals another kept one; null if unknown
+        relation: The relation of its text to the kept one's: "identical", "reflowed", "noise", "rendition", "form",
+            "reworded", "edited", "contains" or "part", "unverified" if a text could not be read; also "identical" if it
+            differs from the kept one and equals another kept one; null if unknown
     """
 
     id: str
@@ -183,8 +183,8 @@ class Match(Stored):
         passages_total: With --passages, the number of common passages of the two texts; else null, or if it can't be
             read
         passages: With --passages, the longest 100 of these, in the order of the query; else empty
-        relation: The relation of the query's text to that of a near document: "identical", "reflowed", "noise", "form",
-            "reworded", "edited", "contains" or "part"; empty if the texts were not compared
+        relation: The relation of the query's text to that of a near document: "identical", "reflowed", "noise",
+            "rendition", "form", "reworded", "edited", "contains" or "part"; empty if the texts were not compared
         evidence: The difference, in one line, or the reason why the texts were not compared
         facts: Of a form, the differing facts
         order: The query's place in time: "newer" or "older" than a near document, or "unknown"
@@ -349,8 +349,8 @@ class Pair:
         right: The name of the other
         similarity: The similarity (0 to 1) by the measure of the rule
         bits: By a rule that counts bits, the number of differing bits of the simhash; else null
-        relation: With --relation, the relation of the left text to the right: "identical", "reflowed", "noise", "form",
-            "reworded", "edited", "contains" or "part"; else empty
+        relation: With --relation, the relation of the left text to the right: "identical", "reflowed", "noise",
+            "rendition", "form", "reworded", "edited", "contains" or "part"; else empty
         evidence: With --relation, the difference, in one line, or the reason why the texts were not compared
         facts: With --relation, of a form, the differing facts
         order: With --relation, the left's place in time: "newer" or "older" than the right, or "unknown"; else empty
@@ -460,7 +460,7 @@ class Clustering(Shown):
             the canonical one
         apart: With the relation form kept apart, the documents in clusters of their own for their different facts
         relations: The removable documents, counted by their relation to the repeated one: "identical", "reflowed",
-            "noise", "form", "reworded", "edited", "contains", "part", "unverified", or empty if unknown
+            "noise", "rendition", "form", "reworded", "edited", "contains", "part", "unverified", or empty if unknown
         reading_seconds: The time to read their texts again and to align them; null if there was none
         comparisons: The comparisons made
         costliest: The keys with most comparisons

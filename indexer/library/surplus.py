@@ -26,8 +26,8 @@ class Surplus(Stored):
         identical: True if the texts are equal except for case and white space
         kept: The reason for keeping it; empty if it would be marked or deleted
         differs: With --with-documents, the other fields that keep it
-        relation: The relation of its text to the kept one's: "identical", "reflowed", "noise", "form", "reworded",
-            "edited", "contains" or "part"; empty if they were not compared
+        relation: The relation of its text to the kept one's: "identical", "reflowed", "noise", "rendition", "form",
+            "reworded", "edited", "contains" or "part"; empty if they were not compared
         evidence: The difference, in one line
         facts: Of a form, the differing facts, the document's on the left
         lost: The number of its words found in no kept document

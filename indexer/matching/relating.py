@@ -43,10 +43,11 @@ Read = Callable[[Sequence[AnyDocument]], Iterable[tuple[AnyDocument, str | Extra
 
 
 class BesideTexts(NamedTuple, Generic[AnyDocument]):
-    """The `title` of a document, and other `facts` that differ beside the texts of two."""
+    """The `title` and `format` of a document, and other `facts` that differ beside the texts of two."""
 
     title: Callable[[AnyDocument], str]
     facts: Callable[[AnyDocument, AnyDocument], tuple[DifferingFact, ...]]
+    format: Callable[[AnyDocument], str] = lambda _: ""
 
 
 class RelatedTexts(Generic[AnyDocument]):
@@ -132,7 +133,8 @@ class RelatedTexts(Generic[AnyDocument]):
         return self.told(document, other, left, right)
 
     def told(self, document: AnyDocument, other: AnyDocument, left: Wording, right: Wording) -> Relation:
-        relation = self.related(left, right)
+        formats = [self._beside.format(each) for each in (document, other)] if self._beside else ["", ""]
+        relation = self.related(left, right, other_format=in_other_format(*formats))
         if self._beside and relation.word in COPIES:
             titles = self._beside.title(document), self._beside.title(other)
             facts = title_facts(titles, (left.text, right.text), self.lexicon)
@@ -142,8 +144,8 @@ class RelatedTexts(Generic[AnyDocument]):
         not_all = relation.word == "identical" and self.digest(document)
         return Relation("reflowed") if not_all else relation
 
-    def related(self, left: Wording, right: Wording) -> Relation:
-        return relate(left, right, self.lexicon, brief=self._brief)
+    def related(self, left: Wording, right: Wording, *, other_format: bool = False) -> Relation:
+        return relate(left, right, self.lexicon, brief=self._brief, other_format=other_format)
 
     def remark(self, instead: str) -> str:
         if not self.unread or self._counts[True] > 1:
@@ -166,7 +168,9 @@ def stored_texts(
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
         digest=lambda record: record.text_digest and record.text_digest + record.read_digest,
-        beside=BesideTexts(lambda record: own_title(record.title, record.source), _FactsBeside(store)),
+        beside=BesideTexts(
+            lambda record: own_title(record.title, record.source), _FactsBeside(store), lambda record: record.format
+        ),
         lexicon=lexicon or StoredLexicon(store),
         learns=learns,
         brief=brief,
@@ -255,11 +259,12 @@ class QuestionRelations:
 
 
 class ReadDocument(NamedTuple):
-    """The text of a document, or why there is none, what stands beside it (None if unknown), and its `read_digest`."""
+    """The text of a document or why there is none, what stands beside it, its `read_digest` and format, if known."""
 
     text: str | ExtractionError
     aside: Aside | None = None
     digest: str = ""
+    format: str = ""
 
 
 def aside_of(record: Record, document: Document | ExtractionError | None) -> Aside:
@@ -269,12 +274,18 @@ def aside_of(record: Record, document: Document | ExtractionError | None) -> Asi
 
 def read_record(record: Record, document: Document | ExtractionError) -> ReadDocument:
     text = document.text if isinstance(document, Document) else document
-    return ReadDocument(text, aside_of(record, document), record.read_digest)
+    return ReadDocument(text, aside_of(record, document), record.read_digest, record.format)
 
 
 def read_question(question: Question) -> ReadDocument:
     aside = Aside(question.title, question.source, question.metadata, question.left_out or ())
-    return ReadDocument(question.readable, None if question.left_out is None else aside, question.read)
+    beside = None if question.left_out is None else aside
+    return ReadDocument(question.readable, beside, question.read, question.format)
+
+
+def in_other_format(one: str, other: str) -> bool:
+    """True if documents are known to have two formats."""
+    return bool(one and other) and one != other
 
 
 def relation_of(
@@ -284,7 +295,7 @@ def relation_of(
     left, right = _made_ready(one.text), _made_ready(other.text)
     if isinstance(left, str) or isinstance(right, str):
         return left if isinstance(left, str) else str(right)
-    relation = relate(left, right, lexicon, brief=brief)
+    relation = relate(left, right, lexicon, brief=brief, other_format=in_other_format(one.format, other.format))
     if one.aside and other.aside and relation.word in COPIES:
         facts = facts_beside(one.aside, other.aside, (left.text, right.text), lexicon)
         relation = Relation("form", facts) if facts else relation

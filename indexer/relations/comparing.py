@@ -7,7 +7,6 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from indexer.relations.frame import frame_bounds
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.misreading import is_misreading, judge_pairs
 from indexer.relations.relation import Relation, RelationWord
+from indexer.relations.rendition import ChangedSentences, RenditionCheck, shared_body
 from indexer.relations.wording import Wording
 from indexer.text.words import marks_differ
 
@@ -31,9 +31,17 @@ _LONGEST_LAYOUT = 200
 _LINE_HYPHEN = re.compile("[-\u2010\u00ad][ \t]*\n\\s*|\u00ad")
 
 
-def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, brief: bool = False) -> Relation:
+def relate(
+    left: Wording,
+    right: Wording,
+    lexicon: Lexicon | None = None,
+    *,
+    brief: bool = False,
+    other_format: bool = False,
+) -> Relation:
     """The relation of one text to another, by the known words of a collection, if given.
 
+    `other_format` says that the documents are known to have two formats.
     Time grows with the words and the square of those that differ.
     """
     same = left.digest == right.digest
@@ -45,31 +53,54 @@ def relate(left: Wording, right: Wording, lexicon: Lexicon | None = None, *, bri
         return Relation("reworded", replaced=(other_word,))
     if not blocks:
         return Relation("identical" if same else "reflowed")
-    return _SentenceComparison(left, right, blocks, lexicon).relation(brief=brief)
-
-
-class _ChangedSentences(NamedTuple):
-    block: Block
-    inner: Sequence[Block]
+    return _SentenceComparison(left, right, blocks, lexicon, other_format=other_format).relation(brief=brief)
 
 
 class _SentenceComparison:
-    def __init__(self, left: Wording, right: Wording, blocks: Sequence[Block], lexicon: Lexicon | None) -> None:
+    def __init__(
+        self,
+        left: Wording,
+        right: Wording,
+        blocks: Sequence[Block],
+        lexicon: Lexicon | None,
+        *,
+        other_format: bool = False,
+    ) -> None:
+        self._other_format = other_format
         self._left, self._right, self._blocks, self._lexicon = left, right, blocks, lexicon
         self._only: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-        self._variants: list[_ChangedSentences] = []
+        self._both_own: list[Block] = []
+        self._variants: list[ChangedSentences] = []
         self._facts: list[DifferingFact] = []
 
     def relation(self, *, brief: bool) -> Relation:
         misread, unclear, cleaner = self._read()
+        check, told = self._rendition_check(), 0
         for stretch in self._stretches(unclear):
             known = len(self._variants)
             self._compare_sentences(stretch)
-            if brief and (facts := tuple(self._replaced_facts(self._variants[known:]))):
-                return Relation("form", facts)
-        return self._told(misread, cleaner)
+            if check and any(map(check.refuted_by, self._variants[known:])):
+                check = None
+            if brief and check is None:
+                if facts := tuple(self._replaced_facts(self._variants[told:])):
+                    return Relation("form", facts)
+                told = len(self._variants)
+        if check and (any(map(check.are_replaced, self._both_own)) or not check.frames_differ()):
+            check = None
+        return self._told(misread, cleaner, check)
 
-    def _told(self, misread: tuple[tuple[str, str], ...], cleaner: str) -> Relation:
+    def _rendition_check(self) -> RenditionCheck | None:
+        left, right = self._left, self._right
+        if max(len(left), len(right)) >= _CONTAINS * min(len(left), len(right)):
+            return None
+        if (body := shared_body(left, right, self._blocks)) is None:
+            return None
+        return RenditionCheck(
+            left, right, body, lambda block: self._replaced_facts([ChangedSentences(block, (block,))]),
+            other_format=self._other_format,
+        )  # fmt: skip
+
+    def _told(self, misread: tuple[tuple[str, str], ...], cleaner: str, rendition: RenditionCheck | None) -> Relation:
         left, right = self._left, self._right
         facts = tuple(dict.fromkeys(self._differing_facts()))
         gone, new = self._only
@@ -81,6 +112,12 @@ class _SentenceComparison:
         only_left, moved = _apart(left, [*text_gone, *rest[0]], right, [*text_new, *rest[1]])
         only_right, _ = _apart(right, [*text_new, *rest[1]], left, [*text_gone, *rest[0]])
         word: RelationWord
+        may_be = self._variants or self._other_format or (only_left and only_right and not moved)
+        if rendition and may_be and (self._variants or text_gone or text_new):
+            return Relation(
+                "rendition", (), misread, added, removed, only_left=tuple(only_left), only_right=tuple(only_right),
+                replaced=tuple(rendition.by_format), moved=tuple(moved), common=rendition.body.words,
+            )  # fmt: skip
         if self._variants:
             word = "form" if facts else "reworded"
         elif text_gone or text_new:
@@ -158,12 +195,13 @@ class _SentenceComparison:
     # Sentences: which stand in one text only, and which are changed.
 
     def _note_only(self, block: Block) -> None:
+        self._both_own.append(block)
         if block.end > block.start:
             self._only[0].append((block.start, block.end))
         if block.other_end > block.other_start:
             self._only[1].append((block.other_start, block.other_end))
 
-    def _stretches(self, rest: Sequence[Block]) -> Iterator[_ChangedSentences]:
+    def _stretches(self, rest: Sequence[Block]) -> Iterator[ChangedSentences]:
         starts, ends = self._common_ends
         current: list[Block] = []
         bounds: tuple[int, int] = (0, 0)
@@ -184,10 +222,10 @@ class _SentenceComparison:
         if current:
             yield self._stretch(current, bounds)
 
-    def _stretch(self, inner: Sequence[Block], bounds: tuple[int, int]) -> _ChangedSentences:
+    def _stretch(self, inner: Sequence[Block], bounds: tuple[int, int]) -> ChangedSentences:
         places = self._common_ends[0]
         (start, other_start), (end, other_end) = places[bounds[0]], places[bounds[1]]
-        return _ChangedSentences(Block(start, end, other_start, other_end), inner)
+        return ChangedSentences(Block(start, end, other_start, other_end), inner)
 
     @cached_property
     def _common_ends(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -203,7 +241,7 @@ class _SentenceComparison:
         found = sorted(dict.fromkeys(found))
         return found, found
 
-    def _compare_sentences(self, stretch: _ChangedSentences) -> None:
+    def _compare_sentences(self, stretch: ChangedSentences) -> None:
         ours = _sentences(self._left, stretch.block.start, stretch.block.end)
         theirs = _sentences(self._right, stretch.block.other_start, stretch.block.other_end)
         for mine, yours in _unequal(_keys(self._left, ours), _keys(self._right, theirs)):
@@ -217,7 +255,7 @@ class _SentenceComparison:
                 self._note_only(block)
             else:
                 self._variants.append(
-                    _ChangedSentences(block, [each for each in stretch.inner if _overlap(each, block)])
+                    ChangedSentences(block, [each for each in stretch.inner if _overlap(each, block)])
                 )
 
     def _are_variants(self, block: Block) -> bool:
@@ -278,7 +316,7 @@ class _SentenceComparison:
         other_first, other_last = max(0, block.other_start - before), min(len(self._right), block.other_end + behind)
         return one.between(first, last), other.between(other_first, other_last)
 
-    def _replaced_facts(self, variants: Iterable[_ChangedSentences]) -> Iterator[DifferingFact]:
+    def _replaced_facts(self, variants: Iterable[ChangedSentences]) -> Iterator[DifferingFact]:
         for stretch in variants:
             for block in stretch.inner or [stretch.block]:
                 one, other = self._facts_of(block)

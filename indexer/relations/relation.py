@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from indexer.relations.facts import DifferingFact
     from indexer.relations.versions.order import Order
 
-RelationWord = Literal["identical", "reflowed", "noise", "form", "reworded", "edited", "contains", "part"]
+RelationWord = Literal["identical", "reflowed", "noise", "rendition", "form", "reworded", "edited", "contains", "part"]
 WORDS: tuple[RelationWord, ...] = get_args(RelationWord)
 """The relations, from the closest."""
 COPIES = ("identical", "reflowed", "noise")
@@ -34,6 +34,8 @@ class Relation:
     - identical: equal except for case and white space
     - reflowed: all sentences equal and in order, in other lines or another frame
     - noise: as reflowed, except for misread words (`misread`, pairs of them)
+    - rendition: one work in another format, or in another frame on each side; `common` words and signs of its body are
+      equal, and `replaced` has what the formats write otherwise
     - form: `facts` are replaced in a sentence
     - reworded: other words are replaced, moved or inserted in a sentence
     - edited: sentences are missing (`only_left`, `only_right`) or elsewhere (`moved`), and none is changed
@@ -52,6 +54,7 @@ class Relation:
     only_right: tuple[str, ...] = ()
     replaced: tuple[tuple[str, str], ...] = ()
     moved: tuple[str, ...] = ()
+    common: int = 0
     cleaner: Literal["left", "right", ""] = ""
 
     @property
@@ -84,6 +87,16 @@ class Relation:
         if self.word == "reworded":
             pairs = [f"{left or 'nothing'} / {right or 'nothing'}" for left, right in self.replaced]
             return f"{counted(len(pairs), 'sentence')} reworded: {_listed(pairs)}"
+        if self.word == "rendition":
+            sides = (("left", self.removed, self.only_left), ("right", self.added, self.only_right))
+            said = [
+                f"{counted(count, 'word')} only on the {side} ({_listed(list(own))})"
+                for side, count, own in sides
+                if count
+            ]
+            pairs = [f"{left or 'nothing'} / {right or 'nothing'}" for left, right in self.replaced]
+            said += [f"{len(pairs):,} written otherwise ({_listed(pairs)})"] if pairs else []
+            return "; ".join([f"{counted(self.common, 'word')} in common", *said])
         if self.word == "noise":
             return (
                 f"{counted(len(self.misread), 'word')} misread: {_listed([' / '.join(pair) for pair in self.misread])}"
@@ -99,8 +112,10 @@ class Relation:
 def order_with(order: Order, relation: Relation | str | None) -> Order:
     from indexer.relations.versions.order import by_contents
 
-    # A chapter is no older version of its book.
-    if order.word != "unknown" or not isinstance(relation, Relation) or relation.word in ("contains", "part"):
+    # A chapter is no older version of its book, nor a text of the same text with more around it.
+    if not isinstance(relation, Relation) or relation.word in ("contains", "part", "rendition"):
+        return order
+    if order.word != "unknown":
         return order
     return by_contents(*relation.only)
 

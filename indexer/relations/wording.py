@@ -51,6 +51,9 @@ _STOP = re.compile(rf"[.!?\u2026\u061f]{_CLOSING}(?=\s|$)|[\u3002\uff01\uff1f\uf
 _MARKED = re.compile(r"\s*(?:[-*\u2022\u00b7]|\w{1,3}[.)])\s")
 # Lines are wrapped between these widths; what is narrower is a list, what is wider has no line ends but its own.
 _NARROWEST, _WIDEST = 45, 130
+# Of a longer line the end next to a word tells enough.
+_LONGEST_LINE = 200
+_LINE_END = re.compile("[\n\f]")
 _PARAGRAPHS = re.compile(r"(\n[ \t]*\n\s*|\f)")
 _MIXER = 0x9E3779B97F4A7C15
 
@@ -120,6 +123,22 @@ class Wording:
             first, last = np.searchsorted(self._starts, (start, end)).tolist()
             found += [(first, last)] if first < last else []
         return found
+
+    def lines(self) -> list[tuple[int, int]]:
+        """The lines of the text, as places."""
+        ends = [match.start() for match in _LINE_END.finditer(self.text)]
+        places = [0, *np.searchsorted(self._starts, np.array(ends, dtype=np.int64)).tolist(), len(self)]
+        return [(first, last) for first, last in pairwise(places) if first < last]
+
+    def line_before(self, place: int) -> str:
+        """The line of the word before a place, up to the end of that word."""
+        end = int(self._ends[place - 1]) if place else 0
+        return _LINE_END.split(self.text[max(0, end - _LONGEST_LINE) : end])[-1]
+
+    def line_behind(self, place: int) -> str:
+        """The rest of the line behind the word before a place."""
+        end = int(self._ends[place - 1]) if place else 0
+        return _LINE_END.split(self.text[end : end + _LONGEST_LINE])[0]
 
     def is_word(self, place: int) -> bool:
         return bool(self._is_word[place])

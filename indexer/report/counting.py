@@ -114,8 +114,8 @@ class RelationCount:
     """Documents, redundant or not, of a relation to their near kept ones.
 
     Attributes:
-        relation: "identical", "reflowed", "noise", "form", "reworded", "edited", "contains", "part", "unverified" for
-            an unreadable text, or empty if unknown
+        relation: "identical", "reflowed", "noise", "rendition", "form", "reworded", "edited", "contains", "part",
+            "unverified" for an unreadable text, or empty if unknown
         documents: The documents
     """
 

@@ -26,6 +26,7 @@ _SAID = {
     "identical": "same text",
     "reflowed": "same text, other layout",
     "noise": "same text, misread letters",
+    "rendition": "same work, other format or frame",
     "form": "same form, other facts",
     "reworded": "other words",
     "edited": "sentences missing or moved",

@@ -29,6 +29,7 @@ RELATIONS = {
     "identical": "equal but for case and white space",
     "reflowed": "all sentences are equal and in order: other lines, hyphens or frame",
     "noise": "all sentences are equal but for misread words",
+    "rendition": "one work in another format, or in another frame on each side",
     "form": "a fact is replaced: a number, a date, a code, a name, a negation",
     "reworded": "another word is replaced, moved or inserted in a sentence",
     "edited": "sentences are missing or moved, none is changed",

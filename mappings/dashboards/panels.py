@@ -22,7 +22,7 @@ from panel_kinds import (
 RECORDS = "_exists_:neardup.tokens"
 # A document that is near one which is kept, for which it could be removed if facts don't differ and it is no part.
 REPEATS = "_exists_:neardup.cluster.repeats"
-DIFFERING = ("form", "reworded", "edited", "contains", "part")
+DIFFERING = ("rendition", "form", "reworded", "edited", "contains", "part")
 REDUNDANT = f"({REPEATS} AND NOT neardup.cluster.relation:({' OR '.join(DIFFERING)}))"
 # A document that has left its cluster is canonical in one of its own, and has no class of size.
 IN_CLUSTER = "_exists_:neardup.cluster.size_class"

@@ -53,7 +53,7 @@ class RuleFigures:
         returned: The pairs returned
         wrong: The returned pairs that are wrong
         relations: The relations of their texts, of at most 1,000 taken evenly: "identical", "reflowed", "noise",
-            "form", "reworded", "edited", "contains", "part", or "too long" to be compared
+            "rendition", "form", "reworded", "edited", "contains", "part", or "too long" to be compared
         best: The point of the curve with the largest F1
         curve: Precision and recall by threshold
         megabytes_per_second: The text sketched in a second, by one thread

@@ -1,0 +1,121 @@
+"""Renditions: one work in another format or frame, and what is none."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+
+import pytest
+
+from indexer.clustering.relations import Permitted
+from indexer.relations.comparing import relate
+from indexer.relations.relation import COPIES
+from indexer.relations.wording import Wording
+from tests.relations.labelled import KINDS, Writer, labelled
+from tests.relations.reprints import FRAMES, Story, detail, reprints, story
+
+CLOSE = (*COPIES, "rendition")
+
+
+def word(left: str, right: str, *, other_format: bool = False) -> str:
+    """The relation of two texts in a word, the same in both directions and where only the first fact is asked for."""
+    one, other = Wording(left), Wording(right)
+    found = relate(one, other, other_format=other_format)
+    for back in (
+        relate(other, one, other_format=other_format),
+        relate(one, other, other_format=other_format, brief=True),
+    ):
+        assert {back.word, found.word} <= {"part", "contains"} or back.word == found.word
+    return found.word
+
+
+def test_reprints_in_twenty_frames_are_renditions_and_corrected_ones_forms() -> None:
+    found = Counter[tuple[str, str]]()
+    for pair in reprints(1):
+        found["reprint", word(pair.left, pair.right)] += 1
+        found["longer", word(pair.left, pair.longer)] += 1
+        found["corrected", word(pair.left, pair.corrected)] += 1
+    pairs = found.total() / 3
+    assert found["corrected", "form"] == pairs
+    assert sum(found["reprint", each] for each in CLOSE) >= 0.95 * pairs, found
+    assert sum(found["longer", each] for each in CLOSE) >= 0.95 * pairs, found
+
+
+def test_a_rendition_stays_whatever_else_may_go() -> None:
+    told = story(1)
+    left, right = (Wording(FRAMES[number](told, detail(number))) for number in (1, 2))
+    found = relate(left, right)
+    assert found.word == "rendition"
+    assert not found.says_less
+    assert not found.may_hold
+    assert not Permitted(forms=True, edited=True).lets_go(found)
+    assert str(found).startswith(f"rendition: {found.common:,} words in common; ")
+    assert found.common >= len(" ".join(told.paragraphs).split())
+
+
+def _letter(number: int, more: str = "") -> str:
+    person, place = detail(number).person, story(number).place
+    return "\n".join((
+        "The Harbour Office", "", person, f"{number + 3} Mill Lane", place, "", f"{number + 1} May 2031",
+        f"Invoice no. {number + 1200}", "", f"Dear {person},", "", *story(0).paragraphs, "", "Yours sincerely",
+        "The Harbour Office", more,
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("other_format", [False, True])
+@pytest.mark.parametrize("more", ["", "Please note our new opening hours"])
+def test_letters_and_invoices_with_other_facts_at_the_head_are_forms(more: str, *, other_format: bool) -> None:
+    for number in range(1, 6):
+        assert word(_letter(0), _letter(number, more), other_format=other_format) == "form"
+
+
+def _report(month: str, seed: int, share: float = 1.0) -> str:
+    """A report of one month: the same sentences with other figures, or some other sentences."""
+    figures = iter(range(seed * 31, 10_000, 7))
+    told = "\n\n".join(story(0).paragraphs)
+    text = re.sub(r"\((\d+)\)", lambda _: f"({next(figures)})", told) if share == 1.0 else told
+    own = Writer("en", 500 + seed)
+    paragraphs = text.split("\n\n")
+    if share < 1.0:
+        paragraphs[2] = " ".join(own.sentence() for _ in range(3))
+    return "\n\n".join((f"Report of the harbour for {month}", *paragraphs))
+
+
+@pytest.mark.parametrize("other_format", [False, True])
+@pytest.mark.parametrize("share", [1.0, 0.8])
+def test_siblings_are_no_renditions(share: float, *, other_format: bool) -> None:
+    for seed in range(1, 8):
+        left, right = _report("May", 0, share), _report("June", seed, share)
+        if other_format:
+            right = _as_markdown(right)
+        assert word(left, right, other_format=other_format) not in CLOSE
+
+
+def _as_markdown(text: str) -> str:
+    """A text as another format writes it: emphasis, a heading and marks of notes."""
+    head, *rest = text.split("\n\n")
+    marked = [re.sub(r"\b(\w{6,})\b", r"*\1*", part, count=1) for part in rest]
+    marked[1] = marked[1].replace(". ", ".[1] ", 1)
+    return "\n\n".join((f"# {head}", *marked, "[1]: a note of the editor, who has seen the harbour himself"))
+
+
+def test_marks_of_a_format_make_a_rendition_of_two_formats_only() -> None:
+    text = "\n\n".join((story(3).title, *story(3).paragraphs))
+    assert word(text, _as_markdown(text), other_format=True) == "rendition"
+    assert word(text, _as_markdown(text)) in ("form", "reworded")
+
+
+def test_what_a_change_of_a_text_lets_stay_stays_also_in_other_formats() -> None:
+    for pair in itertools.islice(labelled(1, sizes=(24,)), 0, None, 7):
+        _, left_goes, right_goes = KINDS[pair.kind]
+        for one, other, goes in ((pair.left, pair.right, left_goes), (pair.right, pair.left, right_goes)):
+            relation = relate(Wording(one), Wording(other), other_format=True)
+            assert goes or not Permitted().lets_go(relation)
+
+
+def test_a_headline_alone_is_no_frame() -> None:
+    told = story(5)
+    one = Story("Minutes of the meeting", told.paragraphs, told.place)
+    texts = ["\n\n".join((title, *one.paragraphs)) for title in ("Minutes of May", "Minutes of June")]
+    assert word(*texts) == "form"
