@@ -93,7 +93,6 @@ def column_of_strings(values: Sequence[str | None]) -> Any:
 
 
 def column_of_names(names: npt.NDArray[np.bytes_], gone: npt.NDArray[np.bool_]) -> Any:
-    """A column of strings of equal length, with nulls where `gone`."""
     offsets = np.arange(names.size + 1, dtype=np.int32) * names.dtype.itemsize
     there = arrow.py_buffer(np.packbits(~gone, bitorder="little"))
     data = arrow.py_buffer(np.ascontiguousarray(names).view(np.uint8))
@@ -140,7 +139,6 @@ def replaced(hashes: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
 
 
 def both_digests(text: Any, read: Any) -> Any:
-    """The digests of texts and of everything read, as one; null for a document without."""
     columns = (compute.cast(each, arrow.binary()) for each in (text, read))
     joined = compute.binary_join_element_wise(*columns, b"")
     return joined.combine_chunks() if isinstance(joined, arrow.ChunkedArray) else joined

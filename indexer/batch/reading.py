@@ -72,7 +72,6 @@ class Sketched:
         return int(self.offsets[self.older])
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
-        """(place of its first document, batch) of all files, in order."""
         for number in range(len(self.files)):
             yield from self.batches_in(number, columns)
 

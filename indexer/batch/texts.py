@@ -85,7 +85,6 @@ class BatchTexts:
     def read(
         self, path: Path, places: Positions, digests: Mapping[int, bytes]
     ) -> Iterator[tuple[int, str | ExtractionError]]:
-        """(place, text) of documents at some places (in order) of a file of sketches, or the reason of failure."""
         wanted = _Wanted(path, places, digests, read_footer(os.fspath(path), SKETCHES))
         left, why = set(places.tolist()), _OTHER
         try:

@@ -104,7 +104,6 @@ class Gathered:
             self.founders.append(hash(own))
 
     def choose_id(self) -> None:
-        """Keep the name most members have, if the document it is made of is still one of them."""
         kept = [(-self.named[name], name) for name in self.by_others if hash(name) in self.founders]
         self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(_present(self.canonical).ref)
 

@@ -199,8 +199,6 @@ def _loses_mail(record: Record, other: Record | None) -> bool:
 
 
 class _TextFile:
-    """Texts in a file, a space before and behind each, with recently used ones in memory."""
-
     def __init__(self, path: Path) -> None:
         self._file = path.open("w+b")
         self._end = 0

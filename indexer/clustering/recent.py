@@ -78,7 +78,6 @@ class BulkJudge:
         self.rows = 0
 
     def add(self, asked: int, met: Mapping[str, Ragged], rows: int, take: Callable[[Similarities], None]) -> None:
-        """Judge so many rows at the next flush(); `take` gets their similarities, below 0 for distant ones."""
         self._met.append((asked, met, rows, take))
         self.rows += rows
         if self.rows >= _JUDGED_AT_ONCE:

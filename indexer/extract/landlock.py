@@ -22,7 +22,6 @@ _ALL, _TRUNCATE, _WITH_TRUNCATE = (1 << 13) - 1, 1 << 14, 3
 
 
 def version() -> int:
-    """The version of the kernel's Landlock; 0 if missing or forbidden."""
     if sys.platform != "linux":
         return 0
     return max(0, _call(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION)))

@@ -138,7 +138,6 @@ class MailParts:
 
 
 def words_of_mail(mail: Message, body: list[BodyPart], attached: Mapping[str, bytes]) -> tuple[bytes, Format]:
-    """The words of a mail, in UTF-8, and their format; an attached file is there by its name and a digest of it."""
     last = "\n".join(f"{member} {hashlib.sha256(data).hexdigest()[:16]}" for member, data in attached.items())
     is_html = any(piece.is_html for piece in body)
     if is_html:

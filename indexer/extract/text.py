@@ -115,7 +115,6 @@ def cleaned(text: str) -> str:
 
 
 def in_blocks(text: str) -> str:
-    """A marked text with a line for each block and row, a tab between cells, a form feed between pages."""
     return markup.collapsed(text, marks=True) if "\f" in text else cleaned(text)
 
 

@@ -22,7 +22,6 @@ class DuplicateFilter(Generic[AnyOriginal]):
     """Looks at documents as they come (see `indexer.clustering.arrivals.Arrivals`); by itself it leaves none out."""
 
     def examine(self, records: Sequence[Record]) -> Sequence[AnyOriginal | None]:
-        """The stored or earlier document repeated by each one about to be stored, None to store it."""
         return [None] * len(records)
 
     def said(self, near: AnyOriginal) -> str:

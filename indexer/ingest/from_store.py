@@ -195,7 +195,6 @@ def ids_of(item: Input, container: str) -> list[str]:
 
 
 def id_hash(text: str) -> int:
-    """A 64-bit hash for an id, or a mark, among many."""
     digested = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digested, "big")
 

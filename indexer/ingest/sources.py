@@ -201,7 +201,6 @@ class Sources:
                 yield from self._walk_or_file(name, listed=True)
 
     def count(self) -> int | None:
-        """The number of documents to come, found by walking without reading; None if it takes reading."""
         if STDIN in self._names or self._paths_from or any(map(is_remote, self._names)):
             return None
         total = 0
@@ -413,7 +412,6 @@ class Sources:
             yield self._rejected(file, "unreadable", str(error))
 
     def has_read(self, source: str) -> bool:
-        """True if a source of documents was read to its end, or is gone from a walked folder, or is a folder."""
         container = container_of(source) or source
         if container in self._whole:
             file, unread = self._whole[container]

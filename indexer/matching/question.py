@@ -91,7 +91,6 @@ class Question:
 
     @property
     def digests(self) -> tuple[str, str]:
-        """The digests of the text and of everything read, in hexadecimal digits; empty if unknown."""
         if self.text is not None:
             return text_digest(self.text).hex(), self.read
         return (self.record.text_digest, self.record.read_digest) if self.record is not None else ("", "")

@@ -283,7 +283,6 @@ def report_csv(report: ReportContents) -> str:
 
 
 def report_markdown(report: ReportContents) -> str:
-    """The figures and the largest clusters as Markdown tables (GitHub Flavored Markdown 4.10)."""
     numbers, total = report.figures, report.figures.total
     beside = f", beside {numbers.differing:,} near ones that say something else" if numbers.differing else ""
     passed = f", beside {counted(numbers.passed_over, 'file')} passed over" if numbers.passed_over else ""

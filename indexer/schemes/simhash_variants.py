@@ -101,7 +101,6 @@ class SimhashVariant(Scheme):
         return None if payload is None else self._sketch(payload, int(count))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """The share of equal bits, 1 - d / bits."""
         size = self.bits // 8
         require_bytes(self, (payload, *others), size)
         word = min(size, 8)

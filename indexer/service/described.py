@@ -30,7 +30,6 @@ _ERRORS = {
 
 
 def openapi(verbs: Mapping[str, Verb], version: str, *, token: bool) -> dict[str, Any]:
-    """The document (OpenAPI 3.1.0); with `token` it demands one."""
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": "neardup", "version": version, "description": "Questions about near-duplicates."},

@@ -95,7 +95,6 @@ class Recipe:
         return self.stop == "none" and self._has_plain_tokens
 
     def tokens(self, text: str | bytes) -> Iterator[Token]:
-        """The tokens of a text in order, stop-words left out. Bytes are read as UTF-8."""
         shown, folded = self.cut(text)
         for one, other, adjacent in zip(shown.tokens, folded.tokens, folded.adjacent.tolist(), strict=True):
             yield Token(one.decode(), other.decode(), adjacent)

@@ -51,7 +51,6 @@ def may_be_credential(name: str) -> bool:
 
 
 def without_credentials(text: str, words: Iterable[str] = ()) -> str:
-    """A text for people, without user names and passwords in URLs and command lines."""
     for word in words:
         if _NAMES_USER.match(word) or (":/" not in word and may_be_credential(word)):
             for written in (word, str(Path(word))):

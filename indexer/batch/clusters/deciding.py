@@ -60,7 +60,6 @@ class Decided:
             dealt.add(number, verdicts.filter(column_of(part == number)))
 
     def of(self, number: int) -> Any:
-        """The verdicts on documents of a file, in order, None for none; ask for the files in order."""
         wanted = int(self._part(np.array([number]))[0])
         while self._known[0] < wanted:
             self._known = next(self._parts, (_PARTS, None))

@@ -46,7 +46,6 @@ class Taken:
 
 
 def reads_columns(schema: Any, columns: ColumnNames) -> bool:
-    """True if rows of these columns become documents without a look at each: plain strings, and one place for each."""
     names = schema.names
     if columns.html or len(set(names)) < len(names) or REASON_KEY in names or {"url", "source"} <= set(names):
         return False

@@ -41,7 +41,6 @@ class Inputs:
 
 
 def state_of(places: Iterable[str]) -> str:
-    """A digest of the state of files: of absolute paths as printed, and of the content."""
     seen = blake2b(digest_size=16)
     for place in places:
         # What lies in an object store is taken at its name.

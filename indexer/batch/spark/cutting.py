@@ -21,7 +21,6 @@ _AT_ONCE, _BYTES = 256, 64 << 20
 
 
 def steps(spark: Any) -> CuttingSteps:
-    """The steps of `indexer.batch.cutting.cut_passages` in tasks of a session."""
     return CuttingSteps(partial(read, spark), partial(write, spark))
 
 

@@ -23,7 +23,6 @@ _NOTHING = arrow.schema([("nothing", arrow.int64())])
 
 
 def steps(spark: Any, *, most_joined: int = MOST_JOINED) -> Steps:
-    """The steps of `indexer.batch.deduping.dedupe` in tasks of a session; `most_joined` as for `cluster` there."""
     return Steps(partial(sketch, spark), partial(cluster, spark, most_joined=most_joined), partial(write, spark))
 
 

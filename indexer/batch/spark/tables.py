@@ -182,8 +182,6 @@ def _with_older(new: Any, older: Any) -> Any:
 
 
 class _FrameDocuments(Documents):
-    """Documents of a DataFrame, told apart by a hash of the id; a collision only costs one more comparison."""
-
     def __init__(self, frame: Any, run: Run, digest: str) -> None:
         self._frame, self._run, self._digest = frame, run, digest
 

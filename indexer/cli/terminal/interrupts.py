@@ -18,7 +18,6 @@ _taken = threading.Event()
 
 @contextmanager
 def second_ends() -> Iterator[None]:
-    """End the process at the second SIGINT in any case; the first one is a KeyboardInterrupt as usual."""
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if threading.current_thread() is not threading.main_thread() or not usual or sys.platform == "win32":
         # Somebody has said already what an interrupt does, or that it does nothing; Windows wakes no pipe.

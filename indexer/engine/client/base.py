@@ -80,7 +80,6 @@ class Client(ABC):
     def _closing(self, snapshot: str) -> tuple[str, object]: ...
 
     def close(self) -> None:
-        """Let go of the connections; waiting retries, in any thread, fail at once."""
         self._closed.set()
 
     def pause(self, seconds: float) -> None:

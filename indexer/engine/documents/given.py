@@ -55,7 +55,6 @@ class OwnedIndex:
         return self._sink.store
 
     def put(self, records: Sequence[Record]) -> list[Landed]:
-        """Put records onto their documents, if these exist; one result each, in order."""
         return list(in_flight(self._put, chunks(records, BATCH_RECORDS), lambda record: record.ref.id))
 
     def finish(self) -> None:

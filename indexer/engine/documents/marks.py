@@ -109,7 +109,6 @@ class Marks:
         return sum(max(0, shard.latest - self.seen.get(shard.key, -1)) for shard in shards)
 
     def moved(self, before: Sequence[Shard], after: Sequence[Shard], wrote: Mapping[str, int]) -> dict[str, int]:
-        """The marks after a run that looked at everything before it and `wrote` to these indices."""
         later = {shard.key: shard for shard in after}
         given: dict[str, int] = {}
         for shard in before:

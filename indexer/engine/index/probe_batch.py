@@ -55,7 +55,6 @@ class ProbeBatch:
         return fields | {"_source": source_of([ROOT], sorted(left_out))}
 
     def answered(self, hit: Mapping[str, Any]) -> list[int] | None:
-        """The questions satisfied by a document; None if its `_source` lacks some of its keys."""
         source, shared = hit["_source"][ROOT], dict[tuple[int, str], set[int]]()
         for scheme in self._schemes:
             keys = self._keys(scheme, source.get(scheme) or {})

@@ -164,7 +164,6 @@ class SideIndex(Generic[T]):
         return len(there)
 
     def delete_unchanged(self, hits: Sequence[Mapping[str, Any]]) -> None:
-        """Delete the hits of a search with sequence numbers, except those written since."""
         self._send(
             [Action("delete", hit["_index"], hit["_id"], conditions=unchanged(hit)) for hit in hits], passing=(404, 409)
         )

@@ -77,7 +77,6 @@ def is_man(data: bytes) -> bool:
 
 
 def extract_man(data: bytes) -> Document:
-    """The text of a manual page; its title is its name and section, as `printf(3)`."""
     text, _ = decode(data)
     lines = printable(text).splitlines()
     title = next(filter(None, map(_title, lines)), "")

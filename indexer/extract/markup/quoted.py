@@ -21,7 +21,6 @@ _LONGEST_HEAD = 20_000
 
 
 def own_html(source: bytes) -> bytes:
-    """The HTML of a mail, in UTF-8, without quotations; all of it if no words would be left."""
     tree = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
     if tree.body is None:
         return source

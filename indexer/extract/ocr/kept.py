@@ -25,7 +25,6 @@ _LOOK_AFTER = 10_000_000
 
 
 def folder() -> str:
-    """The folder of the pages: below $XDG_CACHE_HOME, or the system's place for caches."""
     home = os.path.expanduser("~")
     usual = os.path.join(home, "Library", "Caches") if sys.platform == "darwin" else os.path.join(home, ".cache")
     return os.path.join(os.environ.get("XDG_CACHE_HOME") or usual, "neardup", "ocr")

@@ -35,7 +35,6 @@ class Slots:
     count: int
 
     def take(self, held: Collection[int]) -> int | None:
-        """A free slot, or None; `held` lists this process's own, which it would be given again."""
         for place in range(self.count):
             if place not in held:
                 try:

@@ -97,7 +97,6 @@ class Zip(Archive):
     suffixes = (".zip",)
 
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
-        """True for a ZIP file with another first part than Office (ECMA-376, part 2), EPUB or OpenDocument."""
         if not head.startswith(ZIP):
             return super().fits(head, kind, columns)
         return not head.startswith((b"[Content_Types].xml", b"mimetypeapplication/"), _NAME_AT)
@@ -234,8 +233,6 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
 
 
 class _ArchiveMember(io.RawIOBase):
-    """The contents of a file in a TAR stream, read once from their beginning."""
-
     def __init__(self, blocks: io.BufferedReader, size: int, *, has_holes: bool) -> None:
         self._blocks, self._left, self._after = blocks, size, _filled(size) - size
         self._has_holes = has_holes

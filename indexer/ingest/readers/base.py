@@ -275,7 +275,6 @@ def printable_id(text: str) -> str:
 
 
 def value_at(item: Mapping[str, Any], name: str) -> Any:
-    """The value under a name, with dots into objects; None if missing."""
     if name in item or "." not in name:
         return item.get(name)
     found: Any = item

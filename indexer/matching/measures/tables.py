@@ -48,7 +48,6 @@ class Comparer:
         return values if self._apart is None else np.where(self._apart(left, right), -1.0, values)
 
     def near(self, finder: Finder, left: Positions, right: Positions, *, exact: bool = False) -> Similarities:
-        """The similarities by the measure of pairs near by a finder and the measure, below 0 for others."""
         rule = self.rule
         if finder is rule.measure:
             similarities = self.similarities(left, right)

@@ -45,7 +45,6 @@ def _joined(sets: Sequence[Hashes]) -> tuple[Hashes, npt.NDArray[np.int64]]:
 def pair_jaccards(
     numbers: Hashes, offsets: npt.NDArray[np.int64], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
-    """The Jaccard coefficients of the sets left[i] and right[i]; see `indexer.core.sketches.intersection_sizes`."""
     shared = intersection_sizes(numbers, offsets, left, right)
     sizes = np.diff(offsets)
     return np.asarray(shared / (sizes[left] + sizes[right] - shared), dtype=np.float64)

@@ -74,7 +74,6 @@ def _among(values: Positions, few: Positions) -> npt.NDArray[np.bool_]:
 
 
 def sharing(keys: Ragged, layout: KeyLayout, agreeing: int, most: int = 0) -> Blocks:
-    """Blocks of pairs of rows with common keys in at least `agreeing` tables, each pair once, left < right."""
     postings = KeyPostings.shared(keys, layout, most)
     return _met(postings, np.zeros(postings.owners.size, dtype=np.int64), len(keys), layout, agreeing)
 

@@ -288,7 +288,6 @@ def fit_log(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Write all or nothing of a block, as the only writer."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

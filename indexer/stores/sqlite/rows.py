@@ -90,7 +90,6 @@ def _seconds(moment: str) -> int:
 
 
 def pack_ref(ref: Ref) -> bytes | None:
-    """The stored form of an identity, None if an embedded store can't have it."""
     return pack_text(ref.id) if not ref.index and ref.routing is None else None
 
 
@@ -118,7 +117,6 @@ def id_digest(name: bytes) -> int:
 
 
 def digest_crc(digest: bytes) -> int | None:
-    """The index checksum of a source digest; None for no digest."""
     return zlib.crc32(digest) if digest else None
 
 
