@@ -13,7 +13,7 @@ from indexer.extract.brought import brought_by
 from indexer.extract.declared import declared_in_text, joined
 from indexer.extract.formats import MICROSOFT, Format, is_mail_name, is_text_name
 from indexer.extract.sniffing import HEAD, is_binary, is_encoded_mail, sniff, unpack
-from indexer.extract.text import cleaned, extract_text, without_mark
+from indexer.extract.text import cleaned, extract_text, without_mark, without_markdown
 from indexer.model import Document, own_files
 from indexer.text.counts import counted
 
@@ -97,7 +97,9 @@ def _read_by_content(
         kind = sniff(data, name)
         # Recovery from bad XML leaves out what stands outside of elements.
         strict = is_text and kind == "xml" and options.extractor == "auto"
-        return kind, _read(kind, data, replace(options, extractor="fast") if strict else options, limits, reader)
+        document = _read(kind, data, replace(options, extractor="fast") if strict else options, limits, reader)
+        is_markdown = kind == "text" and name.lower().endswith((".md", ".markdown"))
+        return kind, without_markdown(document) if is_markdown else document
     except ExtractionError as error:
         if not is_text or is_binary(data[:HEAD]) or error.reason not in ("malformed", "unsupported"):
             raise

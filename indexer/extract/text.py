@@ -32,6 +32,9 @@ _NO_TITLE = re.compile(
 _MARKED = str.maketrans({"\n": ROW_END, "\t": CELL_END, "\f": PAGE_END})
 DELETED, DELETION = "deleted", "[\u2026]"
 """The name of text that was deleted in a document, and the mark that stands for it in the text."""
+_FENCE = re.compile(r" {0,3}(?:```|~~~)")
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]*[^\s*])\1(?![\w*])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]+")
 
 # Colours and other sequences for terminals (ECMA-48): with parameters, strings up to an end, and single letters.
@@ -80,6 +83,19 @@ def extract_text(data: bytes) -> Document:
     # The check takes a hundredth of the search, and most texts pass it.
     clean = text if codec == "utf-8" and markup.is_clean(data) else printable(text)
     return Document(clean, first_line(clean), extractor=f"plain ({codec})")
+
+
+def without_markdown(extracted: Document) -> Document:
+    """The same document without Markdown's marks of headings, emphasis and code blocks."""
+    lines, fenced = [], False
+    for line in extracted.text.split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+            lines.append("")
+        else:
+            lines.append(line if fenced else _EMPHASIS.sub(r"\2", _HEADING.sub("", line)))
+    text = "\n".join(lines)
+    return replace(extracted, text=text, title=first_line(text))
 
 
 def without_mark(extracted: Document) -> Document:

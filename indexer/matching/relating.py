@@ -137,7 +137,7 @@ class RelatedTexts(Generic[AnyDocument]):
         relation = self.related(left, right, other_format=in_other_format(*formats))
         if self._beside and relation.word in COPIES:
             titles = self._beside.title(document), self._beside.title(other)
-            facts = title_facts(titles, (left.text, right.text), self.lexicon)
+            facts = title_facts(titles, (left.given, right.given), self.lexicon)
             if facts := facts + self._beside.facts(document, other):
                 return Relation("form", facts)
         # Their texts are equal, and their digests say that not all that was read is.
@@ -297,7 +297,7 @@ def relation_of(
         return left if isinstance(left, str) else str(right)
     relation = relate(left, right, lexicon, brief=brief, other_format=in_other_format(one.format, other.format))
     if one.aside and other.aside and relation.word in COPIES:
-        facts = facts_beside(one.aside, other.aside, (left.text, right.text), lexicon)
+        facts = facts_beside(one.aside, other.aside, (left.given, right.given), lexicon)
         relation = Relation("form", facts) if facts else relation
     not_all = relation.word == "identical" and one.digest and other.digest and one.digest != other.digest
     return Relation("reflowed") if not_all else relation

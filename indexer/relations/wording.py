@@ -34,6 +34,8 @@ _INNER = np.array(sorted(map(ord, ".\u00b7\u2022\u2023\u2043\u25e6\u25aa\u2219\u
 # A hyphen counts beside a word; other dashes only in front of a digit, as a minus or in a range.
 _HYPHENS = np.array(sorted(map(ord, "-\u2010\u2011\u2212\ufe63\uff0d")), dtype=np.uint32)
 _DASHES = np.array(sorted(map(ord, "\u2012\u2013\u2014\u2015")), dtype=np.uint32)
+# Before a number or an amount with no number before them, both are a minus.
+_MONEY = np.array(sorted(map(ord, "$\u20ac\u00a3\u00a5\u20bd\u20b9\u20a9\u20ba\u0e3f")), dtype=np.uint32)
 # Behind a number these are feet, inches, minutes or seconds.
 _PRIMES = {"'": "'", "\u2019": "'", "\u2032": "'", '"': '"', "\u201d": '"', "\u2033": '"'}
 _PRIME_CODES = np.array(sorted(map(ord, _PRIMES)), dtype=np.uint32)
@@ -66,7 +68,7 @@ class Wording:
     """
 
     def __init__(self, text: str) -> None:
-        self._given = text
+        self.given = text
         self.text = text = without_tracking(without_trade_marks(text))
         read = _without_layout(text)
         words = words_of(read)
@@ -95,7 +97,7 @@ class Wording:
 
     @cached_property
     def digest(self) -> bytes:
-        return text_digest(self._given)
+        return text_digest(self.given)
 
     @cached_property
     def sentence_ends(self) -> frozenset[int]:
@@ -192,8 +194,9 @@ def _signs_of(
     # In "..." and at the end of a sentence a point is none.
     kept &= ~np.isin(found, _INNER) | (ahead & ((found == ord(".")) | behind) & (codes[at - 1] != ord(".")))
     hyphens, dashes = np.isin(found, _HYPHENS), np.isin(found, _DASHES)
-    kept &= ~hyphens | behind | ahead
-    kept &= ~dashes | before_digit
+    before_money = np.isin(codes[at + 1], _MONEY)
+    kept &= ~hyphens | behind | ahead | before_money
+    kept &= ~dashes | before_digit | before_money
     primes = np.isin(found, _PRIME_CODES) & after_digit & ~ahead
     kept[np.flatnonzero(primes)] = [_is_prime(text, place - 1) for place in at[primes].tolist()]
     found = np.where(hyphens | dashes, np.uint32(ord("-")), found)

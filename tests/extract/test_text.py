@@ -6,6 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from indexer.extract.base import Limits, Options
+from indexer.extract.document import read_document
 from indexer.extract.text import decode, extract_text, printable
 
 # The bounds of what is taken away, and bytes that are no UTF-8.
@@ -30,3 +32,14 @@ def test_what_no_text_keeps_is_a_space(odd: str) -> None:
 def test_the_title_is_the_first_line_with_words() -> None:
     assert extract_text(b"\n-----  ---\n * * *\n\n  The harbour \nbridge").title == "The harbour"
     assert extract_text(b"***\n").title == ""
+
+
+def test_marks_of_markdown_are_no_text_of_files_with_its_name() -> None:
+    page = b"## Ferry\n\nIt is **very** *late*, 2*3*4 and * dear.\n\n```\n# not = 1\n```\n#1 of all\n"
+    found = read_document(page, "a.md", Options(), Limits())
+    assert found.text == "Ferry\n\nIt is very late, 2*3*4 and * dear.\n\n\n# not = 1\n\n#1 of all\n"
+    assert found.title == "Ferry"
+    assert read_document(page, "a.txt", Options(), Limits()).text == page.decode()
+    assert read_document(page, "a.md", Options(format="text"), Limits()).text == page.decode()
+    for piece in ("# ", "*a", "* a", "**", "*a "):
+        read_document((piece * 20_000).encode(), "a.md", Options(), Limits())

@@ -130,6 +130,8 @@ def test_a_typed_fact_that_is_replaced_makes_a_form(left: str, right: str, evide
         ("The result is 5 × 3 there", "The result is 5 ÷ 3 there"),
         ("Brakes ☑ horn ☐ tyres", "Brakes ☐ horn ☑ tyres"),
         ("Revenue ↑ now", "Revenue ↓ now"),
+        ("It made -$5m there", "It made $5m there"),
+        ("It made –€5m there", "It made €5m there"),
         ("Ships to 🇫🇷 only", "Ships to 🇩🇪 only"),
         ("the operator (<*>) applies", "the operator (<|>) applies"),
         ("result<This(Ref &)> is", "result<This(Ref)> is"),
