@@ -100,13 +100,16 @@ def test_a_mail_is_kept_beside_a_text_of_an_older_batch(tmp_path: Path) -> None:
     assert "mail" in found["b.eml"]
 
 
-def test_a_mail_with_an_attachment_stays_and_the_text_of_its_body_goes(tmp_path: Path) -> None:
+def test_a_mail_with_an_attachment_says_more_than_the_text_of_its_body(tmp_path: Path) -> None:
     folder = written(tmp_path / "in", ("a.txt",))
     mail = EmailMessage()
     mail.set_content(prose(1), cte="8bit")
     mail.add_attachment(prose(2).encode(), maintype="text", subtype="plain", filename="minutes.txt")
     (folder / "b.eml").write_bytes(bytes(mail))
-    assert removed_of_store(folder, CanonicalRule()) == {"a.txt": ""}
+    assert removed_of_store(folder, CanonicalRule())["a.txt"].startswith("edited")
+    with indexer.open(tmp_path / "earliest.neardup") as store:
+        going = store.prune(RemovalRequest(edited=True), dry_run=True).surplus
+    assert [(each.id, each.kept) for each in going] == [("a.txt", "")]
 
 
 def test_a_mail_that_stands_whole_in_a_longer_document_stays(tmp_path: Path) -> None:
