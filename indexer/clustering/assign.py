@@ -84,6 +84,8 @@ class Gathered:
     id: str = ""
     redundant: int = 0
     redundant_bytes: int = 0
+    relations: Counter[str] = field(default_factory=Counter)
+    repeated_origins: tuple[str, ...] = ()
 
     def add(self, member: GroupMember, key: tuple[Any, ...]) -> None:
         record = member.record
@@ -102,6 +104,13 @@ class Gathered:
             self.by_others |= {old} - {own}
         if old in (None, own):
             self.founders.append(hash(own))
+
+    def note(self, record: Record, repeats: Mapping[str, Any]) -> None:
+        redundant = is_redundant(repeats)
+        self.redundant += redundant
+        self.redundant_bytes += record.size * redundant
+        self.relations[repeats.get("relation", "")] += 1
+        self.repeated_origins = _with(self.repeated_origins, repeats.get("repeats_origin", ""))
 
     def choose_id(self) -> None:
         kept = [(-self.named[name], name) for name in self.by_others if hash(name) in self.founders]
@@ -122,6 +131,8 @@ class Gathered:
             redundant_bytes=self.redundant_bytes,
             formats=self.formats,
             origins=self.origins,
+            relations=tuple(sorted(self.relations.items())),
+            repeated_origins=self.repeated_origins,
         )
 
 
@@ -235,9 +246,8 @@ class Assigner:
                 if version := placed.get(member.position):
                     versions[member.record.ref] = version.annotation
                 group = new_groups[member.group]
-                redundant = is_redundant(repeats)
-                group.redundant += redundant
-                group.redundant_bytes += member.record.size * redundant
+                if repeats:
+                    group.note(member.record, repeats)
                 wanted = self._wanted(member, group, float(near[member.group][member.place])) | repeats
                 # One of which nothing is said is alone.
                 if group.size > 1 or repeats or not is_alone(member.record.ref, member.annotation):
@@ -313,6 +323,9 @@ class Assigner:
             self.changes.relations[word] += 1
             if word:
                 document.wanted["relation"] = word
+            # A file has no dashboards, and may be moved with its documents.
+            if document.other and not self.store.capabilities.embedded:
+                document.wanted["repeats_origin"] = origin_of(document.other.source)
 
     def _choose_again(
         self,

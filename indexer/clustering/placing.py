@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -199,7 +200,7 @@ class Placer:
                 )
             noted = []
             for (record, value, fields), repeats in zip(there, said, strict=True):
-                cluster = _grown(cluster, record, value, redundant=is_redundant(repeats))
+                cluster = _grown(cluster, record, value, repeats)
                 noted.append((record.ref, membership(cluster.id, False, value, cluster.size) | repeats, fields))
             self._assigner.note(noted)
         self._assigner.put_clusters([cluster])
@@ -249,8 +250,12 @@ def read_records(store: Store, refs: Sequence[Ref]) -> Iterator[Record]:
         yield from (record for record in store.get(some) if record)
 
 
-def _grown(cluster: ClusterRecord, record: Record, similarity: float, *, redundant: bool) -> ClusterRecord:
+def _grown(cluster: ClusterRecord, record: Record, similarity: float, repeats: Mapping[str, Any]) -> ClusterRecord:
     seen = [record.arrived_at] if record.arrived_at else []
+    redundant, relations = is_redundant(repeats), Counter(dict(cluster.relations))
+    if repeats:
+        relations[repeats.get("relation", "")] += 1
+    repeated = [repeats["repeats_origin"]] if "repeats_origin" in repeats else []
     return replace(
         cluster,
         size=cluster.size + 1,
@@ -262,4 +267,6 @@ def _grown(cluster: ClusterRecord, record: Record, similarity: float, *, redunda
         redundant_bytes=cluster.redundant_bytes + record.size * redundant,
         formats=first_of(cluster.formats, (record.format,)),
         origins=first_of(cluster.origins, (origin_of(record.source),)),
+        relations=tuple(sorted(relations.items())),
+        repeated_origins=first_of(cluster.repeated_origins, repeated),
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, cluster_of, repeated_by
 from indexer.clustering.noted import could_go
 from indexer.matching.lexicons import keep_lexicon
-from indexer.model import Record, Ref
+from indexer.model import ClusterRecord, Record, Ref
 from indexer.model.chunking import chunks
 from indexer.relations.lexicon import Lexicon
 
@@ -30,7 +31,7 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
     pairs = [(record, noted, other) for (record, noted, _), other in zip(there, others, strict=True) if other]
     words = assigner.relations.settled(lexicon, [(record, other) for record, _, other in pairs])
     told = assigner.changes.relations
-    changed, more = [], dict[str, list[tuple[Record, int]]]()
+    changed, of_cluster = [], dict[str, list[tuple[Record, str, str]]]()
     for (record, noted, _), word in zip(pairs, words, strict=True):
         before = noted["cluster"].get("relation", "")
         if not word or word == before:
@@ -38,16 +39,23 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
         changed.append((record.ref, {"cluster": {**noted["cluster"], "relation": word}}))
         told.subtract([before])
         told[word] += 1
-        if (name := cluster_of(noted)) and could_go(word) != could_go(before):
-            more.setdefault(name, []).append((record, 1 if could_go(word) else -1))
+        if name := cluster_of(noted):
+            of_cluster.setdefault(name, []).append((record, before, word))
     assigner.changes.relations = +told
     if changed:
         store.annotate(changed)
-    store.put_clusters([
-        replace(
-            cluster,
-            redundant=cluster.redundant + sum(sign for _, sign in more[cluster.id]),
-            redundant_bytes=cluster.redundant_bytes + sum(sign * record.size for record, sign in more[cluster.id]),
-        )
-        for cluster in store.get_clusters(list(more)) if cluster
-    ])  # fmt: skip
+    clusters = store.get_clusters(list(of_cluster))
+    store.put_clusters([_told(cluster, of_cluster[cluster.id]) for cluster in clusters if cluster])
+
+
+def _told(cluster: ClusterRecord, changed: Sequence[tuple[Record, str, str]]) -> ClusterRecord:
+    """The cluster when documents of it have another relation than before."""
+    relations = Counter(dict(cluster.relations))
+    redundant, size = cluster.redundant, cluster.redundant_bytes
+    for record, before, word in changed:
+        relations.subtract([before])
+        relations[word] += 1
+        more = could_go(word) - could_go(before)
+        redundant, size = redundant + more, size + more * record.size
+    counts = tuple(sorted((+relations).items()))
+    return replace(cluster, redundant=redundant, redundant_bytes=size, relations=counts)

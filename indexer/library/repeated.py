@@ -113,3 +113,6 @@ def _kept(found: Repetition, holders: Mapping[str, Holder]) -> Iterator[CopiedRo
     for pair in found.copied:
         key = f"{pair.origin}\0{pair.by}"
         yield CopiedRow("origins", key, None, {"origin": pair.origin, "by": pair.by}, {"words": pair.words})
+    share = round(found.in_passages / found.words, 6) if found.words else 0.0
+    numbers = {"words": found.words, "in_passages": found.in_passages, "documents": found.documents, "share": share}
+    yield CopiedRow("collection", "", None, {}, numbers)

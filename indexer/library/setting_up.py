@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 
+from indexer.clustering.canonical import read_canonical
 from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
+from indexer.engine.client.names import reading_path
+from indexer.engine.index.bodies import INDEXED_AT
 from indexer.engine.index.bulk_load import repairs
 from indexer.engine.index.copied_beside import copied_index
+from indexer.engine.index.mapping import read_mappings
 from indexer.engine.index.side_index import clusters_index, failures_index
+from indexer.engine.index.source_fields import date_fields
 from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
 from indexer.engine.setup.pipelines import Pipelines
 from indexer.engine.setup.provision import Provision, SetupStep
 from indexer.engine.setup.search_templates import SearchTemplates
+from indexer.engine.store.beside import ClusteringNotes
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.library.engine_options import NewIndex, PipelineOptions
@@ -44,10 +50,10 @@ def setup(  # noqa: PLR0913 - they are options of the command
 
     With `remove` neardup's additions are taken away, with `repair` the settings left by a killed bulk load are
     restored. `search_templates` are requests for applications to send by name; `dashboards` is the URL of Kibana or
-    OpenSearch Dashboards, and `space` a space or tenant there. A dry run plans the requests, and sends none that
-    changes anything. An existing index ignores the options of `new` named in `for_new`. `confirm` is called with the
-    indices to delete as a whole and their numbers of documents, and raises to stop; `told` is called with a sentence
-    for each finished step. Raises UsageError and StoreError.
+    OpenSearch Dashboards, whose panel over time goes by the dates of the last clustering, and `space` a space or tenant
+    there. A dry run plans the requests, and sends none that changes anything. An existing index ignores the options of
+    `new` named in `for_new`. `confirm` is called with the indices to delete as a whole and their numbers of documents,
+    and raises to stop; `told` is called with a sentence for each finished step. Raises UsageError and StoreError.
     """
     if repair and remove:
         raise UsageError("--repair and --remove can't be combined")
@@ -57,7 +63,7 @@ def setup(  # noqa: PLR0913 - they are options of the command
         )
     with closing(connect(store)) as client:
         provision = Provision(client)
-        boards = Dashboards(dashboards, provision.name, space=space) if dashboards else None
+        boards = Dashboards(dashboards, provision.name, space=space, time=_time_field(client)) if dashboards else None
         steps = _repairs(client) if repair or (remove and not (pipelines.pipelines or search_templates)) else []
         if remove:
             steps += _removal(provision, pipelines, templates=search_templates, dashboards=boards is not None)
@@ -76,6 +82,14 @@ def setup(  # noqa: PLR0913 - they are options of the command
             for sentence in boards.carry_out(more) if boards else ():
                 _note(sentence, done, told)
         return SetUp(client.target.shown, dry_run, _requests([*steps, *more]), tuple(done))
+
+
+def _time_field(client: Client) -> str:
+    """The field with the dates of documents: of the last clustering, if the index has it, else the time of indexing."""
+    notes = ClusteringNotes(client, clusters_index(client)).read().values()
+    times = {read_canonical(note.canonical).time for note in notes}
+    dates = date_fields(read_mappings(client, reading_path(client.target.name)).values())
+    return min(times & dates, default=INDEXED_AT)
 
 
 def _note(sentence: str, done: list[str], told: Callable[[str], object] | None) -> None:

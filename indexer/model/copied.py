@@ -12,13 +12,14 @@ from indexer.model.records import Ref
 
 @dataclass(frozen=True, slots=True)
 class CopiedRow:
-    """A passage of several documents, a document's share found elsewhere, or one origin's words in another.
+    """A passage of several documents, a document's or the collection's share found elsewhere, or one origin's words in
+    another.
 
     `key` identifies it among all of its kind. `ref` is the first document of a passage, or the document of a share.
     `texts` and `numbers` are the values of its fields.
     """
 
-    kind: Literal["passage", "document", "origins"]
+    kind: Literal["passage", "document", "origins", "collection"]
     key: str
     ref: Ref | None = None
     texts: Mapping[str, str] = field(default_factory=dict)

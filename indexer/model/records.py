@@ -333,7 +333,8 @@ class ClusterRecord:
     known forms and parts; `total_bytes` and `redundant_bytes` sum their sizes. `least_similarity` (0 to 1) is the
     smallest similarity of a member to the canonical document. `first_seen` and `last_seen` are the earliest and latest
     `arrived_at` of the members. `formats` and `origins` (see `neardup.model.origins`) list the members' values, sorted,
-    at most MOST_ORIGINS of them; a full list may be incomplete.
+    at most MOST_ORIGINS of them; a full list may be incomplete. `relations` counts the members that repeat another
+    document by their noted relation to it, sorted; `repeated_origins` lists the origins of what they repeat.
     """
 
     id: str
@@ -348,6 +349,8 @@ class ClusterRecord:
     origins: tuple[str, ...] = ()
     least_similarity: float = 1.0
     redundant: int = 0
+    relations: tuple[tuple[str, int], ...] = ()
+    repeated_origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

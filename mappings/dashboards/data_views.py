@@ -9,8 +9,9 @@ from typing import Any
 _DOCUMENT = "discover#/doc/neardup-INDEX_NAME-documents/INDEX_NAME?id={{value}}"
 MEMBER_COLUMNS = (
     "neardup.cluster.id",
-    "neardup.cluster.is_canonical",
-    "neardup.cluster.similarity",
+    "neardup.cluster.verdict",
+    "neardup.cluster.relation",
+    "neardup.cluster.repeats_similarity",
     "neardup.cluster.repeats",
     "_id",
     "neardup.title",
@@ -19,8 +20,10 @@ MEMBER_COLUMNS = (
 )
 MEMBER_ORDER = (
     ("neardup.cluster.id", "asc"),
+    # Of "stays", "differs" and "could go".
+    ("neardup.cluster.verdict", "desc"),
     ("neardup.cluster.is_canonical", "desc"),
-    ("neardup.cluster.similarity", "desc"),
+    ("neardup.cluster.repeats_similarity", "desc"),
 )
 # A link that says what is asked has to say columns and order too: Kibana takes no part of them from the saved search.
 _MEMBERS = (
@@ -69,8 +72,9 @@ DOCUMENTS = View(
     # No label that an owner's field may well have as its name.
     {
         "neardup.cluster.id": "cluster",
-        "neardup.cluster.is_canonical": "canonical",
-        "neardup.cluster.similarity": "shares",
+        "neardup.cluster.verdict": "verdict",
+        "neardup.cluster.relation": "relation",
+        "neardup.cluster.repeats_similarity": "shares",
         "neardup.cluster.repeats": "repeats",
     },
     # What documents are found and compared by, which tells a reader nothing.
@@ -90,7 +94,7 @@ CLUSTERS = View(
     {
         "size": "members",
         "canonical.id": "canonical document",
-        "redundant": "could be removed",
+        "redundant": "could go",
         "redundant_octets": "size of these",
         "least_similarity": "shares at least",
         "neardup.format": "formats",

@@ -1,8 +1,9 @@
 """Makes kibana.ndjson and opensearch-dashboards.ndjson from one description of the panels: run it after a change.
 
-`INDEX_NAME` stands for the index's name in both files. The objects are in the form of version 7.10, the last one that
-both products have in common, and say so: each product brings them to its own. Kibana's import knows the versions named
-here from 8.3 on, that of OpenSearch Dashboards from 1.0 on. Queries are in Lucene's syntax, which both send as it is.
+`INDEX_NAME` stands for the index's name in both files, `TIME_FIELD` for the field with the dates of its documents. The
+objects are in the form of version 7.10, the last one that both products have in common, and say so: each product brings
+them to its own. Kibana's import knows the versions named here from 8.3 on, that of OpenSearch Dashboards from 1.0 on.
+Queries are in Lucene's syntax, which both send as it is.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from data_views import VIEWS, View
-from panel_kinds import Chart, Controls, Dashboard, Metric, Panel, Search, Vega
+from panel_kinds import Chart, Controls, Dashboard, Metric, Panel, Search, Table, Vega
 from panels import DASHBOARDS
 
 Product = Literal["kibana", "opensearch-dashboards"]
@@ -51,7 +52,7 @@ def objects(product: Product) -> list[dict[str, Any]]:
     made = [_view(view, product) for view in VIEWS.values()]
     for dashboard in DASHBOARDS:
         panels = [panel for panel in dashboard.panels if product != "kibana" or not isinstance(panel, Controls)]
-        made += [_panel(panel) for panel in panels]
+        made += [_panel(panel, product) for panel in panels]
         made.append(_dashboard(dashboard, panels, product))
     return made
 
@@ -94,15 +95,24 @@ def _source(view: str, query: str) -> tuple[dict[str, Any], list[Reference]]:
     return {"searchSourceJSON": _packed(body)}, [Reference(_SOURCE_REFERENCE, "index-pattern", view)]
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
+def _panel(panel: Panel, product: Product) -> dict[str, Any]:
     if isinstance(panel, Search):
         source, references = _source(panel.view, panel.query)
-        shown = {"columns": list(panel.columns), "sort": [list(each) for each in panel.sort]}
+        shown: dict[str, Any] = {"columns": list(panel.columns), "sort": [list(each) for each in panel.sort]}
+        if product == "kibana":
+            # Rows of one line.
+            shown |= {
+                "rowHeight": 0,
+                "grid": {"columns": {name: {"width": width} for name, width in panel.narrow.items()}},
+            }
         about = {"title": panel.title, "description": panel.about}
         return _object("search", panel.name, {**about, **shown, "kibanaSavedObjectMeta": source}, references)
-    if isinstance(panel, Metric | Chart):
+    if isinstance(panel, Metric | Chart | Table):
         source, references = _source(panel.view, panel.query)
-        kind, params = ("metric", _METRIC) if isinstance(panel, Metric) else (panel.shape, _chart(panel))
+        if isinstance(panel, Chart):
+            kind, params = panel.shape, _chart(panel)
+        else:
+            kind, params = ("metric", _METRIC) if isinstance(panel, Metric) else ("table", _TABLE)
         state = {"type": kind, "aggs": _aggregations(panel), "params": params}
     elif isinstance(panel, Vega):
         source, references = (
@@ -142,7 +152,18 @@ _METRIC = {
 }
 
 
-def _aggregations(panel: Metric | Chart) -> list[dict[str, Any]]:
+_TABLE = {
+    "perPage": 10,
+    "showPartialRows": False,
+    "showMetricsAtAllLevels": False,
+    "sort": {"columnIndex": None, "direction": None},
+    "showTotal": False,
+    "totalFunc": "sum",
+    "percentageCol": "",
+}
+
+
+def _aggregations(panel: Metric | Chart | Table) -> list[dict[str, Any]]:
     made = []
     for number, each in enumerate(panel.aggregations, 1):
         made.append({"id": str(number), "enabled": True, "type": each.kind, "schema": each.role, "params": each.params})
@@ -198,7 +219,8 @@ def _chart(chart: Chart) -> dict[str, Any]:
         "legendPosition": "right",
         "times": [],
         "addTimeMarker": False,
-        "labels": {"show": False},
+        # Numbers: some bars are too small to be seen.
+        "labels": {"show": all(each.kind != "date_histogram" for each in chart.aggregations)},
         "thresholdLine": {"show": False, "value": 10, "width": 1, "style": "full", "color": "#E7664C"},
     }
 

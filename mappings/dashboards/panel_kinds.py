@@ -15,7 +15,7 @@ _LITE = "https://vega.github.io/schema/vega-lite/v4.json"
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """One aggregation of a classic visualisation: its kind, its role there ("metric", "segment" or "group")."""
+    """One aggregation of a classic visualisation: its kind, its role there ("metric", "segment", "group", "bucket")."""
 
     kind: str
     role: str
@@ -45,9 +45,9 @@ def filters(parts: Mapping[str, str], role: str = "group") -> Aggregation:
     return Aggregation("filters", role, {"filters": made})
 
 
-def over_time(name: str, label: str) -> Aggregation:
-    """By time, as fine as the chosen range allows."""
-    how = {"scaleMetricValues": False, "interval": "auto", "drop_partials": False}
+def over_time(name: str, label: str, interval: str = "auto") -> Aggregation:
+    """By time; "auto" is as fine as the chosen range allows, and needs the view's own field of time."""
+    how = {"scaleMetricValues": False, "interval": interval, "drop_partials": False}
     return Aggregation(
         "date_histogram",
         "segment",
@@ -55,15 +55,14 @@ def over_time(name: str, label: str) -> Aggregation:
     )
 
 
-def in_ranges(name: str, label: str, bounds: Sequence[float]) -> Aggregation:
-    """A number of a field's between bounds, the last range without an end.
+def in_ranges(name: str, label: str, bounds: Sequence[float], *, ends: bool = False) -> Aggregation:
+    """A number of a field's between bounds; the last range begins at the last bound, unless it `ends` there.
 
     A histogram with a step below 1 would do, but its bars filter by whole numbers when they are clicked.
     """
     ranges: list[dict[str, float]] = [{"from": low, "to": high} for low, high in pairwise(bounds)]
-    return Aggregation(
-        "range", "segment", {"field": name, "ranges": [*ranges, {"from": bounds[-1]}], "customLabel": label}
-    )
+    ranges += [] if ends else [{"from": bounds[-1]}]
+    return Aggregation("range", "segment", {"field": name, "ranges": ranges, "customLabel": label})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,22 +99,37 @@ class Chart(Panel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Panel):
+    """Counts by one field or two, a row for each."""
+
+    view: str
+    query: str
+    aggregations: tuple[Aggregation, ...]
+    height: int = 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Panel):
-    """A saved search: rows of documents."""
+    """A saved search: rows of documents, a line each; `narrow` columns have so many pixels, the others share the rest.
+
+    OpenSearch Dashboards knows neither, and makes columns as wide as what is in them.
+    """
 
     view: str
     query: str
     columns: tuple[str, ...]
     sort: tuple[tuple[str, str], ...]
+    narrow: Mapping[str, int] = field(default_factory=dict)
     width: int = 48
     height: int = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vega(Panel):
-    """A Vega-Lite chart of the buckets of one aggregation."""
+    """A Vega-Lite chart of the buckets of one aggregation; not `timed`, it is of all times."""
 
     view: str
+    timed: bool = True
     aggregation: Mapping[str, Any]
     drawing: Mapping[str, Any]
     height: int = 7
@@ -125,7 +139,7 @@ class Vega(Panel):
         view = VIEWS[self.view]
         url = {
             "%context%": True,
-            "%timefield%": view.time_field,
+            **({"%timefield%": view.time_field} if self.timed else {}),
             "index": view.title,
             "body": {"size": 0, "aggs": {"parts": self.aggregation}},
         }

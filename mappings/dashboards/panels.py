@@ -10,6 +10,7 @@ from panel_kinds import (
     Metric,
     Panel,
     Search,
+    Table,
     Vega,
     count,
     filters,
@@ -20,28 +21,24 @@ from panel_kinds import (
 )  # fmt: skip
 
 RECORDS = "_exists_:neardup.tokens"
-# A document that is near one which is kept, for which it could be removed if facts don't differ and it is no part.
+# A document that is near one which stays, and that could go for it if facts don't differ and it is no part.
 REPEATS = "_exists_:neardup.cluster.repeats"
-DIFFERING = ("rendition", "form", "reworded", "edited", "contains", "part")
-REDUNDANT = f"({REPEATS} AND NOT neardup.cluster.relation:({' OR '.join(DIFFERING)}))"
+COULD_GO = "could go"
+REDUNDANT = f'neardup.cluster.verdict:"{COULD_GO}"'
 # A document that has left its cluster is canonical in one of its own, and has no class of size.
 IN_CLUSTER = "_exists_:neardup.cluster.size_class"
-KEPT = f"{RECORDS} AND NOT {REDUNDANT}"
 _SIMILARITIES = (0, *(step / 20 for step in range(10, 21)))
-_SHARES = tuple(step / 10 for step in range(10))
+# Of what stands elsewhere as a whole the share is 1, and the end of a range is not in it.
+_SHARES = (*(step / 10 for step in range(10)), 1.000001)
 _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 
 
 def _share() -> Vega:
-    repeats, differs = (
-        {"exists": {"field": "neardup.cluster.repeats"}},
-        {"terms": {"neardup.cluster.relation": [*DIFFERING]}},
-    )
-    redundant = {"redundant": {"filter": {"bool": {"filter": [repeats], "must_not": [differs]}}}}
+    redundant = {"redundant": {"filter": {"term": {"neardup.cluster.verdict": COULD_GO}}}}
     return Vega(
         name="share",
         title="Share of duplicates",
-        about="The documents that could be removed, as a part of all documents.",
+        about="The documents that could go, as a part of all documents.",
         view="documents",
         width=10,
         aggregation={"filters": {"filters": [{"exists": {"field": "neardup.tokens"}}]}, "aggs": redundant},
@@ -79,7 +76,14 @@ def _sizes() -> Vega:
                 {"filter": "datum.doc_count > 0"},
                 {"calculate": "datum.documents.value", "as": "members"},
             ],
-            "mark": {"type": "bar", "color": "#54B399"},
+            "layer": [
+                {"mark": {"type": "bar", "color": "#54B399"}},
+                # Some bars are too small to be seen.
+                {
+                    "mark": {"type": "text", "baseline": "bottom", "color": "#69707D", "aria": False},
+                    "encoding": {"text": {"field": "doc_count", "type": "quantitative", "format": ","}},
+                },
+            ],
             "encoding": {
                 "x": {"field": "key", "type": "ordinal", "sort": None, "title": "members", "axis": {"labelAngle": 0}},
                 "y": {"field": "doc_count", "type": "quantitative", "title": "clusters", "axis": {"tickMinStep": 1}},
@@ -93,18 +97,38 @@ def _sizes() -> Vega:
     )
 
 
-_PARTS = {"kept": KEPT, "could be removed": REDUNDANT}
-_COLORS = {"kept": "#54B399", "could be removed": "#E7664C"}
+_COLORS = {"stays": "#54B399", COULD_GO: "#E7664C", "differs": "#D6BF57"}
+_BY_VERDICT = terms("neardup.cluster.verdict", "verdict", 5, role="group")
+_BY_REPEATED = terms("neardup.cluster.repeats_origin", "repeats", 10, role="group")
+
+
+def _unannotated() -> Vega:
+    return Vega(
+        name="unannotated",
+        title="Not annotated",
+        about="The documents of the index that neardup has not read.",
+        view="documents",
+        timed=False,
+        width=12,
+        aggregation={"filters": {"filters": [{"bool": {"must_not": [{"exists": {"field": "neardup.tokens"}}]}}]}},
+        drawing={
+            "mark": {"type": "text", "fontSize": 36, "fontWeight": "bold", "color": "#69707D"},
+            "encoding": {"text": {"field": "doc_count", "type": "quantitative", "format": ","}},
+            "config": {"view": {"stroke": None}},
+        },
+    )
+
 
 CLUSTER_PANELS: tuple[Panel, ...] = (
     Controls(
         name="controls",
         title="Filters",
-        about="Choose formats, sources and classes of cluster size.",
+        about="Choose formats, sources, verdicts and classes of cluster size.",
         view="documents",
         fields=(
             ("neardup.format", "Format"),
             ("neardup.origin", "Source"),
+            ("neardup.cluster.verdict", "Verdict"),
             ("neardup.cluster.size_class", "Cluster size"),
         ),
     ),
@@ -129,8 +153,8 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     _share(),
     Metric(
         name="redundant-metric",
-        title="Could be removed",
-        about="The documents that repeat one which is kept, without forms and parts, and their bytes.",
+        title="Could go",
+        about="The documents that repeat one which stays, without forms and parts, and their bytes.",
         view="documents",
         query=REDUNDANT,
         aggregations=(count("documents"), measure("sum", "neardup.bytes", "size")),
@@ -140,8 +164,8 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Chart(
         name="similarities",
         title="Similarity to what stays",
-        about="How many documents that could be removed are so similar to the one that they repeat, by the rule of the "
-        "last clustering: the share of common shingles, or of equal bits of the simhash.",
+        about="How many documents that could go are so similar to what they repeat, by the rule of the last "
+        "clustering: the share of common shingles, or of equal bits of the simhash.",
         view="documents",
         query=REDUNDANT,
         aggregations=(count("documents"), in_ranges("neardup.cluster.repeats_similarity", "shares", _SIMILARITIES)),
@@ -149,38 +173,79 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Chart(
         name="relations",
         title="Relation to what stays",
-        about="How the texts of documents stand to the near ones that are kept, as clustering notes it: forms and "
-        "parts could not be removed; without a relation are those of which it was told to read no text.",
+        about="How the texts of documents stand to the near ones that stay, as clustering notes it. Without a relation "
+        "are those of which it was told to read no text.",
         view="documents",
         query=REPEATS,
-        aggregations=(count("documents"), terms("neardup.cluster.relation", "relation", 10)),
-        shape="horizontal_bar",
-        width=48,
-    ),
-    Chart(
-        name="formats",
-        title="Duplicates by format",
-        view="documents",
-        query=RECORDS,
-        aggregations=(count("documents"), terms("neardup.format", "format", 20), filters(_PARTS)),
+        aggregations=(count("documents"), terms("neardup.cluster.relation", "relation", 10), _BY_VERDICT),
         colors=_COLORS,
+        shape="horizontal_bar",
     ),
     Chart(
         name="times",
-        title="Duplicates over time",
-        about="By the time of indexing.",
+        title="Documents over time",
+        about="By week, of the date by which the collection goes, or else the time of indexing.",
         view="documents",
         query=RECORDS,
-        aggregations=(count("documents"), over_time("neardup.indexed_at", "indexed at"), filters(_PARTS)),
+        aggregations=(count("documents"), over_time("TIME_FIELD", "week", "w"), _BY_VERDICT),
         colors=_COLORS,
+    ),
+    Table(
+        name="whom",
+        title="Who repeats whom",
+        about="The documents of a source that are near one which stays, and the source of that one.",
+        view="documents",
+        query=REPEATS,
+        aggregations=(
+            count("documents"),
+            measure("sum", "neardup.bytes", "size"),
+            terms("neardup.origin", "source", 20, role="bucket"),
+            terms("neardup.cluster.repeats_origin", "repeats", 20, role="bucket"),
+        ),
+    ),
+    Table(
+        name="clusters-here",
+        title="Clusters of the documents shown",
+        about="Counted from documents, so that they follow every query, also one by a field of your own.",
+        view="documents",
+        query=IN_CLUSTER,
+        aggregations=(
+            count("documents shown"),
+            measure("sum", "neardup.bytes", "size"),
+            terms("neardup.cluster.id", "cluster", 50, role="bucket"),
+        ),
+    ),
+    Chart(
+        name="going",
+        title="What could go by source",
+        about="Documents that could go, by the host of a URL or the folder of a path, and by whom they repeat.",
+        view="documents",
+        query=REDUNDANT,
+        aggregations=(count("documents"), terms("neardup.origin", "source", 20), _BY_REPEATED),
+        shape="horizontal_bar",
+        height=14,
+    ),
+    Chart(
+        name="going-bytes",
+        title="Size of what could go by source",
+        view="documents",
+        query=REDUNDANT,
+        aggregations=(
+            measure("sum", "neardup.bytes", "size"),
+            terms("neardup.origin", "source", 20),
+            _BY_REPEATED,
+        ),
+        axis="size",
+        shape="horizontal_bar",
+        height=14,
     ),
     Chart(
         name="origins",
-        title="Duplicates by source",
+        title="Documents by source",
         about="By the host of a URL, or the folder of a path: the 20 with most documents.",
         view="documents",
         query=RECORDS,
-        aggregations=(count("documents"), terms("neardup.origin", "source", 20), filters(_PARTS)),
+        aggregations=(count("documents"), terms("neardup.origin", "source", 20), _BY_VERDICT),
         colors=_COLORS,
         shape="horizontal_bar",
         width=48,
@@ -202,20 +267,35 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
             "neardup.format",
             "neardup.cluster.id",
         ),
-        sort=(("size", "desc"),),
+        sort=(("redundant", "desc"), ("size", "desc")),
+        narrow={"size": 90, "redundant": 90, "redundant_octets": 120, "least_similarity": 130, "neardup.format": 110},
     ),
     Search(
         name="members",
         title="Members of clusters",
-        about="Each cluster's documents, the canonical one first. Filter by a cluster's id to see its members alone.",
+        about="Each cluster's documents, what stays first. Filter by a cluster's id to see its members alone.",
         view="documents",
         query=IN_CLUSTER,
         columns=MEMBER_COLUMNS,
         sort=MEMBER_ORDER,
+        narrow={
+            "neardup.cluster.verdict": 90,
+            "neardup.cluster.relation": 100,
+            "neardup.cluster.repeats_similarity": 80,
+            "neardup.bytes": 100,
+        },
+        height=17,
     ),
 )
 
 HEALTH_PANELS: tuple[Panel, ...] = (
+    Controls(
+        name="health-controls",
+        title="Filters",
+        about="Choose formats and sources.",
+        view="documents",
+        fields=(("neardup.format", "Format"), ("neardup.origin", "Source")),
+    ),
     Metric(
         name="health-metric",
         title="Documents",
@@ -233,8 +313,9 @@ HEALTH_PANELS: tuple[Panel, ...] = (
                 }
             ),
         ),
-        width=36,
+        width=24,
     ),
+    _unannotated(),
     Metric(
         name="failures-metric",
         title="Failures",
@@ -311,7 +392,7 @@ HEALTH_PANELS: tuple[Panel, ...] = (
     ),
 )
 
-_PASSAGE, _DOCUMENT, _ORIGINS = "kind:passage", "kind:document", "kind:origins"
+_PASSAGE, _DOCUMENT, _ORIGINS, _COLLECTION = "kind:passage", "kind:document", "kind:origins", "kind:collection"
 
 PASSAGE_PANELS: tuple[Panel, ...] = (
     Metric(
@@ -325,6 +406,7 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
             count("passages"),
             filters({"copied": "NOT boilerplate:true", "boilerplate": "boilerplate:true"}),
         ),
+        width=18,
     ),
     Metric(
         name="copied-metric",
@@ -337,6 +419,16 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
             measure("sum", "words", "words"),
             measure("sum", "in_passages", "stand elsewhere"),
         ),
+        width=20,
+    ),
+    Metric(
+        name="copied-of-all",
+        title="Share of all words",
+        about="The words of the whole collection that stand in passages.",
+        view="passages",
+        query=_COLLECTION,
+        aggregations=(measure("max", "share", "stand elsewhere"),),
+        width=10,
     ),
     Search(
         name="passages-list",
@@ -346,13 +438,18 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
         query=_PASSAGE,
         columns=("documents", "origins", "words", "boilerplate", "document.id", "first_indexed_at", "text"),
         sort=(("documents", "desc"), ("words", "desc")),
+        narrow={
+            **dict.fromkeys(("documents", "origins", "words", "boilerplate"), 95),
+            "document.id": 220,
+            "first_indexed_at": 150,
+        },
     ),
     Chart(
         name="copied-shares",
         title="Documents by the share that stands elsewhere",
         view="passages",
         query=_DOCUMENT,
-        aggregations=(count("documents"), in_ranges("share", "stands elsewhere", _SHARES)),
+        aggregations=(count("documents"), in_ranges("share", "stands elsewhere", _SHARES, ends=True)),
         height=16,
     ),
     Search(

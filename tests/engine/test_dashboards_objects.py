@@ -8,15 +8,15 @@ import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from indexer.clustering.noted import UNVERIFIED, could_go
+from indexer.clustering.noted import UNVERIFIED
 from indexer.engine.index.copied_beside import COPIED_PROPERTIES
 from indexer.engine.index.files import properties
 from indexer.engine.index.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
-from indexer.relations.relation import WORDS
+from indexer.relations.relation import VerdictWord, verdict_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "mappings" / "dashboards"
 PRODUCTS = ("kibana", "opensearch-dashboards")
@@ -33,7 +33,11 @@ ATTRIBUTES = {
         *("optionsJSON", "panelsJSON", "kibanaSavedObjectMeta"),
     },
 }
-KIBANA_ATTRIBUTES = {"dashboard": {"controlGroupInput"}, "index-pattern": {"fieldAttrs"}}
+KIBANA_ATTRIBUTES = {
+    "dashboard": {"controlGroupInput"},
+    "index-pattern": {"fieldAttrs"},
+    "search": {"rowHeight", "grid"},
+}
 # The newest version that the oldest product knows: an object of a newer one is refused. OpenSearch Dashboards 1.0 is a
 # fork of 7.10; Kibana 8.0 knows dashboards of 7.17.3 (src/plugins/*/server/**/*migrations.ts of both).
 NEWEST = {
@@ -46,7 +50,7 @@ NEWEST = {
     },
 }
 # The visualisations that both have.
-SHAPES = {"metric", "histogram", "horizontal_bar", "vega"}
+SHAPES = {"metric", "histogram", "horizontal_bar", "vega", "table"}
 
 
 def objects(product: str) -> list[dict[str, Any]]:
@@ -86,13 +90,15 @@ def test_the_files_are_what_the_generator_makes(product: str, monkeypatch: pytes
     assert (FOLDER / f"{product}.ndjson").read_text("utf-8") == make_dashboards.file_text(product)
 
 
-def test_what_could_be_removed_is_what_the_report_calls_redundant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verdicts_have_their_words_and_each_its_color(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     import panels
 
-    assert set(panels.DIFFERING) == {word for word in WORDS if not could_go(word)} > {"form", "contains", "part"}
-    assert could_go(UNVERIFIED)
-    assert could_go("")
+    colors = {name for each in panels.CLUSTER_PANELS for name in getattr(each, "colors", ())}
+    assert colors == set(get_args(VerdictWord))
+    assert verdict_of("identical") == panels.COULD_GO
+    # What was not read is not said to go.
+    assert {verdict_of(UNVERIFIED), verdict_of("")} == {"stays"}
 
 
 @pytest.mark.parametrize("product", PRODUCTS)
@@ -104,11 +110,12 @@ def test_ids_are_fixed_unique_and_of_the_index(product: str) -> None:
 
 def test_both_files_hold_the_same_panels() -> None:
     kibana, other = ({each["id"]: each for each in objects(product)} for product in PRODUCTS)
-    assert other.keys() - kibana.keys() == {"neardup-INDEX_NAME-controls"}
+    assert other.keys() - kibana.keys() == {f"neardup-INDEX_NAME-{each}" for each in ("controls", "health-controls")}
     assert kibana.keys() <= other.keys()
     for name, each in kibana.items():
         if each["type"] != "dashboard":
-            each["attributes"].pop("fieldAttrs", None)
+            for attribute in ("fieldAttrs", "rowHeight", "grid"):
+                each["attributes"].pop(attribute, None)
             assert other[name] == each
 
 
@@ -193,7 +200,7 @@ def used(each: dict[str, Any]) -> Iterator[str]:
             yield value
         elif name == "query" and isinstance(value, str):
             yield from re.findall(r"(?<=_exists_:)[\w.]+", value)
-            yield from re.findall(r"([a-z_.]+):(?:true|false|\d)", value)
+            yield from re.findall(r'([a-z_.]+):(?:true|false|\d|")', value)
 
 
 @pytest.mark.parametrize("product", PRODUCTS)
@@ -213,7 +220,8 @@ def test_every_field_is_in_the_mapping(product: str) -> None:
         elif each["type"] == "dashboard" or not views:
             continue
         else:
-            named = set(used(each))
+            # That one is the owner's.
+            named = set(used(each)) - {"TIME_FIELD"}
             assert named, each["id"]
         for view in views:
             assert named - {"_id"} <= KNOWN[view].keys(), each["id"]
@@ -266,12 +274,31 @@ def test_no_panel_needs_a_script_or_a_runtime_field(product: str) -> None:
             ]
 
 
-def test_controls_narrow_documents_and_clusters_alike() -> None:
-    [panel] = [each for each in objects("opensearch-dashboards") if each["id"].endswith("-controls")]
-    narrowed = [each["fieldName"] for each in unpacked(panel["attributes"])["visState"]["params"]["controls"]]
-    [board] = [each for each in objects("kibana") if each["id"].endswith("-duplicates")]
-    groups = unpacked(board["attributes"])["controlGroupInput"]["panelsJSON"]
+@pytest.mark.parametrize(("name", "board"), [("controls", "duplicates"), ("health-controls", "health")])
+def test_controls_narrow_documents_and_clusters_alike(name: str, board: str) -> None:
+    both = {product: {each["id"]: each["attributes"] for each in objects(product)} for product in PRODUCTS}
+    panel = unpacked(both["opensearch-dashboards"][f"neardup-INDEX_NAME-{name}"])
+    narrowed = [each["fieldName"] for each in panel["visState"]["params"]["controls"]]
+    groups = unpacked(both["kibana"][f"neardup-INDEX_NAME-{board}"])["controlGroupInput"]["panelsJSON"]
     assert [each["explicitInput"]["fieldName"] for each in groups.values()] == narrowed
-    assert narrowed == ["neardup.format", "neardup.origin", "neardup.cluster.size_class"]
+    assert narrowed[:2] == ["neardup.format", "neardup.origin"]
     for view in ("documents", "clusters"):
         assert set(narrowed) <= KNOWN[f"neardup-INDEX_NAME-{view}"].keys()
+
+
+def test_what_the_cluster_panels_filter_by_is_in_clusters_too() -> None:
+    """A click on a bar narrows the clusters by the field of its documents."""
+    boards = {each["id"]: each for each in objects("kibana")}
+    clicked = {
+        name
+        for panel in boards["neardup-INDEX_NAME-duplicates"]["references"]
+        for name, value in walk(unpacked(boards[panel["id"]]["attributes"]))
+        if panel["type"] == "visualization" and name == "visState"
+        for each in value.get("aggs", ())
+        if each["type"] == "terms"
+        for name in [each["params"]["field"]]
+    }
+    assert clicked == {f"neardup.cluster.{each}" for each in ("id", "relation", "verdict", "repeats_origin")} | {
+        "neardup.origin"
+    }
+    assert clicked <= KNOWN["neardup-INDEX_NAME-clusters"].keys()

@@ -47,7 +47,7 @@ def engine(seconds: float) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/some"
+        yield f"http://127.0.0.1:{server.server_port}/some-*"
     finally:
         server.shutdown()
         server.server_close()

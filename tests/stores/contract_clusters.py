@@ -271,6 +271,8 @@ class ClusterContract:
             formats=("html", "pdf"),
             origins=("/é", "a\udc80", "example.org"),
             least_similarity=0.1 + 0.2,
+            relations=(("", 2), ("form", 2**40 - 4), ("noise", 1)),
+            repeated_origins=("/é", "a\udc80"),
         )
         store.put_clusters(iter([full, cluster("c"), cluster("a")]))
         assert list(store.clusters()) == [cluster("a"), full, cluster("c")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from indexer.engine.client.access import Access, load_access
@@ -19,6 +20,7 @@ from indexer.engine.client.errors import (
     explain_answer,
     explain_certificate,
 )
+from indexer.engine.client.names import resolved
 from indexer.engine.client.plain_http import Response, ask
 from indexer.engine.client.retries import FIRST_CONTACT, RetryPolicy, Waiting
 from indexer.engine.client.urls import Target, parse_url
@@ -26,6 +28,7 @@ from indexer.errors import StoreError
 
 
 def connect(url: str, *, retry: RetryPolicy | None = None, access: Access | None = None) -> Client:
+    """Open a cluster's URL with the official client; an alias of one index is that index."""
     target = parse_url(url)
     access = access or load_access(target.hosts[0], target.shown, target.user, target.password)
     retry = retry or RetryPolicy()
@@ -41,6 +44,7 @@ def connect(url: str, *, retry: RetryPolicy | None = None, access: Access | None
     if wrong := client.too_old(str(version)):
         client.close()
         raise StoreError(f"{target.shown}: {wrong}; nothing was written")
+    client.target = replace(target, name=resolved(client))
     return client
 
 

@@ -37,6 +37,20 @@ def indices_of(client: Client) -> frozenset[str]:
     return frozenset(client.found(path, expand_wildcards="all") or ())
 
 
+def resolved(client: Client) -> str:
+    """The name in a client's URL, or of an alias of one index the name of that index.
+
+    An alias that is filtered or routed is not all of its index, and one with a write index is made to roll over.
+    """
+    name = client.target.name
+    known = {} if "*" in name or "," in name else client.found(path_of(name), filter_path="*.aliases") or {}
+    if len(known) != 1:
+        return name
+    [(index, there)] = known.items()
+    about = there.get("aliases", {}).get(name)
+    return name if about is None or about.keys() - {"is_hidden"} else index
+
+
 def matches(expression: str, name: str) -> bool:
     meant = False
     for part in expression.split(","):

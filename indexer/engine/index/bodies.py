@@ -22,12 +22,13 @@ from indexer.engine.index.sketches import (
 )
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
 from indexer.model.origins import origin_of
+from indexer.relations.relation import verdict_of
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
-MAPPING_VERSION = 8
+MAPPING_VERSION = 9
 # The most bytes that sketches may bring the part below `neardup` to, in a document of an owner's.
 OWNERS_ROOM = 2048
 SHORT = f"{ROOT}.short"
@@ -36,6 +37,7 @@ TOKENS = f"{ROOT}.tokens"
 DIGEST = f"{ROOT}.source_digest"
 TEXT_DIGEST = f"{ROOT}.text_digest"
 FORMAT = f"{ROOT}.format"
+INDEXED_AT = f"{ROOT}.indexed_at"
 CLUSTER_ID = f"{ROOT}.cluster.id"
 REPEATS, RELATION = f"{ROOT}.cluster.repeats", f"{ROOT}.cluster.relation"
 # A document that is in no cluster has a cluster id of its own, so that collapsing on the field swallows none.
@@ -52,6 +54,7 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "repeats_index": (str,),
     "repeats_routing": (str,),
     "repeats_similarity": (float, int),
+    "repeats_origin": (str,),
     "relation": (str,),
 }
 VERSION_FIELDS: Mapping[str, type] = {"ordinal": int, "is_latest": bool}
@@ -321,7 +324,7 @@ def alone() -> dict[str, Any]:
 
     The id is random: one made of the document's name could be that of a cluster it once founded.
     """
-    return {"id": secrets.token_urlsafe(_DRAWN_BYTES), "single": True}
+    return {"id": secrets.token_urlsafe(_DRAWN_BYTES), "single": True, "verdict": verdict_of(None)}
 
 
 def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
@@ -330,7 +333,9 @@ def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
         annotations[DUPLICATE_OF] = source[DUPLICATE_OF]
     if (version := source.get("version") or {}).get("ordinal") is not None:
         annotations["version"] = dict(version)
-    cluster = {name: value for name, value in (source.get("cluster") or {}).items() if value is not None}
+    there = source.get("cluster") or {}
+    # The verdict follows from the others.
+    cluster = {name: value for name, value in there.items() if value is not None and name != "verdict"}
     return annotations | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
 
 
@@ -339,7 +344,8 @@ def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] |
     rest = dict(annotations)
     fields = {**dict.fromkeys(CLUSTER_FIELDS), **(there if there and there.get("single") else alone())}
     if isinstance(cluster, Mapping) and _fits(cluster):
-        fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **cluster}
+        relation = cluster.get("relation", "") if "repeats" in cluster else None
+        fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **cluster, "verdict": verdict_of(relation)}
         del rest["cluster"]
     version = rest.get("version")
     is_kept = isinstance(version, Mapping) and _is_version(version)

@@ -20,6 +20,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.model import ClusterRecord, Failure, Ref, size_class
 from indexer.model.chunking import chunks
 from indexer.model.decisions import Decision, decision_json, decision_of
+from indexer.relations.relation import verdict_of
 
 T = TypeVar("T")
 
@@ -50,7 +51,9 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
     ROOT: {
         "properties": {
             **dict.fromkeys(("format", "origin"), TERM),
-            "cluster": {"properties": dict.fromkeys(("id", "size_class"), TERM)},
+            "cluster": {
+                "properties": dict.fromkeys(("id", "size_class", "verdict", "relation", "repeats_origin"), TERM)
+            },
         }
     },
     **_EXACT,
@@ -190,6 +193,14 @@ class SideIndex(Generic[T]):
         buckets = self._search(body).get("aggregations", {}).get("terms", {}).get("buckets", ())
         return {bucket["key"]: bucket["doc_count"] for bucket in buckets}
 
+    def total(self, field: str) -> int:
+        """The sum of a number over all documents."""
+        if not self.exists():
+            return 0
+        self.settle()
+        body = {"size": 0, "aggs": {"total": {"sum": {"field": field}}}}
+        return int(self._search(body).get("aggregations", {}).get("total", {}).get("value") or 0)
+
 
 def _covers(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return all(
@@ -273,20 +284,29 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
     numbers: dict[str, Any] = {"size": cluster.size, "octets": cluster.total_bytes}
     numbers |= {"redundant": cluster.redundant}
     numbers |= {"redundant_octets": cluster.redundant_bytes, "least_similarity": cluster.least_similarity}
-    lists = {"formats": cluster.formats, "origins": cluster.origins}
-    exact = json.dumps([list(canonical.values()), texts, numbers, lists])
-    formats, origins = ([_passing(name) for name in names] for names in lists.values())
+    lists = {"formats": cluster.formats, "origins": cluster.origins, "repeated_origins": cluster.repeated_origins}
+    relations = dict(cluster.relations)
+    exact = json.dumps([list(canonical.values()), texts, numbers, lists, relations])
+    formats, origins, repeated = ([_passing(name) for name in names] for names in lists.values())
+    verdicts = {verdict_of(word) for word in (*relations, *[None] * (sum(relations.values()) < cluster.size))}
     shared: dict[str, Any] = {"format": formats, "origin": origins}
-    shared["cluster"] = readable({"id": cluster.id, "size_class": size_class(cluster.size)})
+    shared["cluster"] = {
+        **readable({"id": cluster.id, "size_class": size_class(cluster.size)}),
+        "verdict": sorted(verdicts),
+        "relation": [word for word in relations if word],
+        "repeats_origin": repeated,
+    }
     body = {**readable(texts), **numbers, "origins": len(cluster.origins), ROOT: shared}
     return {**body, "canonical": readable(canonical), "exact": exact}
 
 
 def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
-    canonical, texts, numbers, lists = json.loads(source["exact"])
+    canonical, texts, numbers, lists, relations = json.loads(source["exact"])
     names: dict[str, Any] = {name: tuple(listed) for name, listed in lists.items()}
     sizes = {"total_bytes": numbers.pop("octets"), "redundant_bytes": numbers.pop("redundant_octets")}
-    return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers, **sizes, **names)
+    return ClusterRecord(
+        canonical=Ref(*canonical), **texts, **numbers, **sizes, **names, relations=(*relations.items(),)
+    )
 
 
 def _decision_body(decision: Decision) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -19,6 +19,7 @@ from indexer.stores.texts import TextFields
 ASIDE = "keep the fingerprints in an index of their own: --to INDEX"
 _FLAT = ("flattened", "flat_object")
 _OFF = (False, "false")
+_DATES = ("date", "date_nanos")
 BOM = b"\xef\xbb\xbf"
 """Stands before the text of fields, so that it outdoes whatever encoding their HTML declares."""
 # The longest title and source that are kept, in characters.
@@ -82,6 +83,11 @@ def leaves(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield from leaves(field, f"{prefix}{name}.")
         else:
             yield prefix + name, field
+
+
+def date_fields(mappings: Iterable[IndexMapping]) -> set[str]:
+    """The date fields of some indices, neardup's too."""
+    return {name for mapping in mappings for name, field in leaves(mapping.raw) if field.get("type") in _DATES}
 
 
 def _listed(value: Any) -> list[str]:

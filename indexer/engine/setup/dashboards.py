@@ -16,6 +16,7 @@ from indexer.engine.client.errors import RETRIED, CertificateError, UnreachableE
 from indexer.engine.client.plain_http import Response, ask
 from indexer.engine.client.retries import FIRST_CONTACT, RetryPolicy
 from indexer.engine.client.urls import is_host
+from indexer.engine.index.bodies import INDEXED_AT
 from indexer.engine.index.files import mappings_directory
 from indexer.errors import StoreError, UsageError
 from indexer.text.counts import counted
@@ -23,8 +24,8 @@ from indexer.text.hiding import shown_name
 
 KIBANA, OPENSEARCH = "kibana", "opensearch-dashboards"
 _PRODUCTS = {KIBANA: "Kibana", OPENSEARCH: "OpenSearch Dashboards"}
-# The placeholder for the index's name in the files, and the beginning of every object's id.
-_INDEX = "INDEX_NAME"
+# The placeholders in the files, and the beginning of every object's id.
+_INDEX, _TIME = "INDEX_NAME", "TIME_FIELD"
 _ID = f"neardup-{_INDEX}-"
 _URL = re.compile(r"https?://([^/?#@]+)(/[^?#@\s]*)?\Z", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r"[\w.+-]+\Z")
@@ -46,12 +47,20 @@ class DashboardRequest:
 class Dashboards:
     """The dashboards of the index `name` in Kibana or OpenSearch Dashboards at `url`.
 
-    `space` is a space of Kibana's or a tenant of OpenSearch Dashboards'. Credentials come from the store's settings.
-    Raises UsageError for unusable settings, and StoreError if nothing answers, or something else.
+    `space` is a space of Kibana's or a tenant of OpenSearch Dashboards', `time` the field with the dates of documents.
+    Credentials come from the store's settings. Raises UsageError for unusable settings, and StoreError if nothing
+    answers, or something else.
     """
 
     def __init__(
-        self, url: str, name: str, *, space: str = "", access: Access | None = None, retry: RetryPolicy | None = None
+        self,
+        url: str,
+        name: str,
+        *,
+        space: str = "",
+        time: str = INDEXED_AT,
+        access: Access | None = None,
+        retry: RetryPolicy | None = None,
     ) -> None:
         self.shown = shown_name(url)
         if "@" in url:
@@ -63,7 +72,7 @@ class Dashboards:
             raise UsageError(f"{name}: dashboards are made for a name of letters, digits and . _ + - only")
         if space and not _PLAIN_NAME.match(space):
             raise UsageError(f"{space}: is not a valid name of a space or tenant: letters, digits and . _ + - only")
-        self.name, self.space = name, space
+        self.name, self.space, self._time = name, space, time
         self._url = url.rstrip("/")
         self._access = access or load_access(self._url, self.shown)
         self._retry = retry or RetryPolicy()
@@ -75,7 +84,9 @@ class Dashboards:
         text = (mappings_directory() / "dashboards" / f"{self.product}.ndjson").read_text("utf-8")
         # Kibana wants ids that no other space has.
         spaced = f"neardup-{self.space}-{self.name}-" if self.space else f"neardup-{self.name}-"
-        text = text.replace(_ID, spaced).replace(_INDEX, self.name)
+        # It stands in JSON that is a text of JSON.
+        field = json.dumps(json.dumps(self._time)[1:-1])[1:-1]
+        text = text.replace(_ID, spaced).replace(_INDEX, self.name).replace(_TIME, field)
         return [json.loads(line) for line in text.splitlines()]
 
     def set_up(self) -> list[DashboardRequest]:

@@ -10,7 +10,7 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import side_name
 from indexer.engine.index import bulk_load
-from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, is_record
+from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, SIZE_CLASS, is_record
 from indexer.engine.index.mapping import named
 from indexer.engine.index.sketches import BESIDE
 from indexer.engine.setup.pipelines import Pipelines
@@ -93,6 +93,13 @@ class ExaminePart(StorePart):
         lying = {name: self._long(name) for name in context.bodies.holders(context.bodies.schemes)}
         if any(lying.values()):
             yield self._held_beside(lying)
+        inside = context.client.count(context.path, {"exists": {"field": SIZE_CLASS}})
+        if inside != (listed := context.clusters.total("size")):
+            says = (
+                f"{counted(inside, 'document')} in clusters, of which dashboards count {listed:,}: some have gone, or "
+                "were clustered by another name of the index, as a filtered alias"
+            )
+            yield Finding("counts of clusters", "warning", says, "run neardup cluster")
         left = bulk_load.left(context.mappings)
         if left:
             says = f"{', '.join(left)} without refreshes and replicas: a bulk load is under way, or was killed"

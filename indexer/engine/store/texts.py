@@ -17,8 +17,8 @@ from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import Mappings, read_mappings
 from indexer.engine.index.source_fields import (
     BOM,
+    date_fields,
     described,
-    leaves,
     require_readable,
     scalars_at,
     source_paths,
@@ -36,7 +36,6 @@ from indexer.stores.texts import DocumentForm, StoredText, TextFields, document_
 
 # Documents whose texts are read at once, and the bytes of these.
 _PAGE, _PAGE_BYTES = 250, 8 << 20
-_DATES = ("date", "date_nanos")
 
 
 class TextPart(StorePart):
@@ -83,8 +82,7 @@ class TextPart(StorePart):
         texts = {name for mapping in mappings for name in mapping.text_fields()}
         for name in texts - {OWN}:
             mappings += read_mappings(self.client, reading_path(name)).values()
-        dates = {name for mapping in mappings for name, field in leaves(mapping.raw) if field.get("type") in _DATES}
-        return sorted(name for name in dates if not name.startswith(f"{ROOT}.")) if texts else None
+        return sorted(name for name in date_fields(mappings) if not name.startswith(f"{ROOT}.")) if texts else None
 
     def document_form(self, fields: TextFields | None = None) -> DocumentForm:
         self.context.require_open()

@@ -18,7 +18,7 @@ from indexer.stores.sqlite.rows import pack_text
 _BATCH = 2000
 _READ = 1000
 _COLUMNS = """id, canonical, title, size, octets, first_seen, last_seen, redundant_octets, formats, origins,
-    least_similarity, redundant"""
+    least_similarity, redundant, relations, repeated_origins"""
 RELATIONS = """SELECT coalesce(json_extract(fields, '$.cluster.relation'), ''), count(*) FROM annotations
     WHERE cluster IS NOT NULL AND json_extract(fields, '$.cluster.repeats') IS NOT NULL GROUP BY 1"""
 """Counts of the documents that repeat another one, by their noted relation."""
@@ -64,7 +64,7 @@ class ClusterTable(SqlitePart):
         for chunk in chunks(clusters, _BATCH):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     map(self._row, chunk),
                 )
 
@@ -120,18 +120,29 @@ class ClusterTable(SqlitePart):
     def _row(self, cluster: ClusterRecord) -> tuple[Any, ...]:
         seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
         names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
-        places = (json.dumps(cluster.formats), json.dumps([self.folder.kept(origin) for origin in cluster.origins]))
-        numbers = (cluster.size, cluster.total_bytes)
-        return (*names, *numbers, *seen, cluster.redundant_bytes, *places, cluster.least_similarity, cluster.redundant)
+        origins, repeated = (
+            json.dumps([self.folder.kept(origin) for origin in some])
+            for some in (cluster.origins, cluster.repeated_origins)
+        )
+        places = (cluster.redundant_bytes, json.dumps(cluster.formats), origins)
+        said = (cluster.least_similarity, cluster.redundant, json.dumps(dict(cluster.relations)), repeated)
+        return (*names, cluster.size, cluster.total_bytes, *seen, *places, *said)
 
     def _cluster(self, row: Sequence[Any]) -> ClusterRecord:
-        name, canonical, title, size, total, first, last, octets, formats, origins, least, redundant = row
+        name, canonical, title, size, total, first, last, octets, formats, origins, *said = row
         names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
         figures = (cells.count(size), cells.count(total))
         seen = (cells.text(first), cells.text(last))
-        places = (cells.json_strings(formats), tuple(map(self.folder.now, cells.json_strings(origins))))
+        least, redundant, relations, repeated = said
+        places = (cells.json_strings(formats), self._origins(origins))
         shares = (cells.share(least), cells.count(redundant))
-        return ClusterRecord(*names, *figures, *seen, cells.count(octets), *places, *shares)
+        counts = tuple((word, cells.count(number)) for word, number in cells.json_object(relations).items())
+        return ClusterRecord(
+            *names, *figures, *seen, cells.count(octets), *places, *shares, counts, self._origins(repeated)
+        )
+
+    def _origins(self, cell: Any) -> tuple[str, ...]:
+        return tuple(map(self.folder.now, cells.json_strings(cell)))
 
 
 def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:

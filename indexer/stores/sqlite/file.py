@@ -25,7 +25,7 @@ APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: marks a store 
 T = TypeVar("T")
 
 # The number of this form of the file, in its header; a file of another one is refused.
-FORM = 3
+FORM = 4
 # A string from outside is kept as a BLOB of UTF-8 in which lone surrogates pass, because file names hold them and
 # SQLite's text can't.
 _TABLES = (
@@ -54,7 +54,8 @@ _TABLES = (
         id BLOB PRIMARY KEY, canonical BLOB NOT NULL, title BLOB NOT NULL, size INTEGER NOT NULL,
         octets INTEGER NOT NULL, first_seen BLOB NOT NULL, last_seen BLOB NOT NULL,
         redundant_octets INTEGER NOT NULL, formats TEXT NOT NULL, origins TEXT NOT NULL,
-        least_similarity REAL NOT NULL, redundant INTEGER NOT NULL) WITHOUT ROWID""",
+        least_similarity REAL NOT NULL, redundant INTEGER NOT NULL, relations TEXT NOT NULL,
+        repeated_origins TEXT NOT NULL) WITHOUT ROWID""",
     """CREATE TABLE failures (
         id BLOB PRIMARY KEY, source BLOB NOT NULL, reason BLOB NOT NULL, detail BLOB NOT NULL,
         failed_at BLOB NOT NULL, source_digest BLOB NOT NULL) WITHOUT ROWID""",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from datetime import UTC, datetime, timedelta
 
 from indexer.model import Failure, Fingerprint, Record, Ref
 from indexer.model.copied import CopiedRow
+from indexer.relations.relation import WORDS
 from indexer.schemes.simhash import sketched
 from indexer.stores import Store
 from tests.clustered import cluster_store
@@ -112,13 +114,26 @@ def copied(seed: int = 7) -> list[CopiedRow]:
         made.append(CopiedRow("document", f"{number}", Ref(f"{number}"), {"source": f"{PLACES[0]}{number}"}, share))
         pair = {"origin": PLACES[number % 5], "by": PLACES[number % 7]}
         made.append(CopiedRow("origins", f"{number}", None, pair, {"words": 1000 - 7 * number}))
+    made.append(CopiedRow("collection", "", None, {}, {"words": 90_000, "in_passages": 14_355, "share": 0.1595}))
     return made
 
 
 def fill(store: Store) -> None:
-    """Store all of it, and put the documents into clusters; the last two leave theirs in the second clustering."""
+    """Store all of it, and put the documents into clusters; the last two leave theirs in the second clustering.
+
+    Their texts were never there, so what is not identical is said to have one relation or another.
+    """
     assert all(not result.reason for result in store.put(records()))
     store.put_failures(failures())
-    assert store.keeper_of_copied()(copied()) == 90
+    assert store.keeper_of_copied()(copied()) == len(copied())
     cluster_store(store, 5)
+    cluster_store(store)
+    # What is identical the digests say.
+    words = itertools.cycle(WORDS[1:])
+    said = [
+        (ref, {"cluster": {"relation": next(words)} | fields["cluster"]})
+        for ref, fields in sorted(store.scan_clustered(), key=lambda pair: pair[0].id)
+        if "repeats" in fields["cluster"]
+    ]
+    store.annotate(said)
     cluster_store(store)

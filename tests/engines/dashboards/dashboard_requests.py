@@ -13,13 +13,15 @@ from tests.engines.servers import Server
 FOLDER = Path(__file__).resolve().parents[3] / "mappings" / "dashboards"
 FILES = {"elasticsearch": "kibana.ndjson", "opensearch": "opensearch-dashboards.ndjson"}
 MISSING = "__missing__"
+DATES = "published"
+"""The owner's field that the panel over time goes by."""
 
 
 class Panels:
     """The panels of one file over the index `name` of a server; `ask` sends what one asks."""
 
     def __init__(self, server: Server, name: str) -> None:
-        text = (FOLDER / FILES[server.name]).read_text("utf-8").replace("INDEX_NAME", name)
+        text = (FOLDER / FILES[server.name]).read_text("utf-8").replace("INDEX_NAME", name).replace("TIME_FIELD", DATES)
         self.server, self.name = server, name
         self.objects: dict[str, dict[str, Any]] = {each["id"]: each for each in map(json.loads, text.splitlines())}
         [board] = [each for each in self.objects.values() if each["id"].endswith("-duplicates")]
@@ -33,7 +35,7 @@ class Panels:
         """Every panel that asks for something."""
         kinds = ("visualization", "search")
         found = {name for name, each in self.objects.items() if each["type"] in kinds}
-        return {name.removeprefix(f"neardup-{self.name}-") for name in found} - {"controls"}
+        return {name.removeprefix(f"neardup-{self.name}-") for name in found} - {"controls", "health-controls"}
 
     def ask(self, panel: str, **chosen: str) -> Any:
         """The engine's answer; `chosen` is what the controls were set to, by the last part of a field's name."""
@@ -55,6 +57,12 @@ class Panels:
         body["query"]["bool"]["filter"].append(clicks)
         return int(self.server.request("POST", f"/{index}/_search", body)["hits"]["total"]["value"])
 
+    def ids_left(self, panel: str, clicks: Mapping[str, Any]) -> set[str]:
+        """The ids of all documents that a panel has where a filter narrows the dashboard."""
+        index, body = self.request(panel, {})
+        body["query"]["bool"]["filter"].append(clicks)
+        return {hit["_id"] for hit in self.server.request("POST", f"/{index}/_search", body)["hits"]["hits"]}
+
     def request(self, panel: str, chosen: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
         """Index and body of a panel's search."""
         found = self.find(panel)
@@ -67,7 +75,7 @@ class Panels:
         state = json.loads(attributes["visState"])
         if state["type"] == "vega":
             url = json.loads(state["params"]["spec"])["data"]["url"]
-            view = {"title": url["index"], "timeFieldName": url["%timefield%"]}
+            view = {"title": url["index"], "timeFieldName": url.get("%timefield%")}
             return url["index"], {**url["body"], "query": self._query(view, "", chosen)}
         view, query = self._source(found)
         aggregations = _nested([each for each in state["aggs"] if each["enabled"]])
@@ -144,9 +152,10 @@ def _bucket(aggregation: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "filters":
         return {"filters": {"filters": {each["label"]: lucene(each["input"]["query"]) for each in params["filters"]}}}
     if kind == "date_histogram":
-        # What "auto" comes to over five years.
-        assert params["interval"] == "auto"
-        return {"date_histogram": {"field": params["field"], "calendar_interval": "1M", "min_doc_count": 1}}
+        # What "auto" comes to over five years; it only works with the view's own field of time.
+        interval = {"auto": "1M", "w": "1w"}[params["interval"]]
+        assert params["interval"] != "auto" or params["field"] in ("neardup.indexed_at", "failed_at")
+        return {"date_histogram": {"field": params["field"], "calendar_interval": interval, "min_doc_count": 1}}
     if kind == "histogram":
         return {"histogram": {"field": params["field"], "interval": params["interval"], "min_doc_count": 1}}
     if kind == "range":
@@ -174,16 +183,22 @@ def clicked(aggregation: Mapping[str, Any], key: Any) -> dict[str, Any]:
         return {"range": {field: {"gte": low, "lt": low + params["interval"]}}}
     assert kind == "date_histogram"
     first = datetime.fromtimestamp(key / 1000, UTC)
-    after = (first + timedelta(days=31)).replace(day=1)
+    weekly = params["interval"] == "w"
+    after = first + timedelta(days=7) if weekly else (first + timedelta(days=31)).replace(day=1)
     return {"range": {field: {"gte": first.isoformat(), "lt": after.isoformat()}}}
 
 
+def _buckets(inside: Mapping[str, Any]) -> list[Any]:
+    return [each["buckets"] for each in inside.values() if isinstance(each, dict) and "buckets" in each]
+
+
 def counts(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Documents by bucket of the aggregation "2", and by part where there is a third one: {key: {label: documents}}."""
+    """Documents by the first buckets, and by part where these have parts: {key: {label: documents}}."""
     found: dict[str, Any] = {}
-    for bucket in answer["aggregations"]["2"]["buckets"]:
+    [buckets] = _buckets(answer["aggregations"])
+    for bucket in buckets:
         key = str(bucket.get("key_as_string", bucket["key"]))
-        parts = bucket.get("3", {}).get("buckets")
+        [parts] = _buckets(bucket) or [None]
         if isinstance(parts, dict):
             found[key] = {label: each["doc_count"] for label, each in parts.items()}
         elif parts is not None:

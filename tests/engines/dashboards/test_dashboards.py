@@ -11,17 +11,21 @@ import sys
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from indexer.clustering.assign import repeated_by
 from indexer.clustering.stored import stored_clusters
 from indexer.library.opening import open_store
-from indexer.model import size_class
+from indexer.model import Record, size_class
+from indexer.model.origins import origin_of
+from indexer.relations.relation import WORDS, verdict_of
 from tests.engines import downloads
 from tests.engines.dashboards.dashboard_library import SIZES, copied, failures, fill, records
-from tests.engines.dashboards.dashboard_requests import Panels, counts
+from tests.engines.dashboards.dashboard_requests import DATES, Panels, counts
 from tests.engines.servers import Server
 from tests.stores.made import INFO
 
@@ -43,12 +47,28 @@ def library(server: Server) -> Iterator[Library]:
     found.url = f"{server.url}/{NAME}"
     with open_store(found.url, create=INFO) as store:
         fill(store)
+    give_dates(server)
     command = [sys.executable, "-m", "indexer", "report", "--store", found.url, "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     found.report = json.loads(done.stdout)
     yield found
     server.request("DELETE", f"/{NAME},neardup-{NAME}-clusters,neardup-{NAME}-failures,neardup-{NAME}-passages")
+
+
+def give_dates(server: Server) -> None:
+    """Give each document a date of its owner's, which is another one than that of indexing; one document is new."""
+    server.request("PUT", f"/{NAME}/_mapping", {"properties": {DATES: {"type": "date"}}})
+    lines: list[dict[str, Any]] = []
+    for each in records():
+        lines += [{"update": {"_id": each.ref.id}}, {"doc": {DATES: published(each)}}]
+    assert not server.request("POST", f"/{NAME}/_bulk?refresh=true", lines=lines)["errors"]
+    server.request("PUT", f"/{NAME}/_doc/unread?refresh=true", {DATES: "2026-01-01"})
+
+
+def published(record: Record) -> str:
+    """The owner's date of a document."""
+    return f"{int(record.indexed_at[:4]) - 1}{record.indexed_at[4:10]}"
 
 
 def test_the_collection_has_something_of_everything(library: Library) -> None:
@@ -63,7 +83,7 @@ def test_the_collection_has_something_of_everything(library: Library) -> None:
 
 def test_every_panel_is_answered_and_not_empty(library: Library) -> None:
     names = library.names()
-    assert len(names) == 26
+    assert len(names) == 31
     for name in names:
         assert library.ask(name)["hits"]["total"]["value"] > 0, name
 
@@ -109,31 +129,105 @@ def test_similarities(library: Library) -> None:
 
 def test_a_click_leaves_what_the_bar_stands_for(library: Library) -> None:
     bars = {name: library.buckets(name) for name in library.names()}
-    assert sum(map(bool, bars.values())) == 13
+    assert sum(map(bool, bars.values())) == 16
     for name, found in bars.items():
         for clicks, count in found:
             assert library.left_by(name, clicks) == count, (name, clicks)
 
 
+@pytest.mark.parametrize("panel", ["relations", "whom", "going", "going-bytes", "origins", "clusters-here"])
+def test_a_click_leaves_the_clusters_of_the_documents_it_leaves(library: Library, panel: str) -> None:
+    """By documents the clusters of those left, and by the documents of clusters the same, and maybe more.
+
+    A field of a cluster has what all its members have: two fields that are asked for may be those of two members.
+    """
+    clicks = library.buckets(panel)
+    assert len(clicks) > 3
+    for asked, count in clicks:
+        index, body = library.request("clusters-here", {})
+        body["query"]["bool"]["filter"].append(asked)
+        [terms] = [each for each in body["aggs"].values() if "terms" in each]
+        terms["terms"]["size"] = 10_000
+        [table] = [
+            each["buckets"]
+            for each in library.server.request("POST", f"/{index}/_search", body)["aggregations"].values()
+            if "buckets" in each
+        ]
+        by_documents = {each["key"] for each in table}
+        by_clusters = library.ids_left("largest", asked)
+        assert by_documents <= by_clusters, (panel, asked)
+        parts = asked["bool"]["filter"]
+        if len(parts) == 1:
+            assert by_documents == by_clusters, (panel, asked)
+        assert count == 0 or by_documents or not library.left_by("members", asked)
+
+
+def test_a_click_on_a_relation_leaves_its_clusters(library: Library) -> None:
+    with open_store(library.url, read_only=True) as store:
+        known = {
+            word: {each.id for each in stored_clusters(store, least=2) if word in each.relations} for word in WORDS
+        }
+    for word, ids in known.items():
+        asked = {"bool": {"filter": [{"match_phrase": {"neardup.cluster.relation": word}}]}}
+        assert library.ids_left("largest", asked) == ids != set()
+
+
+def test_clusters_and_documents_say_the_same(library: Library) -> None:
+    hits = library.server.request("POST", f"/{NAME}/_search", {"size": 10_000, "_source": ["neardup"]})["hits"]["hits"]
+    of_documents: dict[str, list[dict[str, Any]]] = {}
+    sources = {hit["_id"]: hit["_source"]["neardup"] for hit in hits if "neardup" in hit["_source"]}
+    for fields in sources.values():
+        cluster = {name: value for name, value in fields["cluster"].items() if value is not None}
+        repeats = cluster.get("repeats")
+        assert cluster["verdict"] == verdict_of(cluster.get("relation", "") if repeats else None)
+        assert cluster.get("repeats_origin") == (sources[repeats]["origin"] if repeats else None)
+        of_documents.setdefault(cluster["id"], []).append(cluster)
+    clusters = [hit["_source"]["neardup"]["cluster"] for hit in library.ask("largest")["hits"]["hits"]]
+    assert len(clusters) > 100
+    for each in clusters:
+        members = of_documents[each["id"]]
+        for name in ("verdict", "relation", "repeats_origin"):
+            assert each[name] == sorted({member[name] for member in members if name in member}), name
+
+
+def test_who_repeats_whom(library: Library) -> None:
+    with open_store(library.url, read_only=True) as store:
+        known: Counter[tuple[str, str]] = Counter()
+        there = {record.ref: origin_of(record.source) for record in store.scan(sketches=False)}
+        for ref, fields in store.scan_clustered():
+            if other := repeated_by(ref, fields):
+                known[there[ref], there[other]] += 1
+    found = counts(library.ask("whom"))
+    assert {(one, other): count for one, each in found.items() for other, count in each.items()} == known
+    assert sum(known.values()) == sum(each["documents"] for each in library.report["relations"])
+    going = counts(library.ask("going"))
+    assert sum(sum(each.values()) for each in going.values()) == library.report["redundant"]
+    size = sum(each["1"]["value"] for each in library.ask("going-bytes")["aggregations"]["2"]["buckets"])
+    assert size == library.report["redundant_bytes"]
+
+
 def test_relations(library: Library) -> None:
-    found = counts(library.ask("relations"))
     known = {each["relation"]: each["documents"] for each in library.report["relations"]}
-    # What has none is counted as unknown.
-    assert {name if name in known else "": count for name, count in found.items()} == known
+    assert counts(library.ask("relations")) == {word: {verdict_of(word): count} for word, count in known.items()}
 
 
-@pytest.mark.parametrize(("panel", "section"), [("formats", "by_format"), ("origins", "by_source")])
-def test_duplicates_by_format_and_source(library: Library, panel: str, section: str) -> None:
-    known = {
-        each["name"]: {"kept": each["documents"] - each["redundant"], "could be removed": each["redundant"]}
-        for each in library.report[section]
-    }
-    assert counts(library.ask(panel)) == known
+def test_documents_by_source(library: Library) -> None:
+    found = counts(library.ask("origins"))
+    shares = {name: (sum(each.values()), each.get("could go", 0)) for name, each in found.items()}
+    assert shares == {each["name"]: (each["documents"], each["redundant"]) for each in library.report["by_source"]}
 
 
-def test_duplicates_over_time(library: Library) -> None:
-    found = {month[:7]: parts["could be removed"] for month, parts in counts(library.ask("times")).items()}
-    assert found == {each["name"]: each["redundant"] for each in library.report["by_time"]}
+def test_documents_over_time_go_by_the_owners_date(library: Library) -> None:
+    made = {each.ref: published(each) for each in records()}
+    known: dict[str, Counter[str]] = {}
+    with open_store(library.url, read_only=True) as store:
+        for ref, fields in store.scan_annotations():
+            day = date.fromisoformat(made[ref])
+            cluster = fields.get("cluster", {})
+            verdict = verdict_of(cluster.get("relation", "") if "repeats" in cluster else None)
+            known.setdefault((day - timedelta(days=day.weekday())).isoformat(), Counter())[verdict] += 1
+    assert {week[:10]: parts for week, parts in counts(library.ask("times")).items()} == known
+    assert sum(each["could go"] for each in known.values()) == library.report["redundant"]
 
 
 def test_the_largest_clusters_come_first_with_their_canonical_document(library: Library) -> None:
@@ -141,9 +235,12 @@ def test_the_largest_clusters_come_first_with_their_canonical_document(library: 
     known = {each["id"]: each for each in library.report["largest"]}
     with open_store(library.url, read_only=True) as store:
         removable = {
-            each.id: sum(other is not None for other in each.repeats) for each in stored_clusters(store, least=2)
+            each.id: sum(verdict_of(word) == "could go" for word in each.relations if word)
+            for each in stored_clusters(store, least=2)
         }
-    assert [hit["size"] for hit in hits] == sorted((each["size"] for each in known.values()), reverse=True)
+    order = [(hit["redundant"], hit["size"]) for hit in hits]
+    assert order == sorted(order, reverse=True)
+    assert {hit["id"]: hit["size"] for hit in hits} == {name: each["size"] for name, each in known.items()}
     for hit in hits:
         assert hit["canonical"]["id"] == known[hit["id"]]["members"][0]["id"]
         assert hit.get("title", "") == known[hit["id"]]["members"][0]["title"]
@@ -162,8 +259,12 @@ def test_the_members_of_a_cluster(library: Library) -> None:
     hits = library.server.request("POST", f"/{index}/_search", body)["hits"]["hits"]
     assert {hit["_id"] for hit in hits} == {ref.id for ref in cluster.members}
     assert hits[0]["_id"] == cluster.canonical.id
-    similarities = [hit["_source"]["neardup"]["cluster"]["similarity"] for hit in hits]
-    assert similarities == sorted(similarities, reverse=True)
+    said = [hit["_source"]["neardup"]["cluster"] for hit in hits]
+    verdicts = [each["verdict"] for each in said]
+    assert verdicts == sorted(verdicts, reverse=True)
+    assert len(set(verdicts)) == 3
+    shares = [each["repeats_similarity"] for each in said if each["verdict"] == "could go"]
+    assert shares == sorted(shares, reverse=True)
     assert all(hit["_source"]["neardup"]["cluster"]["size_class"] == "over 100" for hit in hits)
 
 
@@ -200,6 +301,8 @@ def test_the_health_of_ingestion(library: Library) -> None:
         "without text": report["documents"] - report["fingerprinted"],
         "in no cluster": report["documents"] - report["in_clusters"],
     }
+    [unread] = library.ask("unannotated")["aggregations"]["parts"]["buckets"]
+    assert unread["doc_count"] == 1
     assert library.ask("failures-metric")["hits"]["total"]["value"] == len(broken)
     assert counts(library.ask("reasons")) == Counter(each.reason for each in broken)
     failing = counts(library.ask("failing"))
@@ -231,6 +334,7 @@ def test_what_is_copied_in_part(library: Library) -> None:
     assert asked["hits"]["total"]["value"] == len(of["document"])
     for number, name in (("2", "words"), ("3", "in_passages")):
         assert asked["aggregations"][number]["value"] == sum(row.numbers[name] for row in of["document"])
+    assert library.ask("copied-of-all")["aggregations"]["1"]["value"] == pytest.approx(0.1595)
     shares = Counter(min(0.9, round(int(row.numbers["share"] * 10 + 1e-6) / 10, 2)) for row in of["document"])
     assert ranges(library.ask("copied-shares")) == shares
     for panel, kind, names in (
