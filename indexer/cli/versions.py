@@ -35,11 +35,16 @@ and texts give their order. Without them, or if they contradict each other, the 
 @click.argument("identity", metavar="ID")
 @store_option
 @click.option("--no-changes", is_flag=True, help="Don't read the texts again to show the changes of each version.")
+@click.option(
+    "--time-field",
+    metavar="NAME",
+    help="The field with the date of a document, in its metadata or in an index.  [default: as in the last clustering]",
+)
 @json_option
-def history(identity: str, store: str, no_changes: bool, json: bool) -> None:
+def history(identity: str, store: str, no_changes: bool, time_field: str | None, json: bool) -> None:
     """List the versions of document ID, from the oldest, and what each changed of the one before it."""
     with opened_collection(store, read_only=True) as collection:
-        found = collection.history(identity, changes=not no_changes)
+        found = collection.history(identity, changes=not no_changes, time_field=time_field)
     if json:
         answer_json(found)
         return

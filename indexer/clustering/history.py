@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of, is_alone
+from indexer.clustering.canonical import value_of
 from indexer.model import Record
 from indexer.model.chunking import chunks
 from indexer.model.refs import ref_order
@@ -27,10 +28,10 @@ class VersionHistory:
     others: tuple[tuple[int, Order], ...]
 
 
-def version_history(store: Store, record: Record) -> VersionHistory:
+def version_history(store: Store, record: Record, time: str = "") -> VersionHistory:
     """The versions of a document among the members of its cluster, by their present declarations.
 
-    Memory: the records of the cluster.
+    `time` names the field with their date. Memory: the records of the cluster.
     """
     [annotations] = store.annotations([record.ref])
     cluster = None if annotations is None or is_alone(record.ref, annotations) else cluster_of(annotations)
@@ -38,7 +39,11 @@ def version_history(store: Store, record: Record) -> VersionHistory:
     members = [record.without_sketches()]
     for some in chunks(sorted(refs - {record.ref}, key=ref_order), READ_AT_ONCE):
         members += [each for each in store.get(some, sketches=False) if each]
-    signs = [signs_of(each) for each in members]
+    owners = store.owners_values(members, [time]) if time else [{}] * len(members)
+    signs = [
+        signs_of(each, value_of(each, values, time) if time else None)
+        for each, values in zip(members, owners, strict=True)
+    ]
     found = next((each for each in lineages(signs) if any(0 in step for step in each.steps)), None)
     inside = {place for step in found.steps for place in step} if found else {0}
     others = [(place, compared(signs[place], signs[0])) for place in range(len(members)) if place not in inside]

@@ -111,15 +111,16 @@ class Clusters(OpenStore):
             named = f"; --time-field goes by a date of yours: {', '.join(dates[:5])}" if dates else ""
             self.tell(f"the earliest document of a cluster is the one that annotate met first{named}")
 
-    def history(self, id: str, *, changes: bool = True) -> History:  # noqa: A002
+    def history(self, id: str, *, changes: bool = True, time_field: str | None = None) -> History:  # noqa: A002
         """The versions of a document in its cluster, in their order in time, with the changes between them.
 
-        `changes` reads the texts again. Raises UsageError and NotFoundError.
+        `changes` reads the texts again. `time_field` names the field with the dates of documents; without it that of
+        the last clustering counts. Raises UsageError and NotFoundError.
         """
         from indexer.library.histories import history_of
 
         with self._lock:
-            return history_of(self.store, id, changes=changes)
+            return history_of(self.store, id, changes=changes, time_field=time_field)
 
     def clusters(self, *, least: int = 2) -> Rows[Cluster]:
         """The stored clusters of at least `least` documents, the largest first."""

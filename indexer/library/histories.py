@@ -98,15 +98,16 @@ class History(Shown):
     others: tuple[UnplacedMember, ...] = field(repr=False)
 
 
-def history_of(store: Store, name: str, *, changes: bool) -> History:
+def history_of(store: Store, name: str, *, changes: bool, time_field: str | None = None) -> History:
     """The history of a stored document, with the change of each version if `changes`, from texts read again."""
     from indexer.clustering.history import version_history
+    from indexer.clustering.memory import noted_canonical
 
     [refs] = asking.found_each(store, [name])
     [record] = store.get([asking.only(name, refs)])
     if record is None:
         raise asking.missing(name)
-    found = version_history(store, record)
+    found = version_history(store, record, noted_canonical(store).time if time_field is None else time_field)
     records = found.records
     entries: list[VersionEntry] = []
     compared = _StoredChanges(store) if changes else None

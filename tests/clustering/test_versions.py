@@ -79,3 +79,18 @@ def test_the_history_of_a_document(store: Store) -> None:
     cluster_store(store)
     assert history("a") == ([["c"], ["a"], ["b"]], [("d", "unknown")])
     assert history("d") == ([], [(name, "unknown") for name in "abc"])
+
+
+def test_the_dates_of_a_field_put_captures_in_order(store: Store) -> None:
+    days = {"x": "2021-05-02", "y": "2020-01-31T10:00:00Z", "z": "soon"}
+    for name, day in days.items():
+        made = record(name, 2**60 - 1, source="https://example.org/page", metadata={"seen": {"on": day}})
+        assert all(store.put([made]))
+    cluster_store(store)
+    [asked] = store.get([Ref("x")])
+    assert isinstance(asked, Record)
+    assert version_history(store, asked).lineage is None
+    found = version_history(store, asked, "seen.on")
+    assert found.lineage
+    assert [[found.records[place].ref.id for place in step] for step in found.lineage.steps] == [["y"], ["x"]]
+    assert found.lineage.evidence == ("published 2020-01-31 < 2021-05-02 in the field of dates",)

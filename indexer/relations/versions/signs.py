@@ -78,7 +78,7 @@ class Signs:
         return bool(self.points or self.names)
 
 
-def signs_of(record: Record) -> Signs:
+def signs_of(record: Record, published: Any = None) -> Signs:
     metadata = record.metadata if isinstance(record.metadata, Mapping) else {}
     declared = metadata.get(DECLARED)
     declared = declared if isinstance(declared, Mapping) else {}
@@ -106,6 +106,8 @@ def signs_of(record: Record) -> Signs:
     if metadata:
         points |= dict(_declared(declared, "that they declare", record.arrived_at))
         points |= dict(_given(metadata, record.arrived_at))
+    if (day := read_day(published)) and not _after(day, record.arrived_at):
+        points["published",] = Sign(day, str(day), "in the field of dates")
     own = [*_names(declared.get("name")), _url(record.source, record.source) if page else ""]
     others = [tuple(_urls(record.source, declared[name])) if name in declared else () for name in _OTHERS]
     return Signs(tuple(map(_channel, frames)), tuple(works), points, tuple(filter(None, own)), *others)
