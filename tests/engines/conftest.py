@@ -11,7 +11,7 @@ import pytest
 from tests.engines.fleet import ENGINES, Servers, running
 from tests.engines.servers import Server
 
-for _name in ("asked", "contract", "contract_clusters", "contract_probes", "contract_schemes"):
+for _name in ("asked", "contract", "contract_clusters", "contract_opening", "contract_probes", "contract_schemes"):
     pytest.register_assert_rewrite(f"tests.stores.{_name}")
 
 _NUMBERS = itertools.count(1)

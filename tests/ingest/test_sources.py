@@ -1,15 +1,11 @@
-"""From what a user names to a stream of inputs: walking, patterns, ids, lists of paths, JSON lines."""
+"""From what a user names to a stream of inputs: walking, patterns, ids, lists of paths."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import json
 import os
 import random
 import resource
 import socket
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,15 +20,12 @@ from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings as Indexing
 from indexer.ingest.indexing import index, store_info
 from indexer.ingest.naming import walk_order
-from indexer.ingest.readers import JSON_LINES, BadEntry, ColumnNames, FileEntry, ReaderOptions
 from indexer.ingest.regular_files import UnreadableError, read_file
-from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.library.opening import open_store
 from indexer.library.options import list_of_paths
-from indexer.model import REASON_KEY, own_files
+from indexer.model import own_files
 from indexer.model.paths import path_of_printable, printable_path
-from tests.cli.written import pdf
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -363,181 +356,6 @@ def test_a_listed_link_is_passed_over_where_what_it_leads_to_is_read(tmp_path: P
 def test_counting_ahead(tmp_path: Path) -> None:
     touch(tmp_path, "a.txt", "b/c.txt", "d.css")
     assert Sources([str(tmp_path), str(tmp_path / "a.txt")]).count() == 3
-    (tmp_path / "lines.jsonl").write_text(ROWS)
+    (tmp_path / "lines.jsonl").write_text('{"text": "words"}\n')
     assert Sources([str(tmp_path)]).count() is None
     assert Sources(["-"]).count() is None
-
-
-def read_lines(data: bytes, limit: int = 10_000) -> list[FileEntry | BadEntry]:
-    return list(JSON_LINES.entries(io.BytesIO(data), "", ReaderOptions(limit)))
-
-
-def test_json_lines() -> None:
-    good = {
-        "id": 7,
-        "html": "<p>hé</p>",
-        "title": "T",
-        "url": "https://example.org/",
-        "lang": "fr",
-        "n": [1, {"a": None}],
-    }
-    lines = [
-        b"\xef\xbb\xbf" + json.dumps(good).encode(),
-        b"",
-        json.dumps({"id": "b", "text": "words", "html": "<p>other", "source": "here"}).encode(),
-        json.dumps({"id": "c", "text": "", "html": "<p>page"}).encode(),
-        b'{"id": "d", "text": "half \\ud800 pair"}',
-    ]
-    one, two, three, four = read_lines(b"\n".join(lines))
-    assert isinstance(one, FileEntry)
-    assert (one.number, one.id, one.format, one.title, one.url) == (1, "7", "html", "T", "https://example.org/")
-    assert one.data.decode("utf-8-sig") == "<p>hé</p>"
-    assert one.metadata == {"lang": "fr", "n": [1, {"a": None}]}
-    assert isinstance(two, FileEntry)
-    assert (two.number, two.data, two.format, two.url, two.metadata) == (3, b"words", "text", "here", {})
-    assert isinstance(three, FileEntry)
-    assert three.format == "html"
-    assert isinstance(four, FileEntry)
-    assert four.data.decode() == "half \N{REPLACEMENT CHARACTER} pair"
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (b"nonsense", "no JSON"),
-        (b"[1]", "one JSON object"),
-        (b'{"id": "a"}', 'no "text" or "html"'),
-        (b'{"id": "a", "text": 7}', '"text" must be a string'),
-        (b'{"id": "", "text": "x"}', '"id" must be'),
-        (b'{"id": true, "text": "x"}', '"id" must be'),
-        (b'{"id": 1.5, "text": "x"}', '"id" must be'),
-        (b'{"id": "a", "text": "x", "title": 1}', '"title" must be a string'),
-        (b'{"id": "a", "text": "x", "n": NaN}', "NaN"),
-        (b'{"id": "a", "text": "\xff"}', "not UTF-8"),
-        (b"[" * 100_000, "nested too deeply"),
-        (b'{"id": ' + b"9" * 5000 + b', "text": "x"}', "digits"),
-    ],
-)
-def test_bad_lines_cost_only_themselves(line: bytes, words: str) -> None:
-    after = b'{"id": "after", "text": "x"}'
-    bad, good = read_lines(line + b"\n" + after, limit=200_000)
-    assert isinstance(bad, BadEntry)
-    assert (bad.number, bad.reason) == (1, "malformed")
-    assert words in bad.detail
-    assert isinstance(good, FileEntry)
-    assert (good.number, good.id) == (2, "after")
-
-
-def test_a_line_over_the_limit_is_skipped() -> None:
-    good = b'{"id": "a", "text": "x"}\n'
-    bad, line = read_lines(b"x" * 1_000_000 + b"\n" + good, limit=100)
-    assert isinstance(bad, BadEntry)
-    assert (bad.number, bad.reason) == (1, "too-large")
-    assert isinstance(line, FileEntry)
-    # Exactly at the limit is still within it, at the end of the stream too.
-    assert all(isinstance(each, FileEntry) for each in read_lines(good + good.strip(), limit=len(good) - 1))
-
-
-def test_broken_compression_ends_the_file_only(tmp_path: Path) -> None:
-    whole = gzip.compress(b'{"id": "a", "text": "x"}\n' * 1000)
-    (tmp_path / "a.jsonl.gz").write_bytes(whole[:-20])
-    (tmp_path / "b.jsonl.gz").write_bytes(whole)
-    (tmp_path / "c.jsonl.gz").write_bytes(b"not gzip")
-    found = list(Sources([str(tmp_path)]))
-    broken = [item for item in found if isinstance(item, Rejected)]
-    assert len(found) - len(broken) >= 1000
-    assert [(item.reason, Path(item.id.rpartition(":")[0]).name) for item in broken] == [
-        ("unreadable", "a.jsonl.gz"),
-        ("unreadable", "c.jsonl.gz"),
-    ]
-
-
-@given(st.binary(max_size=300))
-def test_no_bytes_break_the_reader(data: bytes) -> None:
-    for name in ("", "a.gz", "a.zst", "a.bz2", "a.xz"):
-        list(JSON_LINES.entries(io.BytesIO(data), name, ReaderOptions(50)))
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-@given(st.text(min_size=1), st.text(min_size=1), st.dictionaries(st.text(), json_values, max_size=4), st.booleans())
-def test_json_lines_come_back_as_written(identity: str, text: str, more: dict[str, object], ascii_only: bool) -> None:
-    own = ("id", "text", "html", "title", "url", "source", REASON_KEY)
-    metadata = {key: value for key, value in more.items() if key not in own}
-    line = json.dumps({"id": identity, "text": text, **metadata}, ensure_ascii=ascii_only)
-    [read] = read_lines(line.encode())
-    assert isinstance(read, FileEntry)
-    assert (read.id, read.data.decode(), read.metadata) == (identity, text, metadata)
-
-
-WORDS = "Nobody had told the gardener that the gate would be painted green before the guests came in the evening."
-ROWS = "".join(json.dumps({"text": f"{WORDS} {number}"}) + "\n" for number in range(3))
-SUFFIXES = ("eml", "csv", "tsv", "jsonl", "zip", "tar", "rss", "mbox", "warc", "parquet", "txt", "html")
-
-
-def _zipped(name: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr(name, WORDS)
-    return packed.getvalue()
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize(
-    ("content", "many", "kind"),
-    [
-        (f"<!doctype html><title>t</title><p>{WORDS}</p>".encode(), 1, "html"),
-        (pdf(WORDS), 1, "pdf"),
-        (f"{WORDS}\n{WORDS}\n".encode(), 1, "text"),
-        (ROWS.encode(), 3, "text"),
-        (gzip.compress(ROWS.encode()), 3, "text"),
-        (_zipped("note.txt"), 1, "text"),
-    ],
-    ids=["html", "pdf", "text", "rows", "rows-gz", "zip"],
-)
-def test_a_wrong_suffix_does_no_harm(tmp_path: Path, content: bytes, many: int, kind: str, suffix: str) -> None:
-    path = tmp_path / f"some.{suffix}"
-    path.write_bytes(content)
-    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
-        index(Sources([str(tmp_path)], Selection()), store, Indexing(jobs=1))
-        records = list(store.scan())
-        assert not list(store.failures())
-        assert len(records) == many
-        # A page without a tag is one too.
-        assert {record.format for record in records} <= {kind, "html"} if suffix == "html" else {kind}
-        for record, text in StoredTexts(store).read(records):
-            assert WORDS in str(text), record.ref.id
-
-
-def test_a_wrong_suffix_in_an_archive_does_no_harm(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
-        archive.writestr("page.csv", f"<!doctype html><p>{WORDS}</p>")
-        archive.writestr("note.jsonl", WORDS)
-    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
-        index(Sources([str(tmp_path)], Selection()), store, Indexing(jobs=1))
-        assert {record.ref.id.rpartition("/")[2]: record.format for record in store.scan()} == {
-            "note.jsonl": "text",
-            "page.csv": "html",
-        }
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"name,price\nAnna,1\nBen,2\n", b'{"id": "1", "body": "words"}\n', b'broken\n{"text": "words of a row"}\n'],
-)
-def test_a_table_without_a_text_and_a_broken_line_are_failures_as_before(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / f"some.{'csv' if b',' in content[:9] else 'jsonl'}"
-    path.write_bytes(content)
-    assert any(isinstance(item, Rejected) for item in Sources([str(path)], Selection()))
-
-
-def test_rows_of_a_log_without_the_text_are_one_text(tmp_path: Path) -> None:
-    (tmp_path / "run.log").write_text('{"time": 1, "msg": "started"}\n{"time": 2, "msg": "stopped"}\n')
-    assert len(list(Sources([str(tmp_path)], Selection()))) == 1
-    rows = list(Sources([str(tmp_path)], Selection(columns=ColumnNames("msg"))))
-    assert [item.number for item in rows if isinstance(item, Input)] == [1, 2]
