@@ -56,6 +56,8 @@ class Filtered:
     replaced: int = 0
     few_origins: int = 0
     singletons: int = 0
+    short: int = 0
+    empty: int = 0
     left_out: int = 0
     seconds: float = 0.0
 
@@ -135,6 +137,9 @@ def keep(
                 decided = _decided(path, output, standing)
                 gone = decided.filter(compute.invert(decided["keep"]))
                 reasons = Counter(gone["reason"].to_pylist())
+                footer = read_footer(os.fspath(path), CLUSTERS)
+                done.short += footer["short"]
+                done.empty += footer["empty"]
                 done.files += len(part.files)
                 done.kept += decided.num_rows - gone.num_rows
                 done.removed += reasons[_REPEATS]

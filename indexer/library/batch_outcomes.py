@@ -262,6 +262,8 @@ class BatchFiltered(Shown):
         replaced: Documents replaced by a later one with the same id
         few_origins: With --min-origins, documents of clusters from fewer hosts or folders
         singletons: With --singletons drop, documents of no cluster
+        short: Of all, documents with too few words to be compared
+        empty: Of all, documents without words
         left_out: Files left out by name or kind
         repeated: With --passages, the passages repeated among the documents to keep; else null
         seconds: The time it took
@@ -276,6 +278,8 @@ class BatchFiltered(Shown):
     replaced: int
     few_origins: int
     singletons: int
+    short: int
+    empty: int
     left_out: int
     repeated: BatchPassagesCut | None
     seconds: float

@@ -170,6 +170,9 @@ def test_equal_texts_go_however_short(tmp_path: Path) -> None:
         ("i", "h", "identical"),
     ]
     assert (done.sketched.short, done.sketched.empty) == (6, 3)
-    command = [sys.executable, "-m", "indexer", "batch", "dedupe", str(given), "--out", str(tmp_path / "again")]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "not compared  6 too short, but with equal texts, 3 without words" in said
+    assert (done.filtered.short, done.filtered.empty) == (6, 3)
+    filtering = ("filter", str(given), "--clusters", str(tmp_path / "kept.batch"), "--out", str(tmp_path / "filtered"))
+    for command in (("dedupe", str(given), "--out", str(tmp_path / "again")), filtering):
+        run = [sys.executable, "-m", "indexer", "batch", *command]
+        said = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+        assert "not compared  6 too short, but with equal texts, 3 without words" in said, command[0]

@@ -279,9 +279,8 @@ def write_clusters(
     Raises StoreError.
     """
     known = read_footer(os.fspath(path), SKETCHES)
-    footer = written_footer(
-        CLUSTERS, form, {**more, **{name: known[name] for name in ("input", "state", "together", "read")}}
-    )
+    copied = {name: known[name] for name in ("input", "state", "together", "read")}
+    footer = written_footer(CLUSTERS, form, {**more, **copied, **_not_compared(path)})
     target.parent.mkdir(parents=True, exist_ok=True)
     counts, older = Counts(), older_clusters(path, DECIDED) if is_older else None
     with own_files.written_whole(target) as file, writer(file, rows.schema, footer) as clusters:
@@ -303,6 +302,15 @@ def write_clusters(
                     counts.repeating += repeating
                     counts.new += total - repeating
     return counts
+
+
+def _not_compared(path: Path) -> dict[str, int]:
+    """The numbers of documents of a file of sketches that are too short to be compared, and that have no words."""
+    short = empty = 0
+    for _, batch in batches_of(path, 0, ["short", "tokens", "failed"]):
+        short += compute.sum(batch["short"]).as_py() or 0
+        empty += compute.sum(compute.and_(compute.equal(batch["tokens"], 0), batch["failed"].is_null())).as_py() or 0
+    return {"short": short, "empty": empty}
 
 
 def _counted(column: Any) -> dict[str, int]:

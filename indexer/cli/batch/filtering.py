@@ -161,6 +161,7 @@ def filter_command(
             ("files", f"{done.files:,}"),
             ("kept", f"{done.kept:,}"),
             ("removed", f"{done.removed:,}, listed in {done.removed_list}"),
+            ("not compared", not_compared(done.short, done.empty)),
             *left_out_fields(done, writing),
             ("left out", f"{counted(done.left_out, 'file')} by name or kind of file" if done.left_out else ""),
             *(cut_fields(done.repeated) if done.repeated else ()),
