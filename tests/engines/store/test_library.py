@@ -126,6 +126,17 @@ def test_the_command_makes_an_index_and_says_so(server: Server, index_name: str,
     assert neardup("setup", "--store", url, "--dry-run", "--json").stdout
 
 
+def test_files_that_were_left_out_are_counted_in_the_report(server: Server, index_name: str, tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "one.png", "two.png", "style.css"):
+        (tmp_path / name).write_text(prose(1), "utf-8")
+    url = f"{server.url}/{index_name}"
+    with indexer.open(url) as collection:
+        collection.index(tmp_path)
+        collection.cluster()
+    [left_out] = json.loads(neardup("report", "--format", "json", "--store", url).stdout)["left_out"]
+    assert left_out == {"reason": "passed-over", "documents": 3, "names": ["2 .png", "1 .css"]}
+
+
 def test_the_command_fills_no_index_of_an_owners(server: Server, index_name: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(prose(1), "utf-8")
     fill(server, index_name, {"a": {"body": prose(1)}})
