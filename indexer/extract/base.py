@@ -53,6 +53,8 @@ _WHY_LEFT_OUT = {
     "cookie banner": "it asks for consent and has a button",
     "deleted": "it was deleted; [\u2026] stands in its place",
     "comment": "it is a remark on the text",
+    "chart": "it stands in a picture",
+    "diagram": "it stands in a picture",
     "quoted": "it is quoted from another mail, or a signature",
     "page margin": "it stands on every page",
     "page header": "it stands on every page",

@@ -187,7 +187,7 @@ def _read_rare(kind: Format, extractor: str, data: bytes, options: Options, limi
     if kind in MICROSOFT:
         from indexer.extract.microsoft import extract_microsoft
 
-        return extract_microsoft(kind, data)
+        return extract_microsoft(kind, data, limits)
     from indexer.extract.packages import extract_package
 
     return extract_package(kind, data, options.content, extractor, limits)

@@ -6,10 +6,14 @@ import functools
 import importlib
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from indexer.errors import ExtractionError
+from indexer.extract.base import Limits
 from indexer.extract.formats import MICROSOFT_MAGIC, Format
+from indexer.extract.packages.office import parts_beside
+from indexer.extract.packages.parts import PackageParts
 from indexer.extract.text import cleaned, in_blocks, marked
 from indexer.model import Document
 
@@ -33,6 +37,7 @@ _FIELD_CODE = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _ENCRYPTED = ("EncryptedPackage", "EncryptionInfo")
+_ROOTS: Mapping[Format, str] = {"pptx": "ppt", "xlsx": "xl"}
 _TYPES: Mapping[Format, str] = {
     "rtf": "application/rtf",
     "doc": "application/msword",
@@ -59,7 +64,7 @@ def kind_of_microsoft(data: bytes) -> Format | None:
     return "msg" if "msg" in found.values() else found[min(found)] if found else None
 
 
-def extract_microsoft(kind: Format, data: bytes) -> Document:
+def extract_microsoft(kind: Format, data: bytes, limits: Limits) -> Document:
     """The document in an Office file.
 
     Raises ExtractionError "unsupported" without the library, "encrypted", or "malformed".
@@ -81,9 +86,18 @@ def extract_microsoft(kind: Format, data: bytes) -> Document:
         title, text = metadata.get("subject") or "", text.partition("\n\n")[2]
     elif kind == "doc":
         text = _FIELD_CODE.sub("", text)
-    return Document(
-        in_blocks(marked(text)), cleaned(title), extractor=f"kreuzberg {library.__version__} ({kind.upper()})"
-    )
+    name = f"kreuzberg {library.__version__} ({kind.upper()})"
+    text = in_blocks(marked(text))
+    return Document(text, cleaned(title), extractor=name, left_out=_beside(kind, data, text, limits))
+
+
+def _beside(kind: Format, data: bytes, text: str, limits: Limits) -> tuple[tuple[str, str], ...]:
+    """The parts that the library does not read, which are not worth a document's failure."""
+    if kind not in _ROOTS:
+        return ()
+    with suppress(ExtractionError), PackageParts(data, limits) as parts:
+        return tuple(part for part in parts_beside(parts, _ROOTS[kind], "fast") if part[1] not in text)
+    return ()
 
 
 def _stream(name: str) -> bytes:

@@ -14,7 +14,7 @@ from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Hashes, Lexicon
 
 # Menus and the like stand on other pages too.
-_TELLING = frozenset(("page margin", "page header", "page footer", "deleted", "comment", "subject"))
+_TELLING = frozenset(("page margin", "page header", "page footer", "deleted", "comment", "subject", "chart", "diagram"))
 _HEAD = 2000
 _CUTS = re.compile(r"\s+[|\u00b7\u2013\u2014-]\s+")
 

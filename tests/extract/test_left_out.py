@@ -11,6 +11,8 @@ import pytest
 from indexer.extract.base import Extractor, Limits, Options
 from indexer.extract.document import read_document
 from indexer.extract.mails import MailParts
+from indexer.extract.packages.office import parts_beside
+from indexer.extract.packages.parts import PackageParts
 from indexer.model import Document
 from tests.extract.made_pdf import make_pdf
 
@@ -128,3 +130,50 @@ def test_the_text_of_a_mail_is_no_placeholder() -> None:
 
     assert body("Your reader shows no HTML.") == [True]
     assert body("A ferry. " * 30) == [False]
+
+
+def zipped(parts: dict[str, str]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return data.getvalue()
+
+
+def test_comments_charts_and_margins_of_office_are_read() -> None:
+    points = "".join(f"<c:pt><c:v>{value}</c:v></c:pt>" for value in (12, 13))
+    chart = f"<c:chart xmlns:c='c' xmlns:a='a'><a:t>Sales</a:t>{points}</c:chart>"
+    slide = (
+        '<p:sld xmlns:p="p" xmlns:a="a"><p:sp><p:nvPr><p:ph type="ftr"/></p:nvPr><a:t>Bill 4711</a:t></p:sp>'
+        "<p:sp><a:t>Tea</a:t></p:sp></p:sld>"
+    )
+    sheet = (
+        '<worksheet><headerFooter><oddHeader>&amp;L&amp;"Arial"Bill 4711&amp;R</oddHeader></headerFooter></worksheet>'
+    )
+    made = zipped(
+        {
+            "ppt/comments/comment1.xml": "<p:cmLst xmlns:p='p'><p:cm><p:text>Too dear</p:text></p:cm></p:cmLst>",
+            "ppt/charts/chart1.xml": chart,
+            "ppt/slides/slide1.xml": slide,
+            "xl/worksheets/sheet1.xml": sheet,
+            "xl/comments1.xml": "<comments><comment><text><t>Why?</t></text></comment></comments>",
+        }
+    )
+    with PackageParts(made, Limits()) as parts:
+        assert parts_beside(parts, "ppt", "fast") == [
+            ("comment", "Too dear"), ("chart", "Sales 12 13"), ("page footer", "Bill 4711"),
+        ]  # fmt: skip
+        assert parts_beside(parts, "xl", "fast") == [("comment", "Why?"), ("page header", "Bill 4711")]
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_raised_digits_of_open_documents_are_exponents(extractor: Extractor) -> None:
+    made = zipped(
+        {
+            "mimetype": "application/vnd.oasis.opendocument.text",
+            "content.xml": "<o:doc xmlns:o='o' xmlns:s='s' xmlns:t='t'><s:style s:name='T1'><s:text-properties "
+            "s:text-position='super 58%'/></s:style><t:p>10<t:span t:style-name='T1'>6</t:span> "
+            "<t:span t:style-name='T2'>7</t:span></t:p></o:doc>",
+        }
+    )
+    assert read(made, "a.odt", extractor).text == "10^6 7"

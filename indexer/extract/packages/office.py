@@ -6,8 +6,10 @@ contents are not read.
 
 from __future__ import annotations
 
+import html
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
@@ -33,7 +35,7 @@ _ENDS = {
     **dict.fromkeys(("p", "h", "br", "cr", "line-break"), BLOCK_END),
     **dict.fromkeys(("tc", "table-cell"), CELL_END),
     **dict.fromkeys(("tr", "table-row"), ROW_END),
-    **dict.fromkeys(("s", "tab"), " "),
+    **dict.fromkeys(("s", "tab", "pt"), " "),
     "page": PAGE_END,
 }
 
@@ -48,7 +50,14 @@ _OUT_OF_OPEN_DOCUMENT = {
 _MARGINS = {
     **dict.fromkeys(("header", "header-left", "header-first", "hdr"), "page header"),
     **dict.fromkeys(("footer", "footer-left", "footer-first", "ftr"), "page footer"),
+    **dict.fromkeys(("comment", "cm", "threadedComment"), "comment"),
 }
+_PICTURED = {"charts/chart": "chart", "diagrams/data": "diagram"}
+_SHEET_MARGIN = re.compile(rb"<(?:\w{1,9}:)?(?:odd|even|first)(Header|Footer)>([^<]*)<")
+_SHEET_CODES = re.compile(r"&(?:\"[^\"]*\"|\d+|K[0-9A-Fa-f]{6}|[A-Za-z])")
+_SHAPE = re.compile(rb"<p:sp\b.*?</p:sp>", re.DOTALL)
+_SHAPE_MARGIN = re.compile(rb'<p:ph [^>]*type="(ftr|hdr|dt)"')
+_SHAPE_TEXT = re.compile(rb"<a:t>([^<]*)<")
 
 
 class _OfficeText:
@@ -65,6 +74,7 @@ class _OfficeText:
         self._aside: list[str] = []
         self._inside = self._out_at = 0
         self._is_raised = False
+        self._style_name, self._raised = "", set[str]()
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         name = _local(tag)
@@ -83,6 +93,12 @@ class _OfficeText:
             self.parts.append(DELETION)
         elif name == "vertAlign":
             self._is_raised = _value(attributes, "val") == "superscript"
+        elif name == "style":
+            self._style_name = _value(attributes, "name")
+        elif name == "text-properties" and _value(attributes, "text-position").startswith("super"):
+            self._raised.add(self._style_name)
+        elif name == "span":
+            self._is_raised = _value(attributes, "style-name") in self._raised
         elif name == "ilvl" and (level := _value(attributes, "val")) not in ("", "0"):
             self.left_out.append(("list level", level))
 
@@ -99,7 +115,7 @@ class _OfficeText:
                     self.parts.append(DELETION)
         self._path.pop()
         self._inside -= name in self._within
-        if name == "r":
+        if name in ("r", "span"):
             self._is_raised = False
 
     def _end_of(self, name: str) -> None:
@@ -107,6 +123,8 @@ class _OfficeText:
             (self._aside if self._out_at else self.parts).append(_ENDS[name])
 
     def data(self, text: str) -> None:
+        if self._path[-1:] == ["instrText"]:
+            return
         if self._out_at:
             self._aside.append(text)
         elif self._inside:
@@ -213,6 +231,7 @@ def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Docu
     left_out = [part for words, _ in read for part in words.left_out]
     for name in parts.names("word/header", "word/footer"):
         left_out += _aside(parts, name, extractor)
+    left_out += parts_beside(parts, "word", extractor)
     title = _title(parts, "docProps/core.xml", extractor)
     # A title is not worth a document's failure.
     with suppress(ExtractionError):
@@ -238,6 +257,32 @@ def _aside(parts: PackageParts, name: str, extractor: str) -> list[tuple[str, st
     with suppress(ExtractionError):
         _words(parts.read(name), extractor, found)
     return found.left_out
+
+
+def parts_beside(parts: PackageParts, root: str, extractor: str) -> list[tuple[str, str]]:
+    """The comments, charts and diagrams of a document of Office, and the margins of sheets and slides."""
+    found = []
+    for name in parts.names(f"{root}/comments", f"{root}/threadedComments/"):
+        found += _aside(parts, name, extractor)
+    for folder, kind in _PICTURED.items():
+        for name in parts.names(f"{root}/{folder}"):
+            with suppress(ExtractionError):
+                found.append((kind, cleaned(_words(parts.read(name), extractor, _OfficeText("v t")))))
+    for name in parts.names(f"{root}/worksheets/sheet", f"{root}/slides/slide"):
+        with suppress(ExtractionError):
+            found += _margins_of(parts.read(name))
+    return [(kind, text) for kind, text in found if text]
+
+
+def _margins_of(page: bytes) -> Iterator[tuple[str, str]]:
+    """The headers and footers of a sheet of Excel or a slide of PowerPoint."""
+    for margin in _SHEET_MARGIN.finditer(page):
+        text = html.unescape(margin[2].decode("utf-8", "replace"))
+        yield f"page {margin[1].decode().lower()}", cleaned(_SHEET_CODES.sub(" ", text))
+    for shape in _SHAPE.findall(page) if b'type="' in page else ():
+        if kind := _SHAPE_MARGIN.search(shape):
+            text = b" ".join(_SHAPE_TEXT.findall(shape)).decode("utf-8", "replace")
+            yield "page header" if kind[1] == b"hdr" else "page footer", cleaned(html.unescape(text))
 
 
 def _title(parts: PackageParts, name: str, extractor: str) -> str:
