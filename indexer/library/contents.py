@@ -243,6 +243,8 @@ class Contents(Erasing):
             has_read = inputs.has_read if isinstance(inputs, Sources) else None
             with arrivals(self.store, arriving, self.tell) as coming, versions_kept(self.store, coming) as looking:
                 run_index(read_items(), self.store, made, summary=summary, arrivals=looking, has_read=has_read)
+            if isinstance(inputs, Sources):
+                inputs.passed_over.keep(self.store, inputs.roots)
         if progress:
             progress(summary.done, total)
         return indexed(

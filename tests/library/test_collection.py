@@ -490,3 +490,11 @@ def test_of_documents_with_equal_sketches_several_are_tried_before_one_is_left_o
             done = [short.add_many(run, skip_duplicates=True) for run in runs]
             assert [document.id for document in short] == ["a", "b"]
             assert sum(each.duplicates for each in done) == 1
+
+
+def test_files_that_were_left_out_are_remembered(tmp_path: Path) -> None:
+    for name in ("a.txt", "one.png", "two.png", "style.css"):
+        (tmp_path / name).write_text(prose(1), "utf-8")
+    with indexer.open(tmp_path / "c.neardup") as collection:
+        assert collection.index(tmp_path).left_out == 3
+        assert dict(collection.stats().passed_over) == {".png": 2, ".css": 1}
