@@ -24,7 +24,7 @@ _CLEAN, _NAME = 4, 2
 # Other words in the place of some, as labels and cross references have them, are at most this share of the body.
 _REPLACED = 0.05
 # A formula that formats write otherwise looks like another number; in so many words one of them may be.
-_A_FORMULA = 20_000
+_A_FORMULA = 10_000
 # Of more lines before or behind the body those next to it tell one frame from another one.
 _MOST_LINES = 100
 # A dateline has at most so many words, and the headline before it so many more.

@@ -282,6 +282,15 @@ def _misread(writer: Writer, text: str) -> str | None:
     return made if made != text else None
 
 
+def _slipped(writer: Writer, text: str) -> str | None:
+    """Two letters that changed places within a word."""
+    if writer.language in TIGHT:
+        return None
+    return _replaced(
+        writer, text, r"\b[^\W\d_A-Z]{7,}\b", lambda match: match[0][:3] + match[0][4] + match[0][3] + match[0][5:]
+    )
+
+
 # What each change lets go: the left text and the right one.
 KINDS: dict[str, tuple[Change, bool, bool]] = {
     "word": (_word, False, False), "number": (_number, False, False), "clause": (_clause, False, False),
@@ -290,6 +299,7 @@ KINDS: dict[str, tuple[Change, bool, bool]] = {
     "notice": (_notice, False, False), "dropped": (_dropped, False, False),
     "wrapped": (_wrapped, True, True), "typeset": (_typeset, True, True), "broken": (_broken, True, True),
     "bulleted": (_bulleted, True, True), "misread": (_misread, False, True),
+    "slip": (_slipped, False, True),
 }  # fmt: skip
 
 
