@@ -407,8 +407,8 @@ def test_requests_are_signed_for_amazon(receiver, authority: Authority, monkeypa
     client.request("GET", "/docs/_mapping")
     client.close()
     assert client.engine == "opensearch"
-    # The question for the version as well.
-    assert len(server.seen) == 2
+    # The questions for the version and for the alias as well.
+    assert len(server.seen) == 3
     for headers, _ in server.seen:
         seen = {name.lower(): value for name, value in headers.items()}
         assert seen["authorization"].startswith("AWS4-HMAC-SHA256 Credential=KEYID/")
