@@ -36,9 +36,8 @@ def figures(folder: str) -> dict[str, Any]:
                     for row in found.take(order).to_pylist()
                 ]
         largest = sorted(largest, key=lambda one: (-one["size"], one["cluster"]))[:_SHOWN]
-    redundant = said["removed"]
-    share = redundant / (said["kept"] + redundant) if redundant else 0.0
+    share = said["removed"] / (said["kept"] + said["removed"]) if said["removed"] else 0.0
     return {
-        **said, "redundant": redundant, "redundant_share": round(share, 4), "spanning": spanning,
+        **said, "could_go": said["removed"], "could_go_share": round(share, 4), "spanning": spanning,
         "sizes": dict(sizes), "largest_clusters": largest,
     }  # fmt: skip

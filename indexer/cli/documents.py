@@ -12,7 +12,7 @@ import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.permitted import permitted_options
+from indexer.cli.options.removal import remove_option
 from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, say, shown_store, size
@@ -122,8 +122,7 @@ class Copying:
     similarity: float | None
     match: str | None
     verify: Literal["text", "sketch"] | None
-    forms: bool
-    edited: bool
+    remove: str | None
     dry_run: bool
     yes: bool
 
@@ -171,11 +170,7 @@ copy_options = Group(
         help="Delete near documents that say the same by their texts, read again (the default), or all near ones by "
         "sketches alone.",
     ),
-    *permitted_options(
-        "Of what is near also delete",
-        goes_with=["similarity", "match"],
-        not_with=["verify=sketch"],
-    ),
+    remove_option("Of what is near delete", goes_with=["similarity", "match"], not_with=["verify=sketch"]),
     click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing."),
     click.option(
         "--yes",
@@ -274,8 +269,7 @@ def _delete_copies(store: str, copying: Copying, refresh: Refresh, *, as_json: b
             copying.copies_of,
             match=rule,
             verify=copying.verify,
-            forms=copying.forms,
-            edited=copying.edited,
+            remove=copying.remove,
             dry_run=copying.dry_run,
             unknown=_tell_unknown,
             confirm=None if copying.yes else confirm,

@@ -13,7 +13,7 @@ from indexer.cli.documents import show_deleted
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.permitted import permitted_options
+from indexer.cli.options.removal import remove_option
 from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
 from indexer.errors import FileActError, UsageError
@@ -42,11 +42,7 @@ class PruneOptions:
 
 removal_options = Group(
     RemovalRequest,
-    click.option(
-        "--identical",
-        is_flag=True,
-        help="Only documents whose text equals the kept document's, except for case and white space.",
-    ),
+    remove_option("Remove", not_with=["unverified", "verify=sketch"]),
     click.option(
         "--verify",
         type=click.Choice(["text", "sketch"]),
@@ -58,13 +54,12 @@ removal_options = Group(
     click.option(
         "--unverified",
         cls=Related,
-        not_with=["identical", "verify"],
+        not_with=["remove", "verify"],
         is_flag=True,
         allow_from_autoenv=False,
         help="Go by the clusters' rule alone, without texts, also where it is a simhash. Some of the documents may be "
         "unrelated to the ones kept.",
     ),
-    *permitted_options("Also", not_with=["identical", "unverified"]),
     click.option(
         "--with-documents",
         cls=Related,
@@ -73,7 +68,7 @@ removal_options = Group(
         is_flag=True,
         allow_from_autoenv=False,
         help="With --delete or --dry-run, in a search engine: delete documents of your own as a whole. Only identical "
-        "ones, unless --verify is given, and only those without another field that differs.",
+        "ones, unless --remove or --verify is given, and only those without another field that differs.",
     ),
     click.option(
         "--ignore-field",
@@ -88,7 +83,7 @@ removal_options = Group(
         "--parts",
         cls=Related,
         goes_with=["delete", "dry_run"],
-        not_with=["identical", "verify", "unverified", "forms", "edited"],
+        not_with=["remove", "verify", "unverified"],
         is_flag=True,
         allow_from_autoenv=False,
         help="With --delete or --dry-run, in place of duplicates: documents whose text stands whole in a longer one "
@@ -97,7 +92,7 @@ removal_options = Group(
     click.option(
         "--decisions",
         cls=Related,
-        not_with=["identical", "verify", "unverified", "forms", "edited", "parts"],
+        not_with=["remove", "verify", "unverified", "parts"],
         metavar="FILE",
         type=A_PATH,
         allow_from_autoenv=False,
@@ -176,11 +171,11 @@ Examples:
   neardup prune --dry-run   list what repeats another document
   neardup prune             mark it: annotation duplicate_of
   neardup prune --delete    delete it, after asking
-  neardup prune --identical --delete
+  neardup prune --remove identical --delete
   neardup prune --parts --dry-run   what stands whole in a longer document
   neardup prune --decisions decisions.json --dry-run
   neardup prune --move-to ../duplicates --dry-run
-  neardup prune --identical --link hard --dry-run
+  neardup prune --remove identical --link hard --dry-run
 
 Run "neardup cluster" first. It chooses what to keep in the order of --canonical: no two documents that stay are near,
 and each that could be removed repeats one that stays, maybe of another cluster. A document is selected only if it is,

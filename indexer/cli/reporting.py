@@ -121,7 +121,7 @@ showing_options = Group(
 \b
 Examples:
   neardup report -o report.html
-  neardup report --format json -o - | jq .redundant_share
+  neardup report --format json -o - | jq .could_go.documents
   neardup report --link 'https://example.org/articles/{id}'
   neardup report --format md --time-field published -o report.md
 
@@ -170,9 +170,12 @@ def report(
         sys.stdout.buffer.flush()
     else:
         written = made.save(place, format)
-        redundant = f"{made.redundant:,} of {counted(made.documents, 'document')} ({made.figures.redundant_share:.1%})"
-        beside = f"; near, and not the same: {made.figures.differing:,}" if made.figures.differing else ""
-        say(f"wrote {place}, {size(written)}; redundant: {redundant}{beside}")
+        shown = made.figures
+        say(
+            f"wrote {place}, {size(written)}; {made.repeating:,} of {counted(made.documents, 'document')} "
+            f"({shown.repeating.share:.1%}) repeat another one: {made.could_go:,} could go without loss, "
+            f"{shown.same_work.documents:,} same work in another format or frame, {shown.differ.documents:,} differ"
+        )
     if unclustered := made.figures.unclustered:
         say(f"{counted(unclustered, 'document')} came since the last clustering; run neardup cluster")
 

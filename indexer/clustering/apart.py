@@ -117,6 +117,10 @@ class FormsApart:
             there = [row for row in pairs[page].tolist() if row[0] in records and row[1] in records]
             self._relations.prepare((str(group), records[one], records[other]) for one, other, group in there)
             for one, other, group in there:
+                if isinstance(self._relations.between(records[one], records[other]), str):
+                    # What can't be read stays where it is.
+                    joined.append((one, other))
+                    continue
                 verdict = self._relations.judge(str(group), records[one], records[other], lambda _: True)
                 repeats = grouped.choice.of[one] == grouped.documents[other]
                 if verdict.reason is not None and verdict.reason.kind == FORM:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from indexer.clustering.apart import FormsApart, GroupedDocuments, MeasureSimilarity
 from indexer.clustering.canonical import CanonicalRule, values_for
 from indexer.clustering.choosing import Choice, ranks_of
-from indexer.clustering.noted import NotedRelations, RepeatingDocument, is_redundant
+from indexer.clustering.noted import NotedRelations, RepeatingDocument, could_go
 from indexer.clustering.succession import PlacedVersion, Succession, by_version
 from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
 from indexer.model.chunking import chunks
@@ -106,7 +106,7 @@ class Gathered:
             self.founders.append(hash(own))
 
     def note(self, record: Record, repeats: Mapping[str, Any]) -> None:
-        redundant = is_redundant(repeats)
+        redundant = could_go(repeats)
         self.redundant += redundant
         self.redundant_bytes += record.size * redundant
         self.relations[repeats.get("relation", "")] += 1
@@ -240,7 +240,7 @@ class Assigner:
         repeated = _RepeatingDocuments.chosen(refs, *choice) if choice else None
         for batch in self._members(refs, groups):
             said = repeated.said(batch) if repeated else [{} for _ in batch]
-            self._relate(batch, said)
+            self._relate(batch, said, new_groups)
             noted, versions = [], dict[Ref, Mapping[str, Any]]()
             for member, repeats in zip(batch, said, strict=True):
                 if version := placed.get(member.position):
@@ -299,7 +299,7 @@ class Assigner:
             self._choose_again(refs, groups, new_groups, dict(zip(positions, keys, strict=True)), placed)
         return new_groups, placed, np.array(positions, dtype=np.int64), ranks_of(keys)
 
-    def _relate(self, batch: Sequence[GroupMember], said: Sequence[dict[str, Any]]) -> None:
+    def _relate(self, batch: Sequence[GroupMember], said: Sequence[dict[str, Any]], groups: Sequence[Gathered]) -> None:
         others = {
             place: repeated_by(member.record.ref, {"cluster": repeats})
             for place, (member, repeats) in enumerate(zip(batch, said, strict=True))
@@ -314,9 +314,14 @@ class Assigner:
             member = batch[place]
             other, noted = known.get(ref, (None, {})) if ref else (None, {})
             documents.append(
-                RepeatingDocument(member.group, member.record, said[place], member.annotation, other, noted)
+                RepeatingDocument(groups[member.group].id, member.record, said[place], member.annotation, other, noted)
             )
-        self.tell(documents)
+        owners = values_for(self.rule, self.store, [each.record for each in documents])
+        keys = [
+            (batch[place].group, self.rule.key(batch[place].record, own))
+            for place, own in zip(others, owners, strict=True)
+        ]
+        self.tell([documents[place] for place in sorted(range(len(keys)), key=keys.__getitem__)])
 
     def tell(self, documents: Sequence[RepeatingDocument]) -> None:
         for document, word in zip(documents, self.relations.words(documents), strict=True):

@@ -6,13 +6,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
+from indexer.clustering.canonical import loses_mail
 from indexer.clustering.memory import LastClustering
+from indexer.clustering.relations import Permitted, Relations
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lexicons import read_lexicon
 from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, stored_texts
 from indexer.model import Record, Ref
+from indexer.model.mails import is_mail
 from indexer.relations.lexicon import Lexicon, WordAnswers
-from indexer.relations.relation import COPIES, verdict_of
+from indexer.relations.relation import Relation, verdict_of
 from indexer.stores.base import Store
 
 UNVERIFIED = "unverified"
@@ -21,21 +24,18 @@ UNVERIFIED = "unverified"
 _PLACE = ("repeats", "repeats_index", "repeats_routing")
 
 
-def could_go(relation: str) -> bool:
-    return verdict_of(relation) != "differs"
-
-
-def is_redundant(annotation: Mapping[str, Any]) -> bool:
-    return "repeats" in annotation and could_go(annotation.get("relation", ""))
+def could_go(annotation: Mapping[str, Any]) -> bool:
+    """True for the annotation `cluster` of a document that repeats another one and could go for it."""
+    return "repeats" in annotation and verdict_of(annotation.get("relation", "")) == "could go"
 
 
 class RepeatingDocument(NamedTuple):
-    """A document of the component `group` that repeats another one.
+    """A document of the cluster `group` that repeats another one.
 
     `wanted` is its note so far, and gets the relation; `noted` and `noted_of_other` are all annotations of both.
     """
 
-    group: int
+    group: str
     record: Record
     wanted: dict[str, Any]
     noted: Mapping[str, Any]
@@ -62,7 +62,11 @@ class NotedRelations:
         learns = bool(read) and (kept is None or (renews and kept.is_outgrown(store.count())))
         self._learned = _AskedLexicon() if learns else None
         self._texts = self._by(self._learned or kept, learns=learns) if read else None
-        self._again, self._anew, self._since = read is True, learns and renews, since
+        self._others = self._judging()
+        self._again, self._anew, self._since, self._renews = read is True, learns and renews, since, renews
+        # Of documents that go for another one than they repeat, that one.
+        self._instead: dict[Ref, Record] = {}
+        self._together: Mapping[tuple[str, str], RepeatingDocument] = {}
         # Of documents whose relation depends on words that are still counted, what was known of those.
         self._depending: dict[Ref, dict[int, WordAnswers]] = {}
         self.given: Mapping[Ref, str] = {}
@@ -83,6 +87,12 @@ class NotedRelations:
     def _by(self, lexicon: Lexicon | None, *, learns: bool = False) -> RelatedTexts[Record]:
         return stored_texts(self._store, self._read_again, lexicon=lexicon, learns=learns, brief=True)
 
+    def _judging(self) -> Relations[Record]:
+        """The relations to what stays, as `prune` asks them; without texts to what is identical."""
+        texts = self._texts or stored_texts(self._store, self._read_again)
+        named = None if self._texts else "identical"
+        return Relations(Permitted.named(named), texts, lambda record: is_mail(record.source))
+
     @property
     def reads(self) -> bool:
         return self._texts is not None
@@ -96,15 +106,23 @@ class NotedRelations:
         return self._texts
 
     def forget(self) -> None:
+        self._others.forget()
         if self._texts:
             self._texts.forget()
 
     def words(self, documents: Sequence[RepeatingDocument]) -> list[str]:
+        """The relation of each document to the one that it repeats, or to another one for which it may go.
+
+        UNVERIFIED if a text can't be read, empty if unknown. Documents of a cluster are given by the canonical rule.
+        """
+        # Before texts are let go of.
+        self._others.prepare(())
+        self._together = {(each.group, each.record.ref.id): each for each in documents}
         known = [self._known(each) for each in documents]
         if self._texts is None:
-            return _with_equals(documents, known)
-        groups: dict[int, list[Record]] = {}
-        before: dict[int, list[Record]] = {}
+            return self._told(documents, known)
+        groups: dict[str, list[Record]] = {}
+        before: dict[str, list[Record]] = {}
         for each, word in zip(documents, known, strict=True):
             if not word and each.other:
                 # Of a cluster that grows the words would count each time.
@@ -113,9 +131,42 @@ class NotedRelations:
         begun = time.monotonic()
         self._texts.prepare(groups.values(), before.values())
         words = [word or self._read(each) for each, word in zip(documents, known, strict=True)]
+        if self._renews:
+            # Of those that stay already another one may be a copy.
+            grown = {each.group for each, word in zip(documents, words, strict=True) if verdict_of(word) == "differs"}
+            more: dict[str, list[Record]] = {}
+            for each, word in zip(documents, known, strict=True):
+                if word and each.group in grown & (groups.keys() | before.keys()):
+                    more.setdefault(each.group, []).append(each.record)
+            self._texts.prepare((), more.values())
+        words = self._told(documents, words)
         if groups or before:
             self.took(time.monotonic() - begun)
-        return _with_equals(documents, words)
+        return words
+
+    def _told(self, documents: Sequence[RepeatingDocument], words: Sequence[str]) -> list[str]:
+        """The relations of documents, each as it is noted."""
+        return [
+            self._told_of(document, document.other, word) if document.other else word
+            for document, word in zip(documents, words, strict=True)
+        ]
+
+    def _told_of(self, document: RepeatingDocument, other: Record, word: str) -> str:
+        noted = _noted_of(document.record, other, word)
+        if verdict_of(noted) == "could go":
+            self._others.stands(document.group, other)
+            return noted
+        verdict = self._others.instead(document.group, document.record, other, lambda _: True)
+        self._note_asked(document.record)
+        if verdict is None or verdict.relation is None:
+            return noted
+        self._instead[document.record.ref] = verdict.repeats
+        document.wanted["relation_to"] = verdict.repeats.ref.id
+        return verdict.relation.word
+
+    def _note_asked(self, record: Record) -> None:
+        if self._learned is not None and (asked := self._learned.taken()):
+            self._depending.setdefault(record.ref, {}).update(asked)
 
     def took(self, seconds: float) -> None:
         self.seconds = (self.seconds or 0.0) + seconds
@@ -135,14 +186,24 @@ class NotedRelations:
         other = document.other
         stays = document.noted_of_other.get("cluster") or (other is not None and other.indexed_at <= self._since)
         word = str(before.get("relation") or "") if same and stays else ""
+        if word and (name := before.get("relation_to")):
+            if not self._still_stays(document.group, name):
+                return ""
+            document.wanted["relation_to"] = name
+            return word
         return "" if word == "identical" or (word == UNVERIFIED and self._again) else word
+
+    def _still_stays(self, group: str, name: str) -> bool:
+        """True if a document of the cluster is as it was, and differed from what it repeats."""
+        found = self._together.get((group, name))
+        noted = (found.noted.get("cluster") or {}).get("relation") if found else None
+        return found is not None and verdict_of(noted) == "differs" and found.record.indexed_at <= self._since
 
     def _read(self, document: RepeatingDocument) -> str:
         if document.other is None or self._texts is None:
             return UNVERIFIED
         relation = self._texts.between(document.record, document.other)
-        if self._learned is not None and (asked := self._learned.taken()):
-            self._depending[document.record.ref] = asked
+        self._note_asked(document.record)
         if isinstance(relation, str):
             return (self._noted(document) if self._anew else "") or UNVERIFIED
         return relation.word
@@ -154,6 +215,7 @@ class NotedRelations:
 
     def go_by(self, lexicon: Lexicon) -> None:
         self._texts, self._learned, self._anew = self._by(lexicon), None, True
+        self._others = self._judging()
         self._depending.clear()
 
     def depending(self, lexicon: Lexicon) -> list[Ref]:
@@ -165,22 +227,19 @@ class NotedRelations:
 
     def settled(self, lexicon: Lexicon, pairs: Sequence[tuple[Record, Record]]) -> list[str]:
         texts = self._by(lexicon)
-        texts.prepare(pairs)
-        found = [texts.between(*pair) for pair in pairs]
-        return ["" if isinstance(relation, str) else relation.word for relation in found]
+        beside = [[other, *filter(None, [self._instead.get(record.ref)])] for record, other in pairs]
+        texts.prepare([record, *others] for (record, _), others in zip(pairs, beside, strict=True))
+        words = []
+        for (record, _), others in zip(pairs, beside, strict=True):
+            found = [(other, texts.between(record, other)) for other in others]
+            told = [_noted_of(record, other, each.word) for other, each in found if isinstance(each, Relation)]
+            words.append(next((word for word in told if verdict_of(word) == "could go"), told[0] if told else ""))
+        return words
 
 
-def _with_equals(documents: Sequence[RepeatingDocument], words: Sequence[str]) -> list[str]:
-    found, staying = list(words), dict[tuple[int, str], Record]()
-    # What was noted of an equal one is not known any more when it is told again.
-    for place in sorted(range(len(found)), key=lambda place: not found[place]):
-        record = documents[place].record
-        key = documents[place].group, record.text_digest
-        if found[place] not in (*COPIES, UNVERIFIED) and record.text_digest:
-            other = staying.get(key) if could_go(found[place]) else staying.setdefault(key, record)
-            if other is not None and other is not record and record.is_identical(other):
-                found[place] = "identical"
-    return found
+def _noted_of(record: Record, other: Record, word: str) -> str:
+    """The relation that is noted: a mail beside a document that is none has a sender and a date, which that lacks."""
+    return "form" if verdict_of(word) == "could go" and loses_mail(record.source, other.source) else word
 
 
 class _AskedLexicon(Lexicon):

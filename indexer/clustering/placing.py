@@ -24,7 +24,7 @@ from indexer.clustering.assign import (
 )
 from indexer.clustering.clusters import assigned, component_groups
 from indexer.clustering.decided import HeldDecisions, grouped_nodes
-from indexer.clustering.noted import RepeatingDocument, is_redundant
+from indexer.clustering.noted import RepeatingDocument, could_go
 from indexer.core.components import NamedComponents
 from indexer.matching.lookups import Asking
 from indexer.matching.nodes import found_of, nodes_of
@@ -194,7 +194,7 @@ class Placer:
             if stays:
                 self._assigner.tell(
                     [
-                        RepeatingDocument(0, record, repeats, fields, canonical, beside or {})
+                        RepeatingDocument(cluster.id, record, repeats, fields, canonical, beside or {})
                         for (record, _, fields), repeats in zip(there, said, strict=True)
                     ]
                 )
@@ -252,7 +252,7 @@ def read_records(store: Store, refs: Sequence[Ref]) -> Iterator[Record]:
 
 def _grown(cluster: ClusterRecord, record: Record, similarity: float, repeats: Mapping[str, Any]) -> ClusterRecord:
     seen = [record.arrived_at] if record.arrived_at else []
-    redundant, relations = is_redundant(repeats), Counter(dict(cluster.relations))
+    redundant, relations = could_go(repeats), Counter(dict(cluster.relations))
     if repeats:
         relations[repeats.get("relation", "")] += 1
     repeated = [repeats["repeats_origin"]] if "repeats_origin" in repeats else []

@@ -35,7 +35,6 @@ Measure = Finder | TextVerification
 
 _ALONE = Reason("which repeat what is gone or is to be removed itself", _GONE)
 _APART = Reason("which somebody called not the same", "somebody decided that it is not the same")
-_NOT_IDENTICAL = "whose text is not identical"
 _SHORT = Reason("with too few words", "it has too few words to be compared")
 
 
@@ -44,12 +43,11 @@ class Pruning(Removal):
 
     `verify` demands another measure beside the remembered rule; for shares it demands no less than the rule does. A
     clustering by a simhash alone calls documents near with only their language in common, so delete() then takes a
-    verification, or `unverified`. With `identical` only documents with the repeated one's text are named, with
-    `permitted` only permitted relations of the texts. `with_documents` deletes documents of their owner's as a whole:
-    identical ones, unless `verify` or `permitted` says otherwise, without another differing field than their text and
-    those `ignored`. Raises StoreError if the store does not remember how its clusters were made, or does not show all
-    fields of these documents; UsageError if it has none, and for a rule of parts; ExtractionError at the end if the
-    rule compares texts and none could be read.
+    verification, or `unverified`. With `permitted` only documents with a permitted relation to a kept one are named.
+    `with_documents` deletes documents of their owner's as a whole: identical ones, unless `verify` or `permitted` says
+    otherwise, without another differing field than their text and those `ignored`. Raises StoreError if the store does
+    not remember how its clusters were made, or does not show all fields of these documents; UsageError if it has none,
+    and for a rule of parts; ExtractionError at the end if the rule compares texts and none could be read.
     """
 
     def __init__(
@@ -58,18 +56,17 @@ class Pruning(Removal):
         *,
         verify: Measure | None = None,
         unverified: bool = False,
-        identical: bool = False,
         with_documents: bool = False,
         ignored: Sequence[str] = (),
         permitted: Permitted | None = None,
     ) -> None:
         super().__init__(store, with_documents=with_documents, ignored=ignored)
-        if with_documents:
-            identical = identical or (verify is None and permitted is None)
+        if with_documents and verify is None and permitted is None:
+            permitted = Permitted(frozenset(("identical",)))
         self.remembered: Remembered = require_remembered(store)
         self._held = HeldDecisions(store)
         self.rule.require_copies()
-        self.unverified, self.identical, self._permitted = unverified, identical, permitted
+        self.unverified, self._permitted = unverified, permitted
         self._relations: Relations[Record] | None = None
         self.verify = None if verify is None else _no_less(verify, self.rule.measure)
         self._readers: dict[str, Reader] = {}
@@ -110,17 +107,10 @@ class Pruning(Removal):
         surplus = []
         for member, value, why in zip(members, values.tolist(), reasons, strict=True):
             same = member.beside is not None and member.record.is_identical(member.beside.record)
-            other = None
-            if self.identical and not same:
-                says = f"its text is not identical with that of {member.repeats.id}"
-                other = Reason(_NOT_IDENTICAL, says)
-            elif (
-                (self.identical or not self._relations)
-                and member.beside
-                and loses_mail(member.record.source, member.beside.record.source)
-            ):
-                other = mail_reason(member.repeats.id)
-            kind, says = why or other or ("", "")
+            if not (why or self._relations) and member.beside:
+                lost = loses_mail(member.record.source, member.beside.record.source)
+                why = mail_reason(member.repeats.id) if lost else None  # noqa: PLW2901
+            kind, says = why or ("", "")
             surplus.append(
                 RedundantDocument(
                     member.record, member.cluster, member.repeats, value, says, same, member.version, kind
@@ -128,23 +118,7 @@ class Pruning(Removal):
             )  # fmt: skip
         if self._relations:
             surplus = list(self._related(self._relations, surplus, members))
-        elif self.identical:
-            surplus = list(self._equal_to_others(surplus))
         return self._confirmed(surplus)
-
-    def _equal_to_others(self, surplus: Sequence[RedundantDocument]) -> Iterator[RedundantDocument]:
-        first: dict[tuple[str, str], RedundantDocument] = {}
-        for document in sorted(surplus, key=lambda each: self.remembered.canonical.key(each.record)):
-            record, digest = document.record, document.record.text_digest
-            if document.kind != _NOT_IDENTICAL or not digest:
-                yield document
-                continue
-            other = first.setdefault((document.cluster, digest), document).record
-            stays = other is record or not record.is_identical(other) or self._held.are_apart(record.ref, other.ref)
-            if stays or loses_mail(record.source, other.source):
-                yield document
-            else:
-                yield replace(document, repeats=other.ref, similarity=1.0, kept="", kind="", identical=True)
 
     def _related(
         self, relations: Relations[Record], surplus: Sequence[RedundantDocument], members: Sequence[_Member]
@@ -178,8 +152,13 @@ class Pruning(Removal):
         values = {(ref, document.repeats): document.similarity for ref, document in known.items()}
 
         def near(record: Record, other: Record) -> bool:
+            if self._held.are_apart(record.ref, other.ref):
+                return False
+            if record.is_identical(other):
+                values[record.ref, other.ref] = 1.0
+                return True
             [values[record.ref, other.ref]], [why] = self._compared([other], [record])
-            return why is None and not self._held.are_apart(record.ref, other.ref)
+            return why is None
 
         def may_go(record: Record) -> bool:
             return record.ref in known or record.ref in whole
@@ -263,11 +242,11 @@ class Pruning(Removal):
 
     def require_verified(self) -> None:
         verified = self._permitted is not None or (self.verify is not None and self.verify.unit == "share")
-        if self.rule.by_hash_alone and not (verified or self.unverified or self.identical):
+        if self.rule.by_hash_alone and not (verified or self.unverified):
             raise UsageError(
                 f"the clusters were made by {self.rule} alone, which also calls documents near that share nothing but "
                 "their language; verify what is deleted (--verify text or --verify sketch), take what is identical "
-                "(--identical), cluster again by a verified rule, or say --unverified"
+                "(--remove identical), cluster again by a verified rule, or say --unverified"
             )
 
 

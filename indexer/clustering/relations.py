@@ -14,13 +14,14 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from indexer.clustering.canonical import loses_mail
+from indexer.errors import UsageError, shown
 from indexer.matching.lexicons import StoredLexicon, read_lexicon
 from indexer.matching.relating import RelatedTexts, stored_texts
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.mails import is_mail
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import COPIES, Relation
+from indexer.relations.relation import COPIES, PARTS, REMOVABLE, Relation, RelationWord
 from indexer.relations.wording import Wording
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
@@ -28,8 +29,8 @@ from indexer.stores.base import Store
 NOT_VERIFIED = "which were not verified"
 """The kind of reason of what could not be read."""
 
-# Characters of the texts of one cluster that stay.
-_STAYING = 64_000_000
+# Characters of the texts of one cluster that stay, and what each of its documents counts beside these.
+_STAYING, _EACH = 64_000_000, 200
 # A document that would stay is compared with so many others of its cluster, by words that its stand-in lacks.
 MOST_TRIED, _LOOKED_AT = 5, 200
 _SETTLED_AT_ONCE = 2000
@@ -44,12 +45,44 @@ class Reason(NamedTuple):
     says: str
 
 
+_IDENTICAL = Relation("identical")
+_KEPT = {
+    "rendition": "in another format or frame than what is repeated",
+    "form": "in which facts differ (forms)",
+    "reworded": "in which sentences are reworded",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Permitted:
-    """The documents to remove beside plain copies: forms, and edited ones with much found nowhere else."""
+    """The relations by which a document may go for another one."""
 
-    forms: bool = False
-    edited: bool = False
+    relations: frozenset[str] = frozenset(COPIES)
+
+    @classmethod
+    def named(cls, names: str | Iterable[str] | None, usual: Sequence[RelationWord] = COPIES) -> Permitted:
+        """The relations of these names, in a string with commas between them; `usual` ones for None.
+
+        Raises UsageError for what is no relation, and for parts.
+        """
+        if names is None:
+            return cls(frozenset(usual))
+        listed = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
+        for name in listed:
+            if name == "part":
+                raise UsageError(
+                    "a part is no copy: neardup prune --parts removes what stands whole in another document"
+                )
+            if name not in REMOVABLE:
+                raise UsageError(f"relation {shown(name)}: say some of {', '.join(REMOVABLE)}")
+        if not listed:
+            raise UsageError(f"no relation is named: say some of {', '.join(REMOVABLE)}")
+        return cls(frozenset(listed))
+
+    @property
+    def reads(self) -> bool:
+        """False where the digests of texts are enough, and none is read."""
+        return self.relations != {"identical"}
 
     def reason_to_keep(self, relation: Relation, repeats: str) -> Reason | None:
         reason = self.loses(relation, repeats)
@@ -61,18 +94,12 @@ class Permitted:
         return self.reason_to_keep(relation, "") is None
 
     def loses(self, relation: Relation, repeats: str) -> Reason | None:
-        says = f"{relation}, beside {repeats}"
-        if relation.word in COPIES:
-            return None
-        if relation.word == "rendition":
-            return Reason("in another format or frame than what is repeated", says)
-        if relation.word == "form":
-            return None if self.forms else Reason("in which facts differ (forms)", says)
-        if relation.word == "reworded":
-            return Reason("in which sentences are reworded", says)
-        if not relation.says_less:
-            return Reason("of which sentences stand in no kept one", says)
-        return None if self.edited else Reason("which say less than what is repeated", says)
+        kind = _KEPT.get(relation.word, f"whose relation is {relation.word}")
+        if relation.word in ("edited", *PARTS):
+            kind = "which say less than what is repeated"
+            if not relation.says_less:
+                return Reason("of which sentences stand in no kept one", f"{relation}, beside {repeats}")
+        return None if relation.word in self.relations else Reason(kind, f"{relation}, beside {repeats}")
 
 
 class Verdict(NamedTuple, Generic[AnyDocument]):
@@ -99,16 +126,19 @@ class _Staying(Generic[AnyDocument]):
     waiting: list[tuple[AnyDocument, AnyDocument | None]] = field(default_factory=list)
     """Those that are not taken in yet, with the one that each was compared with; in most clusters none need be."""
 
-    def add(self, document: AnyDocument, wording: Wording, digest: str, own: Sequence[int]) -> None:
-        if self.characters + len(wording.text) > _STAYING:
+    def add(self, document: AnyDocument, wording: Wording | None, digest: str, own: Sequence[int]) -> None:
+        text = wording.text if wording else ""
+        if self.characters + len(text) + _EACH > _STAYING:
             return
         number = len(self.documents)
         self.documents.append(document)
-        self.texts.append(wording.text)
-        self.characters += len(wording.text)
-        self.by_words.setdefault(_all_words(wording), number)
+        self.texts.append(text)
+        self.characters += len(text) + _EACH
         if digest:
             self.by_digest.setdefault(digest, number)
+        if wording is None:
+            return
+        self.by_words.setdefault(_all_words(wording), number)
         for word in own or (0,):
             self.by_word.setdefault(word, []).append(number)
 
@@ -149,6 +179,8 @@ class Relations(Generic[AnyDocument]):
     def prepare(self, pairs: Iterable[tuple[str, AnyDocument, AnyDocument]]) -> None:
         self._found = {}
         self._take_in()
+        if not self.permitted.reads:
+            return
         clusters: dict[str, dict[Hashable, AnyDocument]] = {}
         for cluster, document, stand_in in pairs:
             if not self.texts.identical(document, stand_in):
@@ -198,9 +230,9 @@ class Relations(Generic[AnyDocument]):
         for document, _ in pairs:
             if self.texts.identical(document, stand_in):
                 continue
-            relation = self._between(document, found.repeats if found else stand_in)
+            relation = self.between(document, found.repeats if found else stand_in)
             if isinstance(relation, Relation) and relation.may_hold and not self.permitted.lets_go(relation):
-                reverse = self._between(stand_in, document)
+                reverse = self.between(stand_in, document)
                 if isinstance(reverse, Relation) and self._lets_go(stand_in, document, reverse):
                     found = Verdict(document, reverse, None)
         return found
@@ -214,14 +246,14 @@ class Relations(Generic[AnyDocument]):
         near: Callable[[AnyDocument, AnyDocument], bool],
     ) -> Verdict[AnyDocument]:
         if self.texts.key(instead) == self.texts.key(document):
-            relation = self._between(document, stand_in)
+            relation = self.between(document, stand_in)
             assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
             says = f"{relation}, beside {self.texts.name(stand_in)}, which goes in its favour"
             return Verdict(stand_in, relation, Reason("in favour of which others go", says))
         if self.texts.key(instead) != self.texts.key(stand_in):
             is_near = near(document, instead)
             if is_near and self.texts.identical(document, stand_in) and not self._is_lost(document, instead):
-                relation = self._between(stand_in, instead)
+                relation = self.between(stand_in, instead)
                 assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
                 return Verdict(instead, relation, None)
             if is_near:
@@ -237,21 +269,48 @@ class Relations(Generic[AnyDocument]):
 
         `near` says whether another document is near enough to be a stand-in.
         """
-        self._enter(cluster)
-        self._stands(stand_in)
-        relation = self._between(document, stand_in)
-        if isinstance(relation, str):
-            return Verdict(stand_in, None, Reason(NOT_VERIFIED, f"not verified: {relation}"))
-        reason = self.permitted.reason_to_keep(relation, self.texts.name(stand_in))
-        if self._is_lost(document, stand_in):
-            reason = mail_reason(self.texts.name(stand_in))
+        self.stands(cluster, stand_in)
+        relation = self.between(document, stand_in)
+        reason = self._reason_to_keep(document, stand_in, relation)
+        known = None if isinstance(relation, str) else relation
         if reason is None:
-            return Verdict(stand_in, relation, None)
+            return Verdict(stand_in, known, None)
+        return self.instead(cluster, document, stand_in, near) or Verdict(stand_in, known, reason)
+
+    def instead(
+        self, cluster: str, document: AnyDocument, stand_in: AnyDocument, near: Callable[[AnyDocument], bool]
+    ) -> Verdict[AnyDocument] | None:
+        """The verdict on a document that can't go for its stand-in but for another one of the cluster that stays.
+
+        None where it stays itself.
+        """
+        self.stands(cluster, stand_in)
         for other, found in self._others(document, stand_in):
             if self._lets_go(document, other, found) and near(other):
                 return Verdict(other, found, None)
         self._stay(document, stand_in)
-        return Verdict(stand_in, relation, reason)
+        return None
+
+    def stands(self, cluster: str, stand_in: AnyDocument) -> None:
+        """Note that a document stays, for which others of the cluster may go."""
+        self._enter(cluster)
+        self._stands(stand_in)
+
+    def forget(self) -> None:
+        """Let go of all documents."""
+        self._staying, self._found = _Staying(), {}
+
+    def _reason_to_keep(self, document: AnyDocument, stand_in: AnyDocument, relation: Relation | str) -> Reason | None:
+        name = self.texts.name(stand_in)
+        if isinstance(relation, Relation):
+            return (
+                mail_reason(name)
+                if self._is_lost(document, stand_in)
+                else self.permitted.reason_to_keep(relation, name)
+            )
+        if self.permitted.reads:
+            return Reason(NOT_VERIFIED, f"not verified: {relation}")
+        return Reason("whose text is not identical", f"its text is not identical with that of {name}")
 
     def _lets_go(self, document: AnyDocument, other: AnyDocument, relation: Relation) -> bool:
         return self.permitted.lets_go(relation) and not self._is_lost(document, other)
@@ -268,10 +327,11 @@ class Relations(Generic[AnyDocument]):
             self._staying.stand_ins.add(key)
             self._stay(stand_in, None)
 
-    def _between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
+    def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
         pair = self.texts.key(document), self.texts.key(other)
         if pair not in self._found:
-            self._found[pair] = self.texts.between(document, other)
+            compared = self.permitted.reads or self.texts.identical(document, other)
+            self._found[pair] = self.texts.between(document, other) if compared else "it was not read"
         return self._found[pair]
 
     def _stay(self, document: AnyDocument, stand_in: AnyDocument | None) -> None:
@@ -279,8 +339,9 @@ class Relations(Generic[AnyDocument]):
 
     def _take_in(self) -> None:
         for document, stand_in in self._staying.waiting:
-            if (wording := self.texts.wording(document)) is not None:
-                self._staying.add(document, wording, self.texts.digest(document), self._own(document, stand_in))
+            wording, digest = self.texts.wording(document), self.texts.digest(document)
+            if wording or digest:
+                self._staying.add(document, wording, digest, self._own(document, stand_in))
         self._staying.waiting.clear()
 
     def _others(self, document: AnyDocument, stand_in: AnyDocument) -> Iterator[tuple[AnyDocument, Relation]]:
@@ -293,8 +354,8 @@ class Relations(Generic[AnyDocument]):
         for number in staying.like(wording, digest, own):
             other = staying.documents[number]
             if self.texts.identical(document, other):
-                yield other, Relation("identical")
-            elif wording is not None:
+                yield other, _IDENTICAL
+            elif wording is not None and staying.texts[number]:
                 yield other, self.texts.told(document, other, wording, Wording(staying.texts[number]))
 
     def _own(self, document: AnyDocument, stand_in: AnyDocument | None) -> list[int]:
@@ -331,14 +392,16 @@ class StandIns:
             if not loses_mail(record.source, other.source) and record.may_be_same_mail(other)
         }
         for ref, other in others.items():
-            if self._permitted is None or record.is_identical(other):
+            if self._permitted is None or (record.is_identical(other) and self._permitted.lets_go(_IDENTICAL)):
                 return ref
+        if not self._permitted or not self._permitted.reads:
+            return None
         # What was read of a document before may have another text now.
         self._texts.forget()
         self._texts.prepare([[record, *others.values()]])
         for ref, other in others.items():
             relation = self._texts.between(record, other)
-            if isinstance(relation, Relation) and self._permitted and self._permitted.lets_go(relation):
+            if isinstance(relation, Relation) and self._permitted.lets_go(relation):
                 return ref
         return None
 

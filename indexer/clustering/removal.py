@@ -54,9 +54,9 @@ class RedundantDocument:
 class Tally:
     """Counts of surplus documents: `named` would go, of them `identical` ones, `total_bytes` in all; others are `kept`.
 
-    `least` is the smallest similarity (0 to 1) of those to go, `lost` counts the words of edited ones found in no kept
-    document. `kinds` counts the reasons to keep others, with a few `examples` of each, and `differing` the owner's
-    fields among them.
+    `least` is the smallest similarity (0 to 1) of those to go, `longer` go for a text that says more, `lost` counts the
+    words of edited ones found in no kept document. `kinds` counts the reasons to keep others, with a few `examples` of
+    each, and `differing` the owner's fields among them.
     """
 
     named: int = 0
@@ -64,6 +64,7 @@ class Tally:
     total_bytes: int = 0
     kept: int = 0
     least: float = 1.0
+    longer: int = 0
     lost: int = 0
     relations: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
@@ -85,12 +86,14 @@ class Tally:
         self.least = min(self.least, 1.0 if surplus.identical else surplus.similarity)
         if surplus.relation:
             self.relations[surplus.relation.word] += 1
+            self.longer += surplus.relation.added > 0
             self.lost += surplus.relation.removed
 
     def losses(self) -> str:
         said = ", ".join(f"{count:,} {word}" for word, count in self.relations.most_common())
+        longer = f"; {self.longer:,} for a longer text" if self.longer else ""
         lost = f"; {counted(self.lost, 'word')} of edited ones stand in no kept document" if self.lost else ""
-        return f"would go: {said}{lost}" if said else ""
+        return f"would go: {said}{longer}{lost}" if said else ""
 
     def reasons(self) -> Iterator[str]:
         for kind, count in self.kinds.most_common():

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, cluster_of, repeated_by
-from indexer.clustering.noted import could_go
 from indexer.matching.lexicons import keep_lexicon
 from indexer.model import ClusterRecord, Record, Ref
 from indexer.model.chunking import chunks
 from indexer.relations.lexicon import Lexicon
+from indexer.relations.relation import verdict_of
 
 
 def settle(assigner: Assigner) -> None:
@@ -36,7 +36,10 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
         before = noted["cluster"].get("relation", "")
         if not word or word == before:
             continue
-        changed.append((record.ref, {"cluster": {**noted["cluster"], "relation": word}}))
+        cluster = {**noted["cluster"], "relation": word}
+        if verdict_of(word) != "could go":
+            cluster.pop("relation_to", None)
+        changed.append((record.ref, {"cluster": cluster}))
         told.subtract([before])
         told[word] += 1
         if name := cluster_of(noted):
@@ -55,7 +58,7 @@ def _told(cluster: ClusterRecord, changed: Sequence[tuple[Record, str, str]]) ->
     for record, before, word in changed:
         relations.subtract([before])
         relations[word] += 1
-        more = could_go(word) - could_go(before)
+        more = (verdict_of(word) == "could go") - (verdict_of(before) == "could go")
         redundant, size = redundant + more, size + more * record.size
     counts = tuple(sorted((+relations).items()))
     return replace(cluster, redundant=redundant, redundant_bytes=size, relations=counts)

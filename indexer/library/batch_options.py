@@ -36,22 +36,21 @@ class BatchSpread:
 
 @dataclass(frozen=True, slots=True)
 class BatchJudging:
-    """The verification of near documents, by their texts if None, and the relations to remove besides plain copies."""
+    """The verification of near documents, by their texts if None, and the relations to remove."""
 
     verify: Literal["text", "sketch"] | None = None
-    forms: bool = False
-    edited: bool = False
+    remove: str | tuple[str, ...] | None = None
 
     def permitted(self, *, unverified: bool = False) -> Permitted | None:
         """The documents that may go by their texts, None if sketches alone decide. Raises UsageError."""
         from indexer.clustering.relations import Permitted
 
         by_sketch = unverified or self.verify == "sketch"
-        if by_sketch and (self.forms or self.edited):
-            raise UsageError("forms and edited documents are told by their texts; leave out --verify sketch")
+        if by_sketch and self.remove is not None:
+            raise UsageError("remove names relations, which texts tell; leave out --verify sketch")
         if unverified and self.verify:
             raise UsageError("--unverified goes by sketches alone; leave out --verify")
-        return None if by_sketch else Permitted(self.forms, self.edited)
+        return None if by_sketch else Permitted.named(self.remove)
 
 
 @dataclass(frozen=True, slots=True)

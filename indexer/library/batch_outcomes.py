@@ -203,15 +203,15 @@ class BatchFigures(BatchClustered):
     """The figures of the clusters of a batch.
 
     Attributes:
-        redundant: Documents that repeat a kept one
-        redundant_share: Their share (0 to 1) of all documents
+        could_go: Documents that say the same as a kept one
+        could_go_share: Their share (0 to 1) of all documents
         spanning: Clusters from two or more hosts or folders
         sizes: Clusters, counted by size
         largest_clusters: The ten largest clusters
     """
 
-    redundant: int
-    redundant_share: float
+    could_go: int
+    could_go_share: float
     spanning: int
     sizes: Mapping[str, int]
     largest_clusters: tuple[BatchCluster, ...] = field(repr=False)

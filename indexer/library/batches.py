@@ -142,7 +142,7 @@ def report(folder: str) -> BatchFigures:
     """The figures of the clusters of a folder. Raises StoreError if they are unfinished, or can't be read."""
     found = figures(folder)
     largest = tuple(BatchCluster(**each) for each in found["largest_clusters"])
-    more = {name: found[name] for name in ("redundant", "redundant_share", "spanning", "sizes")}
+    more = {name: found[name] for name in ("could_go", "could_go_share", "spanning", "sizes")}
     return BatchFigures(**_clustered(found), seconds=None, **more, largest_clusters=largest)
 
 

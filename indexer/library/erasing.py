@@ -57,28 +57,27 @@ class Erasing(OpenStore):
         *,
         match: AnyRule = None,
         verify: Literal["text", "sketch"] | None = None,
-        forms: bool = False,
-        edited: bool = False,
+        remove: str | Iterable[str] | None = None,
         dry_run: bool = False,
         unknown: Unknown | None = None,
         confirm: Callable[[Rows[Copy]], object] | None = None,
     ) -> Erased:
         """Delete documents and their copies with the same text, with `match` also near ones; or list them.
 
-        A near document goes if it says the same by its text, read again; with `forms` also if facts differ, with
-        `edited` also if it says less than a named document; with verify="sketch" all near ones go. As `neardup delete
-        --copies-of`. `confirm` is called with the documents to delete, and raises to stop; `unknown` is as for
-        `delete`. Raises UsageError for a text without a digest if there is no rule.
+        A near document goes if `remove` names the relation of its text, read again, to a named document; by default if
+        it says the same. With verify="sketch" all near ones go. As `neardup delete --copies-of`. `confirm` is called
+        with the documents to delete, and raises to stop; `unknown` is as for `delete`. Raises UsageError for a text
+        without a digest if there is no rule.
         """
         from indexer.clustering.copies import Copies
         from indexer.clustering.relations import Permitted
 
-        if verify == "sketch" and (forms or edited):
-            raise UsageError("forms and edited documents are told by their texts; leave out --verify sketch")
+        if verify == "sketch" and remove is not None:
+            raise UsageError("remove names relations, which texts tell; leave out --verify sketch")
         with self._lock, self.store.turn(wanted=not dry_run):
             contended, names = self.store.contended.count, asking.names_of(ids)
             refs = self._known(names, unknown)
-            permitted = None if verify == "sketch" else Permitted(forms, edited)
+            permitted = None if verify == "sketch" else Permitted.named(remove)
             copies = Copies(self.store, refs, self.rule_asked(match), permitted=permitted)
             outcomes: dict[str, Sequence[StoredCopy]] = {"listed": copies.found}
             if confirm and copies.found and not dry_run:

@@ -219,7 +219,7 @@ def arrivals(
         if on_new:
             on_new(ref.id)
 
-    permitted = None if arriving.verify == "sketch" else Permitted(arriving.forms)
+    permitted = None if arriving.verify == "sketch" else Permitted.named(arriving.skip)
     coming = Arrivals(
         store,
         by,

@@ -19,6 +19,7 @@ from indexer.model import DEFAULT_MIN_TOKENS, own_files
 from indexer.model.kinds import KindName, kind_named
 from indexer.model.paths import printable_path
 from indexer.model.times import Refresh
+from indexer.relations.relation import COPIES, REMOVABLE
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from indexer.stores.texts import TextFields
 
 __all__ = [
+    "COPIES",
     "DEFAULT_MIN_TOKENS",
     "LEFT_OUT",
+    "REMOVABLE",
     "Content",
     "Extractor",
     "Format",
@@ -222,14 +225,15 @@ class ClusterOptions:
 class Arriving:
     """The options of indexing about near-duplicates, and their rule; `new_to` names a file for ids of new ones.
 
-    With `cluster` documents are put into clusters as they come. With `skip_duplicates` documents saying the same as a
-    stored one by their texts are left out, also forms with `forms`; or near ones by their sketches alone.
+    With `cluster` documents are put into clusters as they come. With `skip_duplicates` documents are left out if `skip`
+    names the relation of their texts to a stored one, by default if they say the same; or near ones by their sketches
+    alone.
     """
 
     cluster: bool = False
     skip_duplicates: bool = False
+    skip: str | tuple[str, ...] | None = None
     verify: Literal["text", "sketch"] | None = None
-    forms: bool = False
     new_to: str | None = None
     match: str | None = None
     distance: int | None = None
@@ -247,22 +251,19 @@ class Arriving:
 
 @dataclass(frozen=True, slots=True)
 class RemovalRequest:
-    """The choice of documents to remove: by default those that repeat a kept one, by their texts.
+    """The choice of documents to remove: by default those that say the same as a kept one, by their texts.
 
-    Texts are read again and aligned. Documents with other facts stay, unless `forms`; those saying less than a kept one
-    stay, unless `edited`; those saying something found in no kept one always stay. With `identical` only documents with
-    the same text go. With verify="sketch" only the stored sketches have to agree, with `unverified` nothing has to.
-    `with_documents` deletes an owner's documents as a whole: identical ones, unless `verify` is given, without another
-    differing field, except for those in `ignore_field`. `parts` selects instead documents found whole in a longer kept
-    document. `decisions` is a file of decisions: its dropped documents are selected instead; with `last_copies` even
-    without a kept copy.
+    Texts are read again and aligned. Documents go if `remove` names their relation to a kept one, by default identical,
+    reflowed and noise; "edited" ones only if all their sentences are there. With verify="sketch" only the stored
+    sketches have to agree, with `unverified` nothing has to. `with_documents` deletes an owner's documents as a whole:
+    identical ones, unless `remove` or `verify` is given, without another differing field, except for those in
+    `ignore_field`. `parts` selects instead documents found whole in a longer kept document. `decisions` is a file of
+    decisions: its dropped documents are selected instead; with `last_copies` even without a kept copy.
     """
 
-    identical: bool = False
+    remove: str | tuple[str, ...] | None = None
     verify: Literal["sketch", "text"] | None = None
     unverified: bool = False
-    forms: bool = False
-    edited: bool = False
     with_documents: bool = False
     ignore_field: tuple[str, ...] = ()
     parts: bool = False

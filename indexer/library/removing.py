@@ -23,7 +23,7 @@ def removal_of(asked: RemovalRequest, store: Store) -> Removal:
         raise UsageError(f"ignore_field {asked.ignore_field!r}: give a tuple of names")
     if asked.last_copies and asked.decisions is None:
         raise UsageError("last_copies goes with decisions")
-    demanded = asked.identical or asked.verify or asked.unverified or asked.forms or asked.edited
+    demanded = asked.remove is not None or asked.verify or asked.unverified
     if asked.decisions is not None:
         if asked.parts or demanded:
             raise UsageError("a file of decisions says what goes: nothing else is demanded, or permitted")
@@ -41,14 +41,15 @@ def removal_of(asked: RemovalRequest, store: Store) -> Removal:
 def _pruning(asked: RemovalRequest, store: Store) -> Removal:
     from indexer.clustering.prune import Pruning, sketch_verification
     from indexer.clustering.relations import Permitted
+    from indexer.relations.relation import COPIES
 
+    by_sketch = asked.unverified or asked.verify == "sketch"
+    if by_sketch and asked.remove is not None:
+        raise UsageError('remove names relations, which texts tell: leave out unverified and verify="sketch"')
     # Documents of an owner go as a whole, so that it takes a word to remove more than what is identical.
-    owners = asked.with_documents and asked.verify is None
-    by_text = not (asked.identical or asked.unverified or asked.verify == "sketch" or owners)
-    if (asked.forms or asked.edited) and not by_text:
-        raise UsageError("forms and edited are for documents whose texts are compared")
+    usual = ("identical",) if asked.with_documents and asked.verify is None else COPIES
     return Pruning(
         store, verify=sketch_verification(store) if asked.verify == "sketch" else None, unverified=asked.unverified,
-        identical=asked.identical, with_documents=asked.with_documents, ignored=asked.ignore_field,
-        permitted=Permitted(asked.forms, asked.edited) if by_text else None,
+        with_documents=asked.with_documents, ignored=asked.ignore_field,
+        permitted=None if by_sketch else Permitted.named(asked.remove, usual),
     )  # fmt: skip

@@ -36,9 +36,14 @@ class Report:
         return self.contents.figures.total.documents
 
     @property
-    def redundant(self) -> int:
-        """The number of redundant documents: repeats of a kept one, not known to be forms or parts."""
-        return self.contents.figures.total.redundant
+    def repeating(self) -> int:
+        """The number of documents that repeat another one: all that are near a kept one."""
+        return self.contents.figures.repeating.documents
+
+    @property
+    def could_go(self) -> int:
+        """The number of documents that could go without loss."""
+        return self.contents.figures.could_go.documents
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as `neardup report --format json` has them."""
@@ -87,8 +92,10 @@ class Report:
             ("rule", numbers.rule.name),
             ("not compared", f"{numbers.not_compared:,}"),
             ("documents", f"{numbers.total.documents:,}"),
-            ("redundant", f"{numbers.total.redundant:,} ({numbers.total.part:.1%})"),
-            ("forms, parts", f"{numbers.differing:,}"),
+            ("repeating", f"{numbers.repeating.documents:,} ({numbers.repeating.share:.1%})"),
+            ("could go", f"{numbers.could_go.documents:,}"),
+            ("same work", f"{numbers.same_work.documents:,}"),
+            ("differ", f"{numbers.differ.documents:,}"),
             ("clusters", f"{numbers.clusters:,}"),
-            ("bytes", f"{numbers.total.total_bytes:,}, of them redundant {numbers.total.redundant_bytes:,}"),
+            ("bytes", f"{numbers.total.total_bytes:,}, of what could go {numbers.could_go.bytes:,}"),
         ]

@@ -222,8 +222,7 @@ def dedupe(
     match: str | MatchRule | None = None,
     *,
     keep: Keep = "first",
-    forms: bool = False,
-    edited: bool = False,
+    remove: str | Iterable[str] | None = None,
     verify: Literal["text", "sketch"] = "text",
     threads: int | None = None,
 ) -> Deduped:
@@ -231,10 +230,10 @@ def dedupe(
 
     Preferred are the first texts ("first"), the last ones ("last"), or the longest, the first of equally long ones
     ("longest"). In this order a text is kept if it is near none kept so far. Otherwise an alignment tells its relation
-    to the nearest kept text. It is a copy if both have the same sentences in the same order. Other texts are kept, such
-    as a form with other facts unless `forms` is true, or a text saying less than a kept one unless `edited` is true. Of
-    two texts with misread words the cleaner one stays, whatever `keep` says. Near pairs are those of `pairs_of`. Equal
-    texts are always copies; None is no text, and no copy of another None.
+    to the nearest kept text. It is a copy if `remove` names this relation, by default "identical,reflowed,noise": both
+    have the same sentences in the same order. Other texts are kept, also one that says more. Of two texts with misread
+    words the cleaner one stays, whatever `keep` says. Near pairs are those of `pairs_of`. Equal texts are always
+    copies; None is no text, and no copy of another None.
 
     With verify="sketch" texts are not aligned: all near texts go, also forms, and no two kept texts are near. Features
     are always compared so. `match` and `threads` are as for `pairs_of`. Memory: the sketches, about 300 bytes a text,
@@ -261,7 +260,7 @@ def dedupe(
     relations: dict[int, Relation] = {}
     reasons: dict[int, str] = {}
     if verify == "text" and distinct.are_texts:
-        aligned = _relations(listed, first[compared], chosen.of, Permitted(forms, edited))
+        aligned = _relations(listed, first[compared], chosen.of, Permitted.named(remove))
 
         def near(one: int, other: int) -> bool:
             return _similarity(comparison, nodes, one, other) >= 0

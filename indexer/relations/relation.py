@@ -14,9 +14,15 @@ if TYPE_CHECKING:
 RelationWord = Literal["identical", "reflowed", "noise", "rendition", "form", "reworded", "edited", "contains", "part"]
 WORDS: tuple[RelationWord, ...] = get_args(RelationWord)
 """The relations, from the closest."""
-COPIES = ("identical", "reflowed", "noise")
+COPIES: tuple[RelationWord, ...] = ("identical", "reflowed", "noise")
 """The relations of texts that say the same, so that one can stand for the other."""
+PARTS = ("contains", "part")
+"""The relations of texts of which one is longer and holds the other."""
+REMOVABLE = tuple(word for word in WORDS if word not in PARTS)
+"""The relations that a removal can name."""
 VerdictWord = Literal["stays", "could go", "differs"]
+SAME_WORK = ("rendition",)
+"""The relations of texts that are one work in another format or frame."""
 
 _SHOWN = 3
 
@@ -112,10 +118,8 @@ class Relation:
 def order_with(order: Order, relation: Relation | str | None) -> Order:
     from indexer.relations.versions.order import by_contents
 
-    # A chapter is no older version of its book, nor a text of the same text with more around it.
-    if not isinstance(relation, Relation) or relation.word in ("contains", "part", "rendition"):
-        return order
-    if order.word != "unknown":
+    # A chapter is no older version of its book, and no text is older for its frame.
+    if order.word != "unknown" or not isinstance(relation, Relation) or relation.word in (*COPIES, *SAME_WORK, *PARTS):
         return order
     return by_contents(*relation.only)
 

@@ -203,20 +203,21 @@ def _difference(store: Store, left: Record, right: Record, text_of: TextOf, most
 
 
 def plain_figures(report: ReportContents) -> ReportFigures:
-    numbers, total = report.figures, NamedShare.of("", report.figures.total)
+    numbers = report.figures
     return ReportFigures(
         store=report.store,
         made_at=report.made_at,
         made_with=report.made_with,
         rule=numbers.rule.written(whole=True),
+        documents=numbers.total.documents,
+        bytes=numbers.total.total_bytes,
+        repeating=numbers.repeating,
+        could_go=numbers.could_go,
+        same_work=numbers.same_work,
+        differ=numbers.differ,
+        undecided=numbers.undecided,
         not_compared=numbers.not_compared,
         left_out=numbers.left_out,
-        documents=total.documents,
-        redundant=total.redundant,
-        redundant_share=total.redundant_share,
-        differing=numbers.differing,
-        bytes=total.bytes,
-        redundant_bytes=total.redundant_bytes,
         fingerprinted=numbers.fingerprinted,
         short=numbers.short,
         unclustered=numbers.unclustered,
@@ -255,6 +256,8 @@ def _figure_rows(report: ReportContents) -> Iterator[tuple[str, str, str, float]
     for measure, value in as_json(numbers).items():
         if isinstance(value, int):
             yield "overall", "", measure, value
+        elif isinstance(value, dict):
+            yield from (("overall", measure, name, number) for name, number in value.items())
     yield from (("left_out", each.reason, "documents", each.documents) for each in numbers.left_out)
     for size in numbers.cluster_sizes:
         name = str(size.low) if size.low == size.high else f"{size.low}-{size.high}"
@@ -264,7 +267,7 @@ def _figure_rows(report: ReportContents) -> Iterator[tuple[str, str, str, float]
     yield from (("relation", row.relation, "documents", row.documents) for row in numbers.relations)
     for section, shares in (("format", numbers.by_format), ("source", numbers.by_source), ("time", numbers.by_time)):
         for share in shares:
-            for measure in ("documents", "redundant", "bytes", "redundant_bytes"):
+            for measure in ("documents", "repeating", "could_go", "bytes", "could_go_bytes"):
                 yield section, share.name, measure, getattr(share, measure)
     for cluster in numbers.largest:
         yield "largest", cluster.id, "documents", cluster.size
@@ -283,8 +286,7 @@ def report_csv(report: ReportContents) -> str:
 
 
 def report_markdown(report: ReportContents) -> str:
-    numbers, total = report.figures, report.figures.total
-    beside = f", beside {numbers.differing:,} near ones that say something else" if numbers.differing else ""
+    numbers = report.figures
     passed = f", beside {counted(numbers.passed_over, 'file')} passed over" if numbers.passed_over else ""
     lines = [
         "# Near-duplicates",
@@ -292,8 +294,11 @@ def report_markdown(report: ReportContents) -> str:
         f"Store {_md(report.store)}, {report.made_at}, {_md(report.made_with)}.",
         f"Near-duplicates by {_md(numbers.rule.in_words)}.",
         "",
+        f"| {counted(numbers.total.documents, 'document')} | documents | share | bytes |",
+        "| --- | --- | --- | --- |",
+        *(f"| {name} | {each.documents:,} | {each.share:.1%} | {each.bytes:,} |" for name, each in numbers.first),
+        "",
         f"Not compared: {counted(numbers.not_compared, 'document')}{passed}.",
-        f"Redundant: {total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%}){beside}; "
         f"{counted(numbers.clusters, 'cluster')} with {counted(numbers.in_clusters, 'document')}; "
         f"{counted(numbers.spanning, 'cluster')} from two origins or more.",
     ]
@@ -309,10 +314,10 @@ def report_markdown(report: ReportContents) -> str:
         ("Over time", numbers.by_time),
     ):
         rows = [
-            (name, f"{share.documents:,}", f"{share.redundant:,}", f"{share.part:.1%}")
+            (name, f"{share.documents:,}", f"{share.repeating:,}", f"{share.part:.1%}", f"{share.could_go:,}")
             for name, share in shares.items()
         ]
-        lines += _md_table(heading, (heading.split()[-1], "documents", "redundant", "part"), rows)
+        lines += _md_table(heading, (heading.split()[-1], "documents", "repeat another", "part", "could go"), rows)
     lines += _md_table(
         "Cluster sizes",
         ("members", "clusters", "documents"),

@@ -7,13 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from indexer.clustering.canonical import value_of
 from indexer.clustering.memory import Remembered
-from indexer.clustering.noted import could_go
 from indexer.clustering.sampling import Sampler
 from indexer.clustering.stored import StoredCluster, stored_clusters
 from indexer.ingest.failures import DUPLICATE
@@ -24,6 +24,7 @@ from indexer.model.chunking import chunks
 from indexer.model.origins import UNKNOWN, origin_name, origin_parts
 from indexer.model.records import SIMHASH_DOC
 from indexer.model.refs import RefSet, RefTable
+from indexer.relations.relation import SAME_WORK, verdict_of
 from indexer.report.dates import date_of
 from indexer.stores.base import Store
 
@@ -47,30 +48,46 @@ _DEEPEST = 32
 # The longest form of a time that is counted by, then what it is cut to: hour, day, month, year.
 _TIME_LENGTHS = (13, 10, 7, 4)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d)?", re.ASCII)
+# The groups of documents that repeat others: "stays" was not compared by its text, or could not be read.
+_GROUPS = ("could go", "same work", "differs", "stays")
 _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Some documents.
+
+    Attributes:
+        documents: Their number
+        share: Their share (0 to 1) of all documents
+        bytes: Their size
+    """
+
+    documents: int = 0
+    share: float = 0.0
+    bytes: int = 0
 
 
 @dataclass(slots=True)
 class Share:
-    """The redundant share of a part of the collection: documents and their bytes.
-
-    Redundant documents repeat a kept one, and are not known to be forms or parts.
-    """
+    """The share of a part of the collection that repeats another document, and of that what could go."""
 
     documents: int = 0
-    redundant: int = 0
+    repeating: int = 0
+    could_go: int = 0
     total_bytes: int = 0
-    redundant_bytes: int = 0
+    could_go_bytes: int = 0
 
     @property
     def part(self) -> float:
-        return self.redundant / self.documents if self.documents else 0.0
+        return self.repeating / self.documents if self.documents else 0.0
 
     def add(self, other: Share) -> None:
         self.documents += other.documents
-        self.redundant += other.redundant
+        self.repeating += other.repeating
+        self.could_go += other.could_go
         self.total_bytes += other.total_bytes
-        self.redundant_bytes += other.redundant_bytes
+        self.could_go_bytes += other.could_go_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +113,7 @@ class SizeClass:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityStep:
-    """Redundant documents of a similarity to the repeated one.
+    """Documents of a similarity to the repeated one.
 
     Attributes:
         label: The similarity in the unit of the rule, as "3" for bits, or a range of shares
@@ -111,7 +128,7 @@ class SimilarityStep:
 
 @dataclass(frozen=True, slots=True)
 class RelationCount:
-    """Documents, redundant or not, of a relation to their near kept ones.
+    """Documents of a relation to their near kept ones.
 
     Attributes:
         relation: "identical", "reflowed", "noise", "rendition", "form", "reworded", "edited", "contains", "part",
@@ -146,11 +163,18 @@ class LeftOut:
 class ReportCounts:
     """The numbers of a report; `neardup.report.figures.ReportFigures` explains them.
 
-    `by_source` is by host, or by folder as deep as stays readable; `by_time` by hour, day, month or year.
+    `repeating` documents are near a kept one: `could_go` of them say the same, as `prune` finds, `same_work` are the
+    same work in another format or frame, `differ` are forms, reworded or corrected, `undecided` ones have no readable
+    text. `by_source` is by host, or by folder as deep as stays readable; `by_time` by hour, day, month or year.
     """
 
     rule: MatchRule
     total: Share
+    repeating: Amount
+    could_go: Amount
+    same_work: Amount
+    differ: Amount
+    undecided: Amount
     left_out: tuple[LeftOut, ...]
     fingerprinted: int
     short: int
@@ -174,8 +198,15 @@ class ReportCounts:
         return sum(each.documents for each in self.left_out if each.reason == PASSED_OVER)
 
     @property
-    def differing(self) -> int:
-        return sum(each.documents for each in self.relations if not could_go(each.relation))
+    def first(self) -> list[tuple[str, Amount]]:
+        undecided = [("Not decided: no text could be read", self.undecided)] * bool(self.undecided.documents)
+        return [
+            ("Repeat another document", self.repeating),
+            ("Could go without loss", self.could_go),
+            ("Same work, in another format or frame", self.same_work),
+            ("Differ: forms, reworded, corrected", self.differ),
+            *undecided,
+        ]
 
     @property
     def exact(self) -> int:
@@ -223,7 +254,7 @@ class _SharesByKey:
             if len(shares) == 1:
                 break
             finer = shares
-        kept = heapq.nlargest(most - 1, finer, key=lambda key: (finer[key].redundant, finer[key].documents))
+        kept = heapq.nlargest(most - 1, finer, key=lambda key: (finer[key].repeating, finer[key].documents))
         return self._only(set(kept), finer)
 
     @staticmethod
@@ -245,7 +276,7 @@ def figures(
     sizes: Counter[int] = Counter()
     near: Counter[tuple[float, str]] = Counter()
     relations: Counter[str] = Counter()
-    redundant, inside = RefTable(), RefTable()
+    groups, inside = {group: RefTable() for group in _GROUPS}, RefTable()
 
     def counted() -> Iterable[StoredCluster]:
         for cluster in stored_clusters(store, least=2, repeating=True):
@@ -256,9 +287,8 @@ def figures(
                 if other is None:
                     continue
                 relations[relation] += 1
-                if could_go(relation):
-                    redundant.extend((ref,))
-                    near[_step(share, made.rule)] += 1
+                groups[_group(relation)].extend((ref,))
+                near[_step(share, made.rule)] += 1
             inside.extend(cluster.members)
             if len(cluster.members) > 1:
                 sizes[len(cluster.members)] += 1
@@ -267,21 +297,26 @@ def figures(
     # Where none is asked for, nsmallest would look at none, and nothing would be counted.
     largest = heapq.nsmallest(max(most, 1), counted(), key=lambda cluster: (-len(cluster.members), cluster.id))[:most]
     scan = _RecordCounts(time_field or made.canonical.time)
-    gone = RefSet(redundant, np.arange(len(redundant), dtype=np.int64))
+    sets = {group: RefSet(refs, np.arange(len(refs), dtype=np.int64)) for group, refs in groups.items()}
     clustered = RefSet(inside, np.arange(len(inside), dtype=np.int64))
     unclustered = 0
     records = store.scan(sketches=False)
     for page in chunks(records, _READ_AT_ONCE):
         refs = [record.ref for record in page]
         times = scan.times_of(store, page)
-        inside_of = zip(page, times, gone.contains(refs), clustered.contains(refs), strict=True)
-        for record, time, is_redundant, known in inside_of:
-            scan.count(record, time, is_redundant)
+        group_of = {ref: group for group, found in sets.items() for ref in compress(refs, found.contains(refs))}
+        for record, time, known in zip(page, times, clustered.contains(refs), strict=True):
+            scan.count(record, time, group_of.get(record.ref))
             unclustered += not known and not made.has_seen(record.indexed_at)
     return (
         ReportCounts(
             rule=made.rule,
             total=scan.total,
+            repeating=scan.amount(*_GROUPS),
+            could_go=scan.amount("could go"),
+            same_work=scan.amount("same work"),
+            differ=scan.amount("differs"),
+            undecided=scan.amount("stays"),
             left_out=_left_out(scan, store, made.rule),
             fingerprinted=scan.fingerprinted,
             short=scan.short,
@@ -322,9 +357,14 @@ def _step(similarity: float, rule: MatchRule) -> tuple[float, str]:
     return -percent / 100, "all" if percent == 100 else f"{percent} to {percent + 4}%"
 
 
+def _group(relation: str) -> str:
+    return "same work" if relation in SAME_WORK else verdict_of(relation)
+
+
 class _RecordCounts:
     def __init__(self, time_field: str) -> None:
         self.total = Share()
+        self._groups = {group: Share() for group in _GROUPS}
         self.fingerprinted = self.short = 0
         self.formats: dict[str, Share] = {}
         self.left_out: Counter[str] = Counter()
@@ -339,9 +379,19 @@ class _RecordCounts:
         found = zip(records, store.owners_values(records, [name]), strict=True)
         return [value_of(record, owners, name) for record, owners in found]
 
-    def count(self, record: Record, time: Any, redundant: bool) -> None:
-        share = Share(1, int(redundant), record.size, record.size if redundant else 0)
+    def amount(self, *groups: str) -> Amount:
+        """The documents of some groups."""
+        documents = sum(self._groups[group].documents for group in groups)
+        share = documents / self.total.documents if documents else 0.0
+        return Amount(documents, round(share, 6), sum(self._groups[group].total_bytes for group in groups))
+
+    def count(self, record: Record, time: Any, group: str | None) -> None:
+        """Count a document, of that group if it repeats another one."""
+        goes = group == "could go"
+        share = Share(1, int(group is not None), int(goes), record.size, record.size if goes else 0)
         self.total.add(share)
+        if group is not None:
+            self._groups[group].add(share)
         self.fingerprinted += record.has_words
         self.short += record.short
         if not record.has_words or record.short:
@@ -381,7 +431,7 @@ def _cut_time(key: Hashable, level: int) -> Hashable:
 
 def _by_amount(shares: dict[str, Share]) -> dict[str, Share]:
     order = sorted(
-        shares.items(), key=lambda item: (item[0] == OTHERS, -item[1].redundant, -item[1].documents, item[0])
+        shares.items(), key=lambda item: (item[0] == OTHERS, -item[1].repeating, -item[1].documents, item[0])
     )
     return dict(order)
 

@@ -4,33 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from indexer.report.counting import LeftOut, RelationCount, Share, SimilarityStep, SizeClass
+from indexer.report.counting import Amount, LeftOut, RelationCount, Share, SimilarityStep, SizeClass
 
 
 @dataclass(frozen=True, slots=True)
 class NamedShare:
-    """The redundant share of a part of a collection.
+    """The repeating share of a part of a collection.
 
     Attributes:
         name: The name of the part
         documents: Its documents
-        redundant: Its documents that repeat a kept one
-        redundant_share: The same as a share (0 to 1)
-        bytes: Their size
-        redundant_bytes: The size of the redundant ones
+        repeating: Its documents that repeat another one
+        repeating_share: The same as a share (0 to 1)
+        could_go: Those of these that could go without loss
+        bytes: The size of all its documents
+        could_go_bytes: The size of what could go
     """
 
     name: str
     documents: int
-    redundant: int
-    redundant_share: float
+    repeating: int
+    repeating_share: float
+    could_go: int
     bytes: int
-    redundant_bytes: int
+    could_go_bytes: int
 
     @classmethod
     def of(cls, name: str, share: Share) -> NamedShare:
-        part = round(share.part, 6)
-        return cls(name, share.documents, share.redundant, part, share.total_bytes, share.redundant_bytes)
+        return cls(
+            name, share.documents, share.repeating, round(share.part, 6), share.could_go, share.total_bytes,
+            share.could_go_bytes,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +86,16 @@ class ReportFigures:
         made_at: The time of the report; ISO 8601 in UTC
         made_with: The settings behind the fingerprints
         rule: The match rule of the clusters
+        documents: The documents of the store
+        bytes: Their size
+        repeating: Documents that repeat another one: all near a kept one
+        could_go: Those that could go without loss; neardup prune --dry-run names them
+        same_work: Those that are the same work in another format or frame
+        differ: Those that differ: forms, reworded or corrected texts
+        undecided: Those without a readable text, which stay
         not_compared: Documents compared with none
         left_out: The documents not compared, by reason; `not_compared` counts neither duplicates left out on request
             nor files skipped
-        documents: The documents of the store
-        redundant: Its documents known to say the same as a kept one
-        redundant_share: The same as a share (0 to 1)
-        differing: Documents near a kept one with other content
-        bytes: Their size
-        redundant_bytes: The size of the redundant ones
         fingerprinted: Documents with words
         short: Documents with too few words to be compared
         unclustered: Documents since the last clustering
@@ -98,8 +103,8 @@ class ReportFigures:
         in_clusters: The documents in them
         spanning: Clusters from two or more hosts or folders
         cluster_sizes: Clusters by their size
-        similarities: Redundant documents by their similarity to the repeated one
-        relations: Redundant documents, forms and parts by the relation of their texts to the near kept one
+        similarities: Repeating documents by their similarity to the repeated one
+        relations: Repeating documents by the relation of their texts to the near kept one
         by_format: The shares by format
         by_source: The shares by host or folder
         by_time: The shares over time
@@ -110,14 +115,15 @@ class ReportFigures:
     made_at: str
     made_with: str
     rule: str
+    documents: int
+    bytes: int
+    repeating: Amount
+    could_go: Amount
+    same_work: Amount
+    differ: Amount
+    undecided: Amount
     not_compared: int
     left_out: tuple[LeftOut, ...]
-    documents: int
-    redundant: int
-    redundant_share: float
-    differing: int
-    bytes: int
-    redundant_bytes: int
     fingerprinted: int
     short: int
     unclustered: int

@@ -104,7 +104,7 @@ def report_html(report: ReportContents, version: str) -> str:
             "Clusters by size", [(shown.label.replace(" to ", "-"), shown.clusters) for shown in numbers.sizes]
         ),
         similarity_chart=_chart(
-            "Redundant documents by similarity",
+            "Repeating documents by similarity",
             [(shown.label.replace(" to ", "-").removesuffix("%"), shown.documents) for shown in numbers.similarities],
         ),
         why={**REASONS, **PIPELINE_REASONS, **NOT_COMPARED},
@@ -192,7 +192,7 @@ def _fitting(blocks: Iterable[str], room: int) -> list[Markup]:
 def _part(caption: str, head: str, alone: str, shares: Mapping[str, Share]) -> tuple[Any, ...]:
     bars = [(_cut(name, 14), 100 * share.part) for name, share in shares.items()]
     # Names of hosts and folders are too long to stand below columns.
-    chart = None if head == "Host or folder" else _chart(f"{caption}: redundant part in percent", bars, 100.0)
+    chart = None if head == "Host or folder" else _chart(f"{caption}: repeating part in percent", bars, 100.0)
     return caption, head, alone, list(shares.items()), chart
 
 

@@ -164,10 +164,10 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Chart(
         name="similarities",
         title="Similarity to what stays",
-        about="How many documents that could go are so similar to what they repeat, by the rule of the last "
+        about="How many documents are so similar to what they repeat, by the rule of the last "
         "clustering: the share of common shingles, or of equal bits of the simhash.",
         view="documents",
-        query=REDUNDANT,
+        query=REPEATS,
         aggregations=(count("documents"), in_ranges("neardup.cluster.repeats_similarity", "shares", _SIMILARITIES)),
     ),
     Chart(

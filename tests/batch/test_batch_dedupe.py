@@ -23,7 +23,7 @@ from indexer.clustering.relations import Permitted
 from indexer.errors import UsageError
 from tests.batch.inputs import ORIGINALS, TEXTS, as_files, as_gzip, as_parquet, as_warc, page
 
-EDITED = {"permitted": Permitted(edited=True)}
+EDITED = {"permitted": Permitted.named("identical,reflowed,noise,edited")}
 KEPT = sorted([*ORIGINALS[4:], *TEXTS[6:]])
 
 

@@ -36,7 +36,7 @@ def lines(path: Path, texts: Sequence[str], name: str) -> Path:
 
 def clustered(out: Path, **more: Any) -> dict[str, Any]:
     # What says less may go for what says more.
-    asked = {"permitted": Permitted(edited=True), "threads": 1, **more}
+    asked = {"permitted": Permitted.named("identical,reflowed,noise,edited"), "threads": 1, **more}
     return cluster(str(out), str(out), ClusteringOptions(rule_of(FORM, None), LONGEST, **asked))
 
 

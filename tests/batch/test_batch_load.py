@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,6 @@ from indexer.batch.rows import Batch
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
 from indexer.clustering.memory import require_remembered
-from indexer.clustering.noted import could_go
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
@@ -30,6 +30,7 @@ from indexer.library.destinations import Opening, opened
 from indexer.library.opening import open_store
 from indexer.matching.rule import default_rule, parse_rule
 from indexer.model import ClusterRecord, Record, Ref
+from indexer.relations.relation import verdict_of
 from indexer.report.counting import figures
 from indexer.schemes import registry
 from indexer.stores.loading import Landed, LoadedStore
@@ -119,13 +120,18 @@ def unchosen(held: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def uncounted(counted: Any) -> Any:
-    """A cluster or a share without what could go, which is more where no text was compared."""
+    """A cluster without what could go, which is less where no text was compared."""
     return replace(counted, redundant=0, redundant_bytes=0)
 
 
 def unrelated(cluster: ClusterRecord) -> ClusterRecord:
     """A cluster without the relations of its documents and what could go."""
     return replace(uncounted(cluster), relations=())
+
+
+def unshared(share: Any) -> Any:
+    """A share without what could go."""
+    return replace(share, could_go=0, could_go_bytes=0)
 
 
 def relations(held: dict[str, Any]) -> dict[Ref, str]:
@@ -171,16 +177,19 @@ def test_as_indexed_and_clustered(name: str, tmp_path: Path) -> None:
     assert others.items() <= known.items()
     assert {*others.values()} == {"identical"} < {*known.values()}
     reports = report(tmp_path / "loaded.neardup"), report(tmp_path / "indexed.neardup")
-    assert reports[0].differing == sum(not could_go(word) for word in known.values()) > 0
-    assert reports[0].total.redundant + reports[0].differing == reports[1].total.redundant
+    verdicts = Counter(verdict_of(word) for word in known.values())
+    assert reports[0].could_go.documents == verdicts["could go"] > reports[1].could_go.documents
+    assert reports[0].differ.documents == verdicts["differs"] > 0 == reports[1].differ.documents
     one, other = (
         replace(
             each,
             relations=(),
-            similarities=(),
-            total=uncounted(each.total),
+            could_go=None,
+            differ=None,
+            undecided=None,
+            total=unshared(each.total),
             **{
-                name: {key: uncounted(share) for key, share in getattr(each, name).items()}
+                name: {key: unshared(share) for key, share in getattr(each, name).items()}
                 for name in ("by_format", "by_source", "by_time")
             },
         )

@@ -38,6 +38,7 @@ TEXTS = {f"form{place:02}": text for place, text in enumerate(FORMS)} | {
     f"z-copy{place:02}": _DRAW.choice(COPIES)(FORMS[place], _DRAW) for place in COPIED
 }
 FORM = Form((MINHASH,))
+LESS = Permitted.named("identical,reflowed,noise,edited")
 
 
 def as_jsonl(folder: Path, texts: dict[str, str]) -> None:
@@ -117,7 +118,7 @@ def test_what_is_asked_for_goes_too(tmp_path: Path) -> None:
     assert by_sketch["removed"] > usual["removed"] + 20
     assert by_sketch["verify"] == "sketch"
     assert all(row["duplicate_of"] == row["near_to"] and row["relation"] is None for row in rows.values())
-    with_forms, rows = clustered(given, out, permitted=Permitted(forms=True))
+    with_forms, rows = clustered(given, out, permitted=Permitted.named("identical,reflowed,noise,form"))
     assert with_forms["removed"] > usual["removed"] + 20
     assert with_forms["relations"]["form"] > 20
     assert "in which facts differ (forms)" not in with_forms["stays"]
@@ -143,7 +144,7 @@ def test_what_goes_lacks_no_words_in_what_stays(canonical: CanonicalRule, tmp_pa
         lacking = sum((own - there).values())
         misread_words = 0.05 * sum(own.values()) if rows[name]["relation"] == "noise" else 0
         assert lacking <= misread_words
-    edited, _ = clustered(tmp_path / "in", tmp_path / "out", canonical=canonical, permitted=Permitted(edited=True))
+    edited, _ = clustered(tmp_path / "in", tmp_path / "out", canonical=canonical, permitted=LESS)
     assert edited["removed"] - said["removed"] >= (1 if canonical is EARLIEST else 0)
 
 
@@ -237,7 +238,7 @@ def test_the_command_says_how_many_of_each_relation(tmp_path: Path, capsys: pyte
     assert said["stays"]["in which facts differ (forms)"] > 20
     batch = batch_folder(str(tmp_path / "kept"))
     assert answered(["batch", "report", batch], capsys)["relations"] == said["relations"]
-    more = answered(["batch", "cluster", batch, "--out", str(tmp_path / "forms"), "--forms"], capsys)
+    more = answered(["batch", "cluster", batch, "--out", str(tmp_path / "forms"), "--remove", "form"], capsys)
     assert more["relations"]["form"] > 20
     assert main(["batch", "cluster", batch, "--out", str(tmp_path / "sketch"), "--verify", "sketch"]) == 0
     assert "relations" not in capsys.readouterr().out
@@ -249,6 +250,6 @@ def test_the_command_says_how_many_of_each_relation(tmp_path: Path, capsys: pyte
         path.unlink()
     assert main(["batch", "cluster", batch, "--out", str(tmp_path / "unread"), "--stale", "keep"]) == 0
     assert "could not be verified, and stay: run it where the files are" in capsys.readouterr().err
-    for wrong in (["--verify", "sketch", "--forms"], ["--verify", "sketch", "--edited"]):
+    for wrong in (["--verify", "sketch", "--remove", "form"], ["--remove", "part"]):
         assert main(["batch", "cluster", batch, "--out", str(tmp_path / "no"), *wrong]) == 2
     capsys.readouterr()

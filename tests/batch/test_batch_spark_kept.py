@@ -72,7 +72,7 @@ def test_what_is_deduplicated_on_spark_is_what_one_machine_writes(
         return {name: said[name] for name in said if name not in TIMES}
 
     spread = ("--run-on", "spark", "--partitions", "2", "--most-joined", "1", "--most-grouped", "3")
-    made = ("dedupe", "in", "--latest", "--canonical", "longest", "--edited", "--out")
+    made = ("dedupe", "in", "--latest", "--canonical", "longest", "--remove", "noise,edited", "--out")
     here = answered(*made, "here")
     assert answered(*made, "there", *spread) == here
     assert here["failed"]

@@ -12,6 +12,6 @@ def test_bills_that_differ_in_an_attribute_are_forms(neardup: Neardup) -> None:
     write(neardup.folder, bills)
     neardup("index", "docs")
     neardup("cluster")
-    for options in ([], ["--identical"]):
+    for options in ([], ["--remove", "identical"]):
         assert "0 documents" in neardup("prune", "--dry-run", *options).err
     assert "line/@price 999 / 250" in neardup("prune", "--dry-run").err

@@ -195,10 +195,27 @@ def test_forms_are_not_left_out_unless_told(neardup: Neardup) -> None:
     assert "relation  form: 2 facts differ: " in neardup("compare", "docs/a.txt", "docs/b.txt").out
     [near] = neardup("similar", "docs/a.txt", "--passages", "--json").json["matches"]
     assert (near["relation"], len(near["facts"])) == ("form", 2)
-    for number, way in enumerate((["--forms"], ["--verify", "sketch"])):
+    for number, way in enumerate((["--skip", "identical,form"], ["--verify", "sketch"])):
         write(neardup.folder, {f"docs/{number}.txt": letter.format("3 May 2024", f"{number}.99")})
         done = neardup("index", "docs", "--skip-duplicates", "--retry-failed", *way, "--json").json
         assert (done["indexed"], done["duplicates"]) == (0, 1 + (number + 1))
+
+
+def test_skip_names_relations_and_a_longer_document_is_stored(neardup: Neardup) -> None:
+    text = prose(1, 80) + '. It is "tea". ' + prose(2, 80) + "."
+    write(neardup.folder, {"docs/a.txt": text})
+    neardup("index", "docs")
+    write(
+        neardup.folder,
+        {"docs/lines.txt": text.replace('"tea"', "“tea”"), "docs/longer.txt": f"{text} It was repealed."},
+    )
+    done = neardup("index", "docs", "--skip-duplicates", "--skip", "identical", "--json").json
+    assert (done["indexed"], done["duplicates"]) == (2, 0)
+    write(neardup.folder, {"docs/same.txt": text.upper(), "docs/more.txt": text.replace('"tea"', "„tea“")})
+    done = neardup("index", "docs", "--skip-duplicates", "--json").json
+    assert (done["indexed"], done["duplicates"]) == (0, 2)
+    assert "goes with --skip-duplicates" in neardup("index", "docs", "--skip", "form", code=2).err
+    assert "--parts" in neardup("index", "docs", "--skip-duplicates", "--skip", "part", code=2).err
 
 
 def test_a_form_is_erased_only_where_it_is_asked_for(neardup: Neardup) -> None:
@@ -218,14 +235,14 @@ def test_a_form_is_erased_only_where_it_is_asked_for(neardup: Neardup) -> None:
     told = neardup(*asked)
     assert "near, and not deleted: 1 document in which facts differ (forms)" in told.err
     assert "docs/form.txt: form: 2 facts differ" in told.err
-    for way in (["--forms"], ["--verify", "sketch"]):
+    for way in (["--remove", "identical,reflowed,form"], ["--verify", "sketch"]):
         assert len(neardup(*asked, *way, "--json").json["documents"]) == 3
     # What can't be read is not verified.
     (neardup.folder / "docs/again.txt").unlink()
     assert neardup(*asked, "--json").json["stays"]["which were not verified"] == 1
-    for wrong in (["--forms", "--verify", "sketch"], ["--edited", "--verify", "sketch"]):
+    for wrong in (["--remove", "form", "--verify", "sketch"], ["--remove", "part"], ["--remove", "odd"]):
         neardup(*asked, *wrong, code=2)
-    neardup("delete", "--copies-of", "docs/a.txt", "--dry-run", "--forms", code=2)
+    neardup("delete", "--copies-of", "docs/a.txt", "--dry-run", "--remove", "form", code=2)
 
 
 def test_a_text_is_erased_with_its_copies(indexed: Neardup) -> None:
@@ -281,7 +298,7 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     assert "docs/a.html  shares 100% with docs/b.pdf; reflowed\n" in plain.out
     assert "a dry run: 3 documents" in plain.err
     assert "2 identical and 1 near, the least similar shares 100%" in plain.err
-    same = indexed("prune", "--identical", "--dry-run", "--json").lines
+    same = indexed("prune", "--remove", "identical", "--dry-run", "--json").lines
     assert {line["id"]: line["identical"] for line in same} == {
         name: name.startswith("docs/deep/") for name in (*surplus, "docs/near.txt")
     }
@@ -404,7 +421,7 @@ def test_only_what_is_identical_is_deleted(neardup: Neardup) -> None:
     assert "identical" in neardup("compare", "id:a.txt", "b.txt").out
     assert neardup("compare", "a.txt", "c.txt", "--json").json["identical"] is False
     assert "yes, but for case" not in neardup("compare", "a.txt", "c.txt").out
-    neardup("prune", "--identical", "--delete", "--yes")
+    neardup("prune", "--remove", "identical", "--delete", "--yes")
     left = set(contents(neardup)[0])
     assert "c.txt" in left
     assert len(left) == 2
@@ -415,7 +432,7 @@ def test_only_what_is_identical_goes_where_that_is_asked_for(neardup: Neardup) -
     # The canonical document is the earliest one, by the second in which a worker was done with it.
     for names in (("a.txt", "b.txt"), ("c.txt",)):
         neardup("index", *names, "--schemes", "simhash-doc", "--cluster")
-    assert neardup("prune", "--identical", "--delete", "--yes", "--json").json["deleted"] == 1
+    assert neardup("prune", "--remove", "identical", "--delete", "--yes", "--json").json["deleted"] == 1
     assert len(contents(neardup)[0]) == 2
 
 

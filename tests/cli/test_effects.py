@@ -99,7 +99,6 @@ OWN = {
     },
     "prune": {
         "--delete": "what is done",
-        "--identical": "what is named",
     },
     "report": {
         "--output": "where it is written",

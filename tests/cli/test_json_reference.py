@@ -54,7 +54,7 @@ ASKED: dict[str, list[list[str]]] = {
         ["prune", "--dry-run"],
         ["prune", "--move-to", "away", "--yes", "--list", "moved.jsonl"],
         ["prune"],
-        ["prune", "--delete", "--yes", "--identical"],
+        ["prune", "--delete", "--yes", "--remove", "identical"],
     ],
 }
 ENGINES = {"setup", "annotate"}

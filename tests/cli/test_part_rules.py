@@ -152,7 +152,7 @@ def test_what_stands_whole_in_another_is_deleted_after_a_dry_run(neardup: Neardu
     assert "--scheme passages" in neardup("prune", "--parts", "--dry-run", code=2).err
     neardup("index", "docs", "--scheme", "passages")
     assert "--parts goes with --delete or --dry-run" in neardup("prune", "--parts", code=2).err
-    assert "does nothing with" in neardup("prune", "--parts", "--dry-run", "--identical", code=2).err
+    assert "does nothing with" in neardup("prune", "--parts", "--dry-run", "--remove", "identical", code=2).err
     listed = neardup("prune", "--parts", "--dry-run")
     assert listed.out == "docs/chapter.txt  stands whole in docs/book.txt\n"
     assert "docs/edited.txt: its text does not stand whole in docs/book.txt" in listed.err

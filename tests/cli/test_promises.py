@@ -38,7 +38,9 @@ def test_security_names_what_a_worker_gets_of_the_environment() -> None:
 def test_the_front_page_calls_nothing_safe_but_identical_texts() -> None:
     safe = [line for line in (ROOT / "README.md").read_text().splitlines() if re.search(r"\bsafe", line)]
     assert len(safe) == 1
-    assert safe[0].startswith("| copies that are safe to delete | the default, then `neardup prune --identical`: what")
+    assert safe[0].startswith(
+        "| copies that are safe to delete | the default, then `neardup prune --remove identical`:"
+    )
 
 
 def test_what_lets_more_be_deleted_is_said_on_the_command_line_alone() -> None:
@@ -95,7 +97,7 @@ def test_what_prune_identical_deletes_has_the_text_of_one_that_stays(
         for name, text in texts.items():
             collection.add(name, text)
         collection.cluster(match=match)
-        done = collection.prune(RemovalRequest(identical=True, unverified=True), delete=True)
+        done = collection.prune(RemovalRequest(remove="identical"), delete=True)
         left = {document.id for document in collection}
     gone = texts.keys() - left
     assert done.deleted == len(gone)

@@ -157,10 +157,10 @@ def test_equal_texts_go_for_one_another_beside_a_form(tmp_path: Path) -> None:
     with indexer.open(tmp_path / "store.neardup") as collection:
         collection.index(tmp_path / "texts.jsonl")
         collection.cluster()
-        for request in (RemovalRequest(identical=True), RemovalRequest()):
+        for request in (RemovalRequest(remove="identical"), RemovalRequest()):
             going = [(each.id, each.repeats) for each in collection.surplus(request) if not each.kept]
             assert going == [("c", "b")]
-        assert collection.report().redundant == 1
+        assert collection.report().could_go == 1
         assert cluster(collection.store, default_rule(collection.store)).changes.documents == 0
 
 

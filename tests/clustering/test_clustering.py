@@ -146,8 +146,8 @@ def test_bounds_out_of_range_are_refused(store: Store, distance: int, bound: int
 def test_every_document_has_a_cluster_and_the_lone_ones_their_own(store: Store) -> None:
     put(
         store,
-        record("a", 0, indexed_at="2026-01-02", size=10, title="A"),
-        record("b", 0b111, indexed_at="2026-01-01", size=20, title="B"),
+        record("a", 0, indexed_at="2026-01-02", size=10, title="A", text_digest="0a"),
+        record("b", 0b111, indexed_at="2026-01-01", size=20, title="B", text_digest="0a"),
         record("far", FAR),
         record("short", 0, short=True),
         record("empty", None),
@@ -156,7 +156,7 @@ def test_every_document_has_a_cluster_and_the_lone_ones_their_own(store: Store) 
     assert (found.documents, found.compared, found.clusters, found.clustered, found.largest) == (5, 3, 1, 2, 2)
     assert partition(store) == {"ab": "b", "far": "far", "short": "short", "empty": "empty"}
     b = own_cluster_id(Ref("b"))
-    repeats = {"repeats": "b", "repeats_similarity": 0.9531}
+    repeats = {"repeats": "b", "repeats_similarity": 0.9531, "relation": "identical"}
     assert store.annotations([Ref("a"), Ref("b"), Ref("short")]) == [
         {"cluster": {"id": b, "is_canonical": False, "similarity": 0.9531, "size_class": "2"} | repeats},
         {"cluster": {"id": b, "is_canonical": True, "similarity": 1.0, "size_class": "2"}},

@@ -292,7 +292,7 @@ def test_two_long_invoices_are_near_and_only_identical_keeps_both(tmp_path: Path
     with filled(tmp_path / "a.neardup", texts, [scheme("minhash")]) as store:
         cluster(store, rule("minhash@0.6"))
         assert [each.kept for each in Pruning(store).surplus()] == [""]
-        [kept] = Pruning(store, identical=True).surplus()
+        [kept] = Pruning(store, permitted=Permitted.named("identical")).surplus()
         assert "not identical" in kept.kept
     one, two = ({tuple(each[at : at + 5]) for at in range(127)} for each in (words, other))
     assert f"{len(one & two) / len(one | two):.0%}" == "85%"

@@ -26,7 +26,12 @@ def add(store: Store, arrivals: Arrivals, *records: Record) -> int:
 def copy(number: int, place: str = "x") -> Record:
     # The earliest is the canonical one, so that the later ones only join.
     return record(
-        f"{place}/{number:05}", 0, source=f"{place}/{number}", size=10, indexed_at=f"2026-01-01T00:{number:05}"
+        f"{place}/{number:05}",
+        0,
+        source=f"{place}/{number}",
+        size=10,
+        indexed_at=f"2026-01-01T00:{number:05}",
+        text_digest="0a",
     )
 
 
@@ -52,6 +57,7 @@ def test_one_by_one_gives_what_all_at_once_does(tmp_path: Path) -> None:
             source=f"{chance.choice(('https://EXAMPLE.org', 'a/b', '/c', ''))}/{number}",
             format=chance.choice(("html", "pdf", "")),
             size=number,
+            text_digest="0a",
         )
         for number in range(60)
     ]

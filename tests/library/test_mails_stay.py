@@ -65,7 +65,8 @@ def test_a_mail_stays_beside_the_text_that_a_rule_prefers(removed: object, tmp_p
 
 
 def test_identical_texts_go_but_no_mail_for_them(tmp_path: Path) -> None:
-    found = removed_of_store(written(tmp_path / "in"), parse_canonical(*TEXTS_FIRST), RemovalRequest(identical=True))
+    asked = RemovalRequest(remove="identical")
+    found = removed_of_store(written(tmp_path / "in"), parse_canonical(*TEXTS_FIRST), asked)
     assert {name for name, kept in found.items() if kept} == {"b.eml"}
 
 

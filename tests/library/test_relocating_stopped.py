@@ -80,7 +80,7 @@ def test_a_full_disk_to_come_back_to(folder: Path, small_disk: Path) -> None:
     neardup("index", "disk/docs", "--store", STORE)
     neardup("cluster", "--store", STORE)
     before = tree(folder)
-    for number, way in enumerate((["--move-to", "away"], ["--identical", "--link", "hard"])):
+    for number, way in enumerate((["--move-to", "away"], ["--remove", "identical", "--link", "hard"])):
         acts = f"acts{number}.jsonl"
         neardup("prune", *way, "--yes", "--list", acts, "--store", STORE)
         (small_disk / "taken").write_bytes(bytes(300_000))

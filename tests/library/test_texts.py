@@ -157,7 +157,7 @@ def test_copies_go_and_forms_stay(one_shot: bool) -> None:
     assert {(copy.relation, copy.evidence) for copy in found.copies} == {("identical", ""), ("reflowed", "")}
     assert len(found.reasons) > 100
     assert all("form: " in reason or "reworded: " in reason for reason in found.reasons.values())
-    assert indexer.dedupe(texts, forms=True).kept.size < 150
+    assert indexer.dedupe(texts, remove="identical,reflowed,noise,form").kept.size < 150
     with pytest.raises(UsageError, match="verify='words': is text or sketch"):
         indexer.dedupe(texts, verify="words")  # type: ignore[arg-type]
 
@@ -168,8 +168,8 @@ def test_a_text_that_says_less_goes_only_where_that_is_asked_for() -> None:
         assert indexer.dedupe([whole, more]).of.tolist() == [0, 1]
         assert indexer.dedupe([more, whole]).of.tolist() == [0, 1]
     # What says less goes where that is asked for, whichever comes first.
-    assert indexer.dedupe([more, whole], edited=True).of.tolist() == [0, 0]
-    assert indexer.dedupe([whole, more], edited=True).of.tolist() == [1, 1]
+    assert indexer.dedupe([more, whole], remove="edited").of.tolist() == [0, 0]
+    assert indexer.dedupe([whole, more], remove="edited").of.tolist() == [1, 1]
 
 
 def test_equal_texts_are_copies_whatever_they_hold() -> None:

@@ -303,12 +303,12 @@ def is_reported(store: Store, collected: Collected, clusters: set[frozenset[str]
     found, largest = figures(store, made, most=3)
     sizes = sorted((len(each) for each in clusters if len(each) > 1), reverse=True)
     shares = [] if made.rule.of_parts else [each.similarity for each in Pruning(store).surplus()]
-    redundant = len(shares)
-    assert (found.total.documents, found.total.redundant) == (len(collected.texts), redundant)
+    repeating = len(shares)
+    assert (found.total.documents, found.repeating.documents) == (len(collected.texts), repeating)
     assert (found.clusters, found.in_clusters, found.unclustered) == (len(sizes), sum(sizes), 0)
     assert [len(each.members) for each in largest] == sizes[:3]
     assert sum(each.documents for each in found.sizes) == sum(sizes)
-    assert sum(each.documents for each in found.similarities) == redundant
+    assert sum(each.documents for each in found.similarities) == repeating
     assert found.exact == sum(round(value, 4) == 1 for value in shares)
     counted = Counter(len(each) for each in clusters)
     assert [each.clusters for each in found.sizes if each.low == each.high] == [

@@ -7,9 +7,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from indexer.clustering.relations import Permitted
+from indexer.errors import UsageError
 from indexer.relations.comparing import relate
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import COPIES, WORDS, Relation, verdict_of
+from indexer.relations.relation import COPIES, PARTS, REMOVABLE, WORDS, Relation, verdict_of
 from indexer.relations.wording import Wording
 from tests.relations.labelled import GENRES, KINDS, LANGUAGES, labelled
 from tests.relations.measure import measured
@@ -148,7 +149,7 @@ def test_what_says_something_else_stays(left: str, right: str) -> None:
     for pair in ((left, right), (FRAME.format(left), FRAME.format(right))):
         found = related(*pair, lexicon)
         assert found.word not in COPIES, found
-        assert Permitted(edited=True).reason_to_keep(found, "") is not None
+        assert Permitted.named("edited").reason_to_keep(found, "") is not None
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_sentences_in_another_order_are_edited_and_stay() -> None:
     first, *others = FRAME.format("It has 5 rooms.").split(". ")
     found = related(". ".join([*others, first]), ". ".join([first, *others]))
     assert found.word in ("edited", "reworded")
-    assert Permitted(edited=True).reason_to_keep(found, "") is not None
+    assert Permitted.named("edited").reason_to_keep(found, "") is not None
 
 
 def test_a_line_cut_from_a_wrapped_paragraph_changes_its_sentence() -> None:
@@ -196,8 +197,8 @@ def test_what_says_less_goes_only_where_that_is_permitted() -> None:
     assert less.word == "edited"
     assert (less.only_left, less.only_right, longer.only_left) == ((), ("It was repealed",), ("It was repealed",))
     assert Permitted().reason_to_keep(less, "") is not None
-    assert Permitted(edited=True).reason_to_keep(less, "") is None
-    assert Permitted(edited=True).reason_to_keep(longer, "") is not None
+    assert Permitted.named("edited").reason_to_keep(less, "") is None
+    assert Permitted.named("edited").reason_to_keep(longer, "") is not None
 
 
 def test_a_part_and_what_contains_it() -> None:
@@ -240,3 +241,20 @@ def test_the_verdict_is_could_go_for_copies_alone_and_what_was_not_read_stays() 
     assert {word for word in WORDS if verdict_of(word) == "could go"} == set(COPIES)
     assert {verdict_of(word) for word in WORDS} == {"could go", "differs"}
     assert {verdict_of(word) for word in (None, "", "unverified")} == {"stays"}
+
+
+def test_a_removal_names_its_relations_and_no_others_go() -> None:
+    kinds = {word: Relation(word) for word in WORDS}
+    assert {word for word in WORDS if Permitted.named(None).lets_go(kinds[word])} == set(COPIES)
+    for word in REMOVABLE:
+        assert [each for each in WORDS if Permitted.named(word).lets_go(kinds[each])] == [word]
+        reason = Permitted.named("identical" if word != "identical" else "noise").loses(kinds[word], "b.txt")
+        assert reason
+        assert "beside b.txt" in reason.says
+    assert Permitted.named(("form", "noise")) == Permitted.named("noise, form")
+    for wrong in ("contains", "odd", "", "form,"):
+        with pytest.raises(UsageError, match="identical, reflowed, noise"):
+            Permitted.named(wrong)
+    with pytest.raises(UsageError, match="--parts"):
+        Permitted.named("form,part")
+    assert not any(Permitted.named(REMOVABLE).lets_go(kinds[word]) for word in PARTS)

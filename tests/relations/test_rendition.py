@@ -49,7 +49,7 @@ def test_a_rendition_stays_whatever_else_may_go() -> None:
     assert found.word == "rendition"
     assert not found.says_less
     assert not found.may_hold
-    assert not Permitted(forms=True, edited=True).lets_go(found)
+    assert not Permitted.named("form,edited").lets_go(found)
     assert str(found).startswith(f"rendition: {found.common:,} words in common; ")
     assert found.common >= len(" ".join(told.paragraphs).split())
 

@@ -35,6 +35,7 @@ from indexer.report.contents import (
     report_json,
     report_markdown,
 )
+from indexer.report.counting import Amount, Share
 from indexer.report.html import report_html
 from indexer.report.passages import OriginTable, ShownPassages, ShownResting
 from indexer.stores import Store
@@ -49,7 +50,9 @@ TEN_MB = 10_000_000
 
 def test_figures_of_known_duplicates(store: Store) -> None:
     figures = build_report(store, "known").figures
-    assert (figures.total.documents, figures.total.redundant) == (8, 3)
+    assert (figures.total.documents, figures.repeating.documents, figures.repeating.share) == (8, 3, 0.375)
+    # Their texts were never there.
+    assert figures.undecided == figures.repeating
     assert (figures.fingerprinted, figures.short, figures.unclustered) == (7, 1, 0)
     assert (figures.clusters, figures.in_clusters, figures.exact) == (2, 5, 1)
     assert figures.spanning == 1
@@ -61,11 +64,11 @@ def test_figures_of_known_duplicates(store: Store) -> None:
     ]
     assert figures.rule == RULE
     assert [(size.label, size.clusters, size.documents) for size in figures.sizes] == [("2", 1, 2), ("3", 1, 3)]
-    assert {name: (share.documents, share.redundant) for name, share in figures.by_format.items()} == {
+    assert {name: (share.documents, share.repeating) for name, share in figures.by_format.items()} == {
         "html": (7, 2),
         "pdf": (1, 1),
     }
-    assert {name: (share.documents, share.redundant) for name, share in figures.by_source.items()} == {
+    assert {name: (share.documents, share.repeating) for name, share in figures.by_source.items()} == {
         "/data/a": (5, 1),
         "/data/b": (2, 1),
         "host.example": (1, 1),
@@ -73,12 +76,12 @@ def test_figures_of_known_duplicates(store: Store) -> None:
     assert list(figures.by_time) == ["2026-01-05T00", "2026-02-05T00", "2026-03-05T00"]
     for shares in (figures.by_format, figures.by_source, figures.by_time):
         assert sum(share.documents for share in shares.values()) == 8
-        assert sum(share.redundant_bytes for share in shares.values()) == figures.total.redundant_bytes
+        assert sum(share.could_go_bytes for share in shares.values()) == figures.could_go.bytes
 
 
 def test_clusters_that_are_not_shown_are_counted(store: Store) -> None:
     report = build_report(store, "known", ReportLimits(clusters=0, pairs=0, sample=9))
-    assert (report.figures.clusters, report.figures.total.redundant, report.clusters) == (2, 3, ())
+    assert (report.figures.clusters, report.figures.repeating.documents, report.clusters) == (2, 3, ())
     assert report.sample
     assert report.sample.documents == 3
 
@@ -89,7 +92,7 @@ def test_largest_clusters_come_first(store: Store) -> None:
     assert [(member.ref.id, near) for member, near in clusters[0].members] == [("d3", 1.0), ("d2", ONE_BIT)]
 
 
-def test_what_was_not_compared_comes_first(store: Store, tmp_path: Path) -> None:
+def test_what_repeats_comes_first_then_what_was_not_compared(store: Store, tmp_path: Path) -> None:
     torn = [Failure(Ref(f"f{n}"), f"/scans/{HOSTILE}{n}.pdf", "malformed", "torn", "") for n in range(30)]
     store.put_failures([*torn, Failure(Ref("again"), "/copies/again.html", "duplicate", "of d1", "")])
     list(store.put([record(n, n, source=f"/scans/{n}.pdf", short=n > 21) for n in range(20, 24)]))
@@ -99,9 +102,17 @@ def test_what_was_not_compared_comes_first(store: Store, tmp_path: Path) -> None
     assert counts == {"malformed": (30, 20), "no-text": (3, 3), "too-short": (3, 3), "duplicate": (1, 1)}
     assert report.figures.not_compared == 36
     page = report_html(report, "1")
-    first = re.search(r'<dl class="numbers">\s*<div>(.*?)</div>', page, re.DOTALL)
-    assert first
-    assert re.sub("<[^>]+>", "", first[1]) == "Not compared3630 malformed, 3 too-short, 3 no-text"
+    shown = dict(re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", page, re.DOTALL))
+    assert list(shown)[:6] == [
+        "Repeat another document",
+        "Could go without loss",
+        "Same work, in another format or frame",
+        "Differ: forms, reworded, corrected",
+        "Not decided: no text could be read",
+        "Not compared",
+    ]
+    assert re.sub("<[^>]+>", "", shown["Not compared"]) == "3630 malformed, 3 too-short, 3 no-text"
+    assert re.sub("<[^>]+>", "", shown["Repeat another document"]).startswith("21.4%3 of 14 documents, ")
     assert page.index('id="left-out"') < page.index('id="where"')
     assert "and 10 more" in page
     assert "/copies/again.html" in page
@@ -317,10 +328,12 @@ def test_a_telephone_shows_it_without_scrolling_sideways(store: Store, tmp_path:
     store.put_failures([Failure(Ref(endless), endless, endless, endless, "")])
     report = build_report(store, endless, text_of=lambda _, of: f"{endless} {endless * 3} 1,234 {of.ref.id}")
     numbers = report.figures
-    many = replace(numbers.total, documents=10**9, redundant=10**9 - 1, total_bytes=10**15, redundant_bytes=10**15 - 1)
+    many = Share(10**9, 10**9 - 1, 10**9 - 2, 10**15, 10**15 - 1)
+    amount = Amount(10**9, 1.0, 10**15)
     figures = replace(
-        numbers, total=many, by_format={**numbers.by_format, endless: many}, clusters=10**9, unclustered=10**9
-    )
+        numbers, total=many, by_format={**numbers.by_format, endless: many}, clusters=10**9, unclustered=10**9,
+        repeating=amount, could_go=amount, same_work=amount, differ=amount, undecided=amount,
+    )  # fmt: skip
     common = RepeatedPassage(endless * 3, 10**9, 10**9, 100, 0, 9, 0, np.zeros(2, dtype=np.int64))
     table = OriginTable((endless,) * 8, ((10**9,) * 8,) * 8, 10**6)
     passages = ShownPassages(50, 10**9, 10**12, 10**12, 9, 10**9, ((common, endless),) * 3, table)
@@ -373,7 +386,7 @@ def test_the_page_stays_small(hostile: ReportContents) -> None:
 
 def test_json(hostile: ReportContents) -> None:
     value = json.loads(report_json(hostile))
-    assert (value["documents"], value["redundant"], value["clusters"]) == (8, 3, 2)
+    assert (value["documents"], value["repeating"]["documents"], value["clusters"]) == (8, 3, 2)
     assert value["rule"] == "simhash-doc@3bits"
     assert value["similarities"] == [
         {"label": "0", "least": 1.0, "documents": 1},
@@ -388,20 +401,21 @@ def test_json(hostile: ReportContents) -> None:
 def test_csv(hostile: ReportContents) -> None:
     formula = replace(hostile, figures=replace(hostile.figures, by_format={"=1+1": hostile.figures.total}))
     rows = list(csv.DictReader(io.StringIO(report_csv(formula))))
-    overall = {row["measure"]: row["value"] for row in rows if row["section"] == "overall"}
+    overall = {row["name"] or row["measure"]: row["value"] for row in rows if row["section"] == "overall"}
     assert overall["documents"] == "8"
-    assert overall["redundant"] == "3"
+    assert [row["value"] for row in rows if row["name"] == "repeating"] == ["3", "0.375", "300"]
     assert {row["name"] for row in rows if row["section"] == "format"} == {"'=1+1"}
     assert "\u202e" not in report_csv(hostile)
 
 
 def test_markdown(hostile: ReportContents) -> None:
     text = report_markdown(hostile)
-    assert "Redundant: 3 of 8 documents (37.5%); 2 clusters with" in text
+    assert "| Repeat another document | 3 | 37.5% |" in text
+    assert "\n2 clusters with 5 documents" in text
     assert not re.search(r"(?<!\\)<", text)
     for line in text.splitlines():
         if line.startswith("|"):
-            assert len(re.findall(r"(?<!\\)\|", line)) in (3, 4, 5)
+            assert len(re.findall(r"(?<!\\)\|", line)) in (3, 4, 5, 6)
 
 
 def test_passages_and_clusters_that_rest_on_them(tmp_path: Path) -> None:

@@ -204,18 +204,21 @@ class ClusterContract:
         assert noted == {name: (of, round(share, 4)) for name, (of, share) in wanted.items()}
         made = remembered(store)
         assert made
-        share = figures(store, made, most=1)[0].total
-        assert (share.redundant, share.redundant_bytes) == (len(wanted), sum(56 - int(name[1:]) for name in wanted))
-        # Those of clusters of two or more; some are alone in theirs, and repeat one of another.
-        assert 20 < sum(one.redundant for one in store.clusters()) <= share.redundant
-        repeating = [(ref, fields["cluster"]) for ref, fields in store.scan_annotations() if ref.id in wanted]
-        store.annotate([(ref, {"cluster": fields | {"relation": "form"}}) for ref, fields in repeating])
-        # What was noted of their relation stays, also where one is alone that others repeat.
-        assert clusters.cluster(store, rule, threads=1).changes.documents == 0
-        # Forms are not redundant, in no figure.
         found = figures(store, made, most=1)[0]
-        assert (found.total.redundant, found.total.redundant_bytes, found.differing) == (0, 0, len(wanted))
-        assert not any(one.redundant or one.redundant_bytes for one in store.clusters())
+        # Without a text none could go.
+        assert (found.undecided, found.could_go.documents) == (found.repeating, 0)
+        repeating = [(ref, fields["cluster"]) for ref, fields in store.scan_annotations() if ref.id in wanted]
+        for relation in ("reflowed", "form"):
+            store.annotate([(ref, {"cluster": fields | {"relation": relation}}) for ref, fields in repeating])
+            # What was noted of their relation stays, also where one is alone that others repeat.
+            assert clusters.cluster(store, rule, threads=1).changes.documents == 0
+            found = figures(store, made, most=1)[0]
+            group = found.could_go if relation == "reflowed" else found.differ
+            assert group == found.repeating
+            assert (group.documents, group.bytes) == (len(wanted), sum(56 - int(name[1:]) for name in wanted))
+            # Those of clusters of two or more; some are alone in theirs, and repeat one of another.
+            going = sum(one.redundant for one in store.clusters())
+            assert 20 < going <= len(wanted) if relation == "reflowed" else going == 0
         assert Pruning(store).delete() == len(wanted)
         left = clusters.cluster(store, rule, threads=1)
         assert (left.documents, left.clusters, list(pairs_of(store, rule))) == (56 - len(wanted), 0, [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -112,8 +112,7 @@ def clusters(  # noqa: PLR0913 - they are options of the command
     most_grouped: int = MOST_GROUPED,
     texts: Any = None,
     verify: Literal["text", "sketch"] = "text",
-    forms: bool = False,
-    edited: bool = False,
+    remove: str | Iterable[str] | None = None,
 ) -> Any:
     """The clusters of documents with `sketches`: a DataFrame with a row for each, whatever its partitions and order.
 
@@ -124,9 +123,8 @@ def clusters(  # noqa: PLR0913 - they are options of the command
     all of them were kept. They are compared too, their clusters keep their ids, and columns `older`, `repeats` and
     `repeats_similarity` are added.
 
-    `keep` is decided by the texts, the columns id and text of `texts` as they were sketched: near a kept document,
-    identical documents go; forms go with `forms`, and documents saying less with `edited`. With verify="sketch"
-    sketches alone decide, also on forms.
+    `keep` is decided by the texts, the columns id and text of `texts` as they were sketched: documents go if `remove`
+    names their relation to a kept one. With verify="sketch" sketches alone decide, also on forms.
 
     Shuffles have so many `partitions`, as configured by default. One task puts up to `most_joined` documents with
     shared keys into components, and compares up to `most_grouped` possibly near ones. The sketches are read twice: save
@@ -151,7 +149,7 @@ def clusters(  # noqa: PLR0913 - they are options of the command
         every = every.withColumn(_REPLACED, functions.rank().over(newest) > 1)
     else:
         every = every.withColumn(_REPLACED, functions.lit(False))
-    permitted, kept = _permitted(verify, forms=forms, edited=edited), Kept()
+    permitted, kept = _permitted(verify, remove), Kept()
     with plain_errors():
         counting = every.where(f"not {_REPLACED}")
         clustered = found(_FrameDocuments(counting, run, _written(known)[1]), run, kept)
@@ -193,12 +191,12 @@ class _FrameDocuments(Documents):
         return self._frame.select("owner", *columns).join(labels, "owner")
 
 
-def _permitted(verify: str, *, forms: bool, edited: bool) -> Permitted | None:
+def _permitted(verify: str, remove: str | Iterable[str] | None) -> Permitted | None:
     if verify not in ("text", "sketch"):
         raise UsageError(f"verify={shown(verify)}: is text or sketch")
-    if verify == "sketch" and (forms or edited):
-        raise UsageError('forms and edited documents are told by their texts; leave out verify="sketch"')
-    return Permitted(forms, edited) if verify == "text" else None
+    if verify == "sketch" and remove is not None:
+        raise UsageError('remove names relations, which texts tell; leave out verify="sketch"')
+    return Permitted.named(remove) if verify == "text" else None
 
 
 def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:

@@ -113,7 +113,7 @@ Examples:
   neardup batch filter crawl/ --clusters batch --out kept --texts --passages cut --words 100
   neardup batch filter crawl/ --clusters batch --out kept --run-on spark --master spark://host:7077
 
-The clusters say what is kept: see neardup batch cluster for --verify and --forms. OUT has the files of the input:
+The clusters say what is kept: see neardup batch cluster for --verify and --remove. OUT has the files of the input:
 Parquet and JSON lines in their own format, compressed or not, and single files. The texts of everything else (WARC,
 archives, CSV, feeds) go to Parquet: id, source, row, title, text, metadata (JSON), and failed, the reason if a
 document gave no text. With --tag nothing is removed. The input stays as it is.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.groups import Group
-from indexer.cli.options.permitted import permitted_options
+from indexer.cli.options.removal import remove_option
 from indexer.cli.terminal.output import say
 from indexer.cli.terminal.relations import relations_shown
 from indexer.library.batch_options import BatchJudging
@@ -25,7 +25,7 @@ verify_options = Group(
         help="Decide what to remove by the texts, read again and aligned (the default), or by the sketches alone; "
         "this also removes forms.",
     ),
-    *permitted_options("Also remove", not_with=["unverified", "verify=sketch"]),
+    remove_option("Remove", not_with=["unverified", "verify=sketch"]),
     title="What is removed",
 )
 

@@ -23,7 +23,7 @@ from indexer.text.counts import counted
 \b
 Examples:
   neardup batch report batch
-  neardup batch report batch --json | jq .redundant_share
+  neardup batch report batch --json | jq .could_go_share
 
 DIR is the folder written by neardup batch cluster. Shows its figures, the number of clusters by size, the ten largest
 clusters, the ten most frequent keys of schemes, and the ten largest chains: documents that are near directly or

@@ -65,12 +65,14 @@ arrival_options = Group(
         "skips forms.",
     ),
     click.option(
-        "--forms",
+        "--skip",
         cls=Related,
         goes_with=["skip_duplicates"],
-        is_flag=True,
+        not_with=["verify=sketch"],
+        metavar="RELATION,...",
         allow_from_autoenv=False,
-        help="With --skip-duplicates: skip forms too.",
+        help="With --skip-duplicates: the relations to a stored document for which a new one is skipped. A longer or "
+        "cleaner document is stored.  [default: identical,reflowed,noise]",
     ),
     click.option(
         "--new-to",

@@ -56,6 +56,7 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "repeats_similarity": (float, int),
     "repeats_origin": (str,),
     "relation": (str,),
+    "relation_to": (str,),
 }
 VERSION_FIELDS: Mapping[str, type] = {"ordinal": int, "is_latest": bool}
 # Of a document without versions, or whose order is unknown.

@@ -10,6 +10,7 @@ import pytest
 
 import indexer
 from indexer.clustering.deciding import DecidedPruning
+from indexer.clustering.relations import Permitted
 from indexer.errors import UsageError
 from indexer.library.opening import open_store
 from indexer.model.decisions import DecidedDocument, Decision
@@ -20,6 +21,7 @@ from tests.engines.annotated import annotate, fill, made, neardup, send, sources
 from tests.engines.servers import Server
 
 MAPPING: dict[str, Any] = {"properties": {"body": {"type": "text"}, "part": {"properties": {"text": {"type": "text"}}}}}
+IDENTICAL = ("--remove", "identical")
 TEXT, OTHER, NEW = prose(1), prose(2), prose(99)
 
 
@@ -71,32 +73,32 @@ def test_what_repeats_a_changed_document_stays_until_it_is_annotated(
     server: Server, index_name: str, kind: str
 ) -> None:
     url = annotated(server, index_name, kind, {"a": TEXT, "b": TEXT, "c": OTHER})
-    [(gone, before)] = surplus(url, "--identical").items()
+    [(gone, before)] = surplus(url, *IDENTICAL).items()
     kept = before["repeats"].rpartition("/")[2]
     update(server, index_name, kept, document(kind, NEW))
-    for flags in (["--identical"], [], ["--verify", "sketch"]):
+    for flags in ([*IDENTICAL], [], ["--verify", "sketch"]):
         assert "was changed after it was fingerprinted" in surplus(url, *flags)[gone]["kept"], flags
         said = neardup("prune", "--store", url, "--json", *flags)
         assert "neardup annotate" in said.stderr
         done = json.loads(said.stdout)
         assert (done["marked"], done["outdated"]) == (0, 1), flags
     assert "fingerprinted, or repeat such a document" in neardup("prune", "--store", url, "--dry-run").stderr
-    deleted = json.loads(neardup("prune", "--store", url, "--identical", "--delete", "--yes", "--json").stdout)
+    deleted = json.loads(neardup("prune", "--store", url, *IDENTICAL, "--delete", "--yes", "--json").stdout)
     assert (deleted["deleted"], deleted["stripped"]) == (0, 0)
     # The owner takes the change back: all is as it was.
     update(server, index_name, kept, document(kind, TEXT))
-    assert not surplus(url, "--identical")[gone]["kept"]
+    assert not surplus(url, *IDENTICAL)[gone]["kept"]
     # The one that would go is looked at too.
     update(server, index_name, gone, document(kind, NEW))
-    assert gone in surplus(url, "--identical")[gone]["kept"]
+    assert gone in surplus(url, *IDENTICAL)[gone]["kept"]
     update(server, index_name, gone, dict.fromkeys(document(kind, NEW)))
-    assert surplus(url, "--identical")[gone]["kept"]
+    assert surplus(url, *IDENTICAL)[gone]["kept"]
     update(server, index_name, gone, document(kind, OTHER))
     options = ["--to", f"{index_name}-beside"] if kind == "beside" else []
     annotate(f"{server.url}/{index_name}", *options)
     neardup("cluster", "--store", url)
-    assert surplus(url, "--identical").keys() < {gone, "c"}
-    assert not any(one["kept"] for one in surplus(url, "--identical").values())
+    assert surplus(url, *IDENTICAL).keys() < {gone, "c"}
+    assert not any(one["kept"] for one in surplus(url, *IDENTICAL).values())
 
 
 def test_a_mark_goes_only_onto_the_document_that_was_compared(server: Server, index_name: str) -> None:
@@ -115,7 +117,7 @@ def test_a_mark_goes_only_onto_the_document_that_was_compared(server: Server, in
             return checked
 
     with open_store(url) as store:
-        assert Slow(store, identical=True).mark().documents == 0
+        assert Slow(store, permitted=Permitted.named("identical")).mark().documents == 0
         assert store.contended.count == 1
     assert not marks(server, index_name)
 
@@ -205,7 +207,7 @@ def test_where_the_fields_are_forgotten_nothing_goes_by_a_digest(server: Server,
     meta = server.request("GET", f"/{index_name}/_mapping")[index_name]["mappings"]["_meta"]
     del meta["neardup"]["texts"]
     server.request("PUT", f"/{index_name}/_mapping", {"_meta": meta})
-    [one] = surplus(url, "--identical").values()
+    [one] = surplus(url, *IDENTICAL).values()
     assert "neardup annotate" in one["kept"]
     assert made(url, {"index": {"_id": "n"}}, {"body": TEXT}, skip=True, fields=["body"]).outdated == 1
 
@@ -218,7 +220,7 @@ def test_records_of_files_are_never_outdated(server: Server, index_name: str, tm
     with indexer.open(url) as collection:
         collection.add_many({"text": OTHER, "id": name} for name in ("c", "d"))
     neardup("cluster", "--store", url)
-    assert [one["kept"] for one in surplus(url, "--identical").values()] == ["", ""]
+    assert [one["kept"] for one in surplus(url, *IDENTICAL).values()] == ["", ""]
 
 
 WAYS: dict[str, list[Any]] = {

@@ -47,7 +47,7 @@ def test_what_is_marked_is_found_by_a_query(server: Server, index_name: str) -> 
         known = json.loads(neardup("show", copy, "--store", url, "--json").stdout)
         assert known["duplicate_of"] == canonical
     # Only what is identical; the mark of the other goes.
-    neardup("prune", "--store", url, "--identical")
+    neardup("prune", "--store", url, "--remove", "identical")
     [copy] = found(marked)
     assert {copy, canonical} == {"a", "b"}
     # Written anew, it is no longer what it was.

@@ -55,7 +55,7 @@ def test_the_first_by_an_owners_date(url: str) -> None:
     assert "of 4 documents in clusters 1 without meta.published, which come last" in said
     assert "met first" not in said
     assert canonical(url)[0] == canonical(url, "--time-field", "issued")[0] == "first"
-    stays = neardup("prune", "--store", url, "--dry-run", "--identical").stdout
+    stays = neardup("prune", "--store", url, "--dry-run", "--remove", "identical").stdout
     assert "undated" in stays
     assert "late" in stays
 

@@ -62,7 +62,7 @@ def test_an_owners_documents_stay(server: Server, index_name: str) -> None:
     with indexer.open(url) as collection:
         assert len(collection.pairs()) == 1
         collection.cluster()
-        assert collection.report().redundant == 1
+        assert collection.report().repeating == 1
         pruned = collection.prune(delete=True)
         assert pruned.deleted == 0
         assert pruned.stripped == 1
