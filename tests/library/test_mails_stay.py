@@ -109,7 +109,7 @@ def test_a_mail_with_an_attachment_says_more_than_the_text_of_its_body(tmp_path:
     (folder / "b.eml").write_bytes(bytes(mail))
     assert removed_of_store(folder, CanonicalRule())["a.txt"].startswith("edited")
     with indexer.open(tmp_path / "earliest.neardup") as store:
-        going = store.prune(RemovalRequest(edited=True), dry_run=True).surplus
+        going = store.prune(RemovalRequest(remove="edited"), dry_run=True).surplus
     assert [(each.id, each.kept) for each in going] == [("a.txt", "")]
 
 
