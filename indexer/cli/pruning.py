@@ -47,9 +47,8 @@ removal_options = Group(
         "--verify",
         type=click.Choice(["text", "sketch"]),
         allow_from_autoenv=False,
-        help="Verify by the texts, which are read again and aligned (the default), or by the stored sketches alone, "
-        "which have to agree in 60% of all shingles, and more where the clusters' rule asks for more: that also "
-        "removes forms.",
+        help="Verify by the texts, read again and aligned (the default), or by the stored sketches alone, which "
+        "also removes forms: they must agree in 60% of all shingles, or more by the clusters' rule.",
     ),
     click.option(
         "--unverified",
@@ -57,8 +56,8 @@ removal_options = Group(
         not_with=["remove", "verify"],
         is_flag=True,
         allow_from_autoenv=False,
-        help="Go by the clusters' rule alone, without texts, also where it is a simhash. Some of the documents may be "
-        "unrelated to the ones kept.",
+        help="Go by the clusters' rule alone, without texts, even if it is a simhash. Some of the documents may be "
+        "unrelated to the kept ones.",
     ),
     click.option(
         "--with-documents",
@@ -86,8 +85,8 @@ removal_options = Group(
         not_with=["remove", "verify", "unverified"],
         is_flag=True,
         allow_from_autoenv=False,
-        help="With --delete or --dry-run, in place of duplicates: documents whose text stands whole in a longer one "
-        "that stays. The store needs the scheme passages, and no clusters.",
+        help="With --delete or --dry-run, instead of duplicates: documents whose text stands whole in a longer kept "
+        "one. The store needs the scheme passages, and no clusters.",
     ),
     click.option(
         "--decisions",
@@ -96,8 +95,8 @@ removal_options = Group(
         metavar="FILE",
         type=A_PATH,
         allow_from_autoenv=False,
-        help="Only what FILE drops, as a report writes it: a document goes if its text is the one that was decided "
-        "about, and so is that of one that the file keeps.",
+        help="Remove only the documents that the decision file FILE (saved from a report) marks as drop, if the "
+        "texts have not changed since.",
     ),
     click.option(
         "--last-copies",
@@ -105,7 +104,7 @@ removal_options = Group(
         goes_with=["decisions"],
         is_flag=True,
         allow_from_autoenv=False,
-        help="With --decisions, and --delete or --dry-run: also what FILE drops without keeping a copy of it.",
+        help="With --decisions, and --delete or --dry-run: also drop documents without a kept copy in FILE.",
     ),
 )
 prune_options = Group(
@@ -133,7 +132,7 @@ prune_options = Group(
         metavar="FOLDER",
         type=A_PATH,
         allow_from_autoenv=False,
-        help="Move the documents' files to FOLDER, below their paths; the store follows. neardup undo takes it back.",
+        help="Move the documents' files to FOLDER, below their paths. The store follows. neardup undo puts them back.",
     ),
     click.option(
         "--link",
@@ -141,7 +140,7 @@ prune_options = Group(
         not_with=["delete", "parts", "move_to"],
         type=click.Choice(["hard", "symbolic"]),
         allow_from_autoenv=False,
-        help="Put a link to the kept file in the place of each file with identical bytes. After a hard link, a later "
+        help="Replace each file by a link to the kept file, if both have the same bytes. After a hard link, a later "
         "edit changes both.",
     ),
     click.option(
@@ -152,7 +151,7 @@ prune_options = Group(
         metavar="FILE",
         type=A_PATH,
         allow_from_autoenv=False,
-        help="A new file for the list by which neardup undo takes it back.  [default: neardup-acts-TIME.jsonl]",
+        help="A new file for the list for neardup undo.  [default: neardup-acts-TIME.jsonl]",
     ),
 )
 
@@ -177,28 +176,29 @@ Examples:
   neardup prune --move-to ../duplicates --dry-run
   neardup prune --remove identical --link hard --dry-run
 
-Run "neardup cluster" first. It chooses what to keep in the order of --canonical: no two documents that stay are near,
-and each that could be removed repeats one that stays, maybe of another cluster. A document is selected only if it is,
-compared again now, as near to that one as the rule of the clustering demands, and if that one says what it says: their
-texts are read again and aligned. It goes if all its sentences stand there, unchanged and in order, and no others;
-layout and misread letters don't count. What could not be read stays. --dry-run says why. The files themselves stay. In
-a search engine, a document with fields other than neardup's belongs to its owner: --delete leaves it in place and
-removes neardup's fields. --with-documents deletes it, if it is as it was when compared, its text is identical, and all
-its other fields are equal to those of the document that it repeats; look at --dry-run first, which names those that
-differ.
+Run "neardup cluster" first. It chooses the documents to keep in the order of --canonical: no two kept documents are
+near, and each removable one repeats a kept one, maybe of another cluster. A document is selected only if the two are
+still as near as the rule of the clustering demands, and the kept one says the same: both texts are read again and
+aligned. All its sentences must stand there, unchanged and in order, and no others; layout and misread letters don't
+count. Unreadable documents stay. --dry-run says why.
 
---parts deletes what stands whole in a longer document: all its text, but for case and white space, between white space
-there. What it stands in stays, and so does what can't be read.
+The files themselves stay. In a search engine, a document with fields other than neardup's belongs to its owner:
+--delete leaves it in place and removes neardup's fields. --with-documents deletes it, if it has not changed since the
+comparison, its text is identical, and all its other fields are equal. Look at --dry-run first: it names the fields
+that differ.
 
---decisions carries out what somebody decided in a report. The file names documents by id and by a digest of the text
-that was seen. A document that is unknown, or has another text now, stays, and is named; so do documents of decisions
-that contradict others, those that are in no cluster with what is kept, and those of which the file keeps no copy.
+--parts deletes documents that stand whole in a longer one: all of the text, except for case and white space, between
+white space there. The longer document stays, and so do unreadable ones.
 
---move-to and --link are for files of this machine that are one document each; a line, a mail and an archive's member
-are named and stay. A file that has changed since it was indexed stays, nothing is overwritten, no symbolic link is
-followed, and the kept file is read and compared before its copy goes. --move-to also leaves a file that another
-document has too, or that a symbolic link among the documents leads to. What is done is written to a list before. What
-could not be done is named, and the command ends with exit code 6.
+--decisions carries out somebody's decisions from a report. The file names documents by id and by a digest of the
+text. Documents stay and are named if they are unknown or changed, have contradicting decisions, are in no cluster
+with a kept document, or have no kept copy in the file.
+
+--move-to and --link are for files of this machine with one document each; lines, mails and members of archives are
+named and stay. Files changed since they were indexed stay, nothing is overwritten, and no symbolic link is followed.
+The kept file is read and compared before its copy goes. --move-to also leaves the file of another document, and the
+target of a symbolic link among the documents. Each act is listed before it is done. Failed acts are named, and the
+command ends with exit code 6.
 """,
 )
 @store_option
@@ -314,7 +314,7 @@ def _decided_summary(listed: SurplusStream) -> str:
 @click.command(
     cls=Answering,
     answers="deciding:Decisions",
-    short_help="Remember what people called the same, and not the same.",
+    short_help="Remember decisions of people.",
     epilog="""
 \b
 Examples:
@@ -323,17 +323,16 @@ Examples:
   neardup decisions                  list what is remembered
   neardup decisions --forget 5e2f0c9d41b7a8f6230d9c1be4a75f38
 
-FILE is what a report writes. Documents that were called not the same are never in one cluster again, by cluster, index
---cluster or index --skip-duplicates; those that were kept and dropped together stay in one. A decision holds as long as
-the texts are as they were. A document that the store does not have, or has with another text, is named and left out.
-Decisions that contradict others, in the file or in the store, are listed and not kept: A is the same as B, and B as C,
-but A not as C.
+FILE comes from a report. Documents called not the same are never in one cluster again, by cluster, index --cluster or
+index --skip-duplicates. Documents kept and dropped together stay in one. A decision holds as long as the texts are
+unchanged. Unknown and changed documents are named and left out. Contradicting decisions, in the file or in the store,
+are listed and not kept: A is the same as B, and B as C, but A not as C.
 """,
 )
 @click.argument("file", required=False, type=A_PATH)
 @store_option
 @click.option("--forget", multiple=True, metavar="ID", help="Forget a decision; can be repeated.")
-@click.option("--dry-run", is_flag=True, help="Say what would be remembered, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be remembered, and change nothing.")
 @refresh_option
 @json_option
 def decisions(
@@ -427,10 +426,9 @@ Examples:
   neardup undo neardup-acts-20260405T101500.jsonl --dry-run
   neardup undo neardup-acts-20260405T101500.jsonl
 
-LIST is what "neardup prune --move-to" or "--link" has written, also where it was stopped in the middle. The last act is
-taken back first. An act is taken back if the store has noted it of its document, the file is as it was left, and
-nothing else stands in its place. The others are named and left, and the command ends with exit code 6. The store
-follows.
+LIST comes from "neardup prune --move-to" or "--link", also from an interrupted run. The last act is taken back first.
+An act is taken back if the store knows it, the file is unchanged, and nothing else stands in its place. The others
+are named and left, and the command ends with exit code 6. The store follows.
 """,
 )
 @click.argument("list_file", metavar="LIST", type=A_PATH)

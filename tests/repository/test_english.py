@@ -37,10 +37,6 @@ TURNS = (
     "whoever",
 )
 ALL = (*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md")
-UNMEASURED: tuple[str, ...] = (
-    "docs/how-to/pruning.md",
-    "docs/how-to/report.md",
-)
 
 
 def prose(page: Path) -> str:
@@ -63,7 +59,7 @@ def sentences(text: str) -> int:
 @pytest.mark.parametrize("page", ALL, ids=name_of)
 def test_a_page_is_plain_english(page: Path) -> None:
     text = prose(page)
-    if name_of(page) in UNMEASURED or words(text) < FEWEST:
+    if words(text) < FEWEST:
         return
     require_plain([text])
 
@@ -78,9 +74,8 @@ def require_plain(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("page", ALL, ids=name_of)
 def test_a_page_has_no_turn_that_was_given_up(page: Path) -> None:
-    if name_of(page) not in UNMEASURED:
-        text = " ".join(prose(page).lower().split())
-        assert [turn for turn in TURNS if re.search(rf"\b{turn}\b", text)] == []
+    text = " ".join(prose(page).lower().split())
+    assert [turn for turn in TURNS if re.search(rf"\b{turn}\b", text)] == []
 
 
 def test_docstrings_are_few_and_plain_english() -> None:
