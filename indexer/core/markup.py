@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 from indexer._core import ffi, lib
 from indexer.errors import UsageError
 
-# U+009B begins a sequence for terminals, as ESC does.
-_SEQUENCE = "\x9b".encode()
 _LONGEST_NAME: int = lib.ND_TAG_NAME
 ENDS_WORD, ENDS_LINES = chr(lib.ND_ENDS_WORD), chr(lib.ND_ENDS_LINES)
 BLOCK_END, CELL_END, ROW_END, PAGE_END = (
@@ -109,5 +107,4 @@ def collapsed(text: str, *, marks: bool = False) -> str:
 
 def is_clean(text: Any) -> bool:
     """True if the extraction of plain text takes UTF-8 (bytes, or anything with their interface) as it is."""
-    clean = bool(lib.nd_is_clean(ffi.from_buffer(text), memoryview(text).nbytes))
-    return clean and _SEQUENCE not in (text if isinstance(text, bytes) else bytes(text))
+    return bool(lib.nd_is_clean(ffi.from_buffer(text), memoryview(text).nbytes))
