@@ -75,11 +75,10 @@ int nd_normalise(const uint8_t *text, size_t length, nd_tokens *tokens);
    form of alef, yeh and kaf, and of the digits of Arabic; ND_EMPTY where that changes nothing, ND_NO_MEMORY. */
 int nd_without_marks(const uint8_t *text, size_t length, nd_tokens *tokens);
 
-/* The same as nd_normalise with every run of characters of the property White_Space made one space, and none at the ends. ND_NO_MEMORY. */
-int nd_fold_text(const uint8_t *text, size_t length, nd_tokens *tokens);
-
-/* The same for `count` texts that lie behind one another, text i up to ends[i]: token i is text i as it is folded. */
-int nd_fold_texts(const uint8_t *texts, const size_t *ends, size_t count, nd_tokens *folded);
+/* What is layout to a digest goes from a text in small letters: ignorable characters (Default_Ignorable_Code_Point) and bullets
+   at the head of a line. A hyphen (U+2010), dash (U+2013) or minus (U+2212) before a digit or a currency, with no digit before
+   it, becomes "-", and a final sigma the other one. The new length; the text changes in its place. */
+size_t nd_without_layout(uint8_t *text, size_t length);
 
 /* Whether a text is taken as it is by the extraction of plain text: not 0 where it holds neither control characters (0 to 8,
    14 to 31, 127; white space is none) nor U+009B, which begins a sequence for terminals, U+FFFE, U+FFFF and U+FEFF. */

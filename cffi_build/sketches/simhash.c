@@ -184,41 +184,6 @@ int nd_normalise(const uint8_t *text, size_t length, nd_tokens *tokens) {
     return status;
 }
 
-/* How many bytes the character of White_Space past ASCII has that stands at text[0] in a normalised text, where most
-   spaces have become U+0020; 0 where none does. */
-static inline size_t wide_space(const uint8_t *text) {
-    if (text[0] == 0xC2) return text[1] == 0x85 ? 2 : 0;
-    if (text[0] == 0xE1) return text[1] == 0x9A && text[2] == 0x80 ? 3 : 0;
-    return text[0] == 0xE2 && text[1] == 0x80 && (text[2] & 0xFE) == 0xA8 ? 3 : 0;
-}
-
-int nd_fold_text(const uint8_t *text, size_t length, nd_tokens *tokens) {
-    /* 1 for white space, 2 for what may lead some past ASCII. A table and no condition: where words end can't be foreseen. */
-    static const uint8_t KINDS[256] = {['\t'] = 1, 1, 1, 1, 1, [' '] = 1, [0xC2] = 2, [0xE1] = 2, 2};
-    nd_buffer buffer = {NULL, 0, 0};
-    int status = nd_normalise_into(text, length, &buffer, NULL);
-    if (status != ND_OK) {
-        free(buffer.data);
-        return status;
-    }
-    uint8_t *folded = buffer.data;
-    size_t written = 0, end = buffer.length;
-    unsigned after_space = 1;
-    for (size_t at = 0; at < end; at++) {
-        unsigned c = folded[at], space = KINDS[c];
-        if (space == 2) {
-            size_t size = wide_space(folded + at); /* the slack behind the text holds zeros */
-            space = size != 0;
-            at += size - space;
-        }
-        folded[written] = (uint8_t)(c ^ ((c ^ ' ') & (0 - space)));
-        written += 1 - (space & after_space);
-        after_space = space;
-    }
-    *tokens = (nd_tokens){folded, written - (written != 0 ? after_space : 0), NULL, NULL, 0};
-    return ND_OK;
-}
-
 void nd_tokens_free(nd_tokens *tokens) {
     free(tokens->text);
     free(tokens->starts);

@@ -153,18 +153,13 @@ static void sketches(const uint8_t *data, size_t size) {
     nd_hashes_free(&shingles);
 }
 
-/* A folded text is normalised but for its spaces, none of which is doubled or at an end. */
-static void folded(const uint8_t *data, size_t size) {
-    nd_tokens once, twice;
-    require(nd_fold_text(data, size, &once) == ND_OK && nd_fold_text(once.text, once.length, &twice) == ND_OK, "fold");
-    require(once.length == twice.length && memcmp(once.text, twice.text, once.length) == 0, "folding is idempotent");
-    for (size_t i = 0; i < once.length; i++) {
-        int ends = i == 0 || i + 1 == once.length;
-        require(once.text[i] != ' ' || (!ends && once.text[i + 1] != ' '), "single spaces");
-        require(once.text[i] < '\t' || once.text[i] > '\r', "no line ends");
-    }
-    nd_tokens_free(&once);
-    nd_tokens_free(&twice);
+/* What is left of a text without layout is a text again, and no longer. */
+static void laid_out(const uint8_t *data, size_t size) {
+    uint8_t *text = malloc(size + 1);
+    require(text != NULL, "memory");
+    if (size != 0) memcpy(text, data, size);
+    require(nd_without_layout(text, size) <= size, "a text without layout is no longer");
+    free(text);
 }
 
 /* Runs of characters of the tokens, each hashed by itself, and the hashes of the tokens. */
@@ -363,7 +358,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(fingerprint_by_list(exact, size, &listed) == statuses[0] && listed == values[0], "same by list");
     features(exact, size);
     sketches(exact, size);
-    folded(exact, size);
+    laid_out(exact, size);
     packed(exact, size);
     columns(exact, size);
     numbers(exact, size);

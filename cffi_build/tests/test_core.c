@@ -48,10 +48,7 @@ static void test_nothing(void) {
     size_t none = 0;
     CHECK(nd_distinct(NULL, &none) == ND_OK && none == 0);
     CHECK(nd_winnow(NULL, &none, 4) == ND_OK && none == 0);
-    CHECK(nd_fold_text(NULL, 0, &list) == ND_OK && list.length == 0);
-    nd_tokens_free(&list);
-    CHECK(nd_fold_text((const uint8_t *)" \n\t", 3, &list) == ND_OK && list.length == 0);
-    nd_tokens_free(&list);
+    CHECK(nd_without_layout(NULL, 0) == 0);
     CHECK(nd_fast_minhash(NULL, 0, 8, 8, &signature) == ND_EMPTY && signature == 7);
     nd_minhash_form form = {5, 0, 8, 1, 0, 1, 0};
     nd_passages_form passages = {12, 64, 1};
@@ -191,13 +188,8 @@ static void test_sketches(void) {
     CHECK(memcmp(many_keys[1], keys_alone, sizeof keys_alone) == 0);
     CHECK(nd_sketch_texts((const uint8_t *)texts, ends, 4, NULL, NULL, all, NULL, NULL, NULL) == ND_OK);
     CHECK(all[1].simhash == one.simhash && all[1].tokens == one.tokens && all[2].simhash == 0 && all[2].tokens == 0);
-    nd_tokens folded;
-    CHECK(nd_fold_texts((const uint8_t *)texts, ends, 4, &folded) == ND_OK && folded.count == 4);
-    CHECK(folded.length == 18 && memcmp(folded.text, "tea 2 fortwo...one", 18) == 0);
-    CHECK(folded.ends[0] == 9 && folded.starts[1] == 9 && folded.ends[1] == 12 && folded.ends[3] == 18);
-    nd_tokens_free(&folded);
-    CHECK(nd_fold_texts(NULL, NULL, 0, &folded) == ND_OK && folded.length == 0 && folded.count == 0);
-    nd_tokens_free(&folded);
+    uint8_t laid_out[] = "- te\xC2\xAD" "a\n * 2 \xE2\x88\x92" "5 1\xE2\x80\x93" "2 \xCF\x82";
+    CHECK(nd_without_layout(laid_out, sizeof laid_out - 1) == 19 && memcmp(laid_out, " tea\n 2 -5 1\xE2\x80\x93" "2 \xCF\x83", 19) == 0);
     uint64_t numbers[6] = {0, 5, 0, UINT64_MAX, 5, 1};
     size_t count = 6;
     CHECK(nd_distinct(numbers, &count) == ND_OK && count == 4);
@@ -445,12 +437,8 @@ static int print_fingerprint(const char *path) {
                (unsigned long long)found.shingles, (unsigned long long)keys[15],
                (unsigned long long)(kept.count == 0 ? 0 : kept.values[kept.count - 1]));
     nd_hashes_free(&kept);
-    nd_tokens folded;
-    if (nd_fold_text(text, length, &folded) == ND_OK) {
-        printf(" %016llx", (unsigned long long)nd_lookup8(folded.text, folded.length, 0));
-        nd_tokens_free(&folded);
-    }
-    printf("\n");
+    length = nd_without_layout(text, length);
+    printf(" %016llx\n", (unsigned long long)nd_lookup8(text, length, 0));
     free(text);
     return 0;
 }

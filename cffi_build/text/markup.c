@@ -52,10 +52,11 @@ static bool read_name(const uint8_t *page, size_t length, size_t at, uint8_t *na
 
 /* Appends a piece of a page. Its form feeds become spaces; with `keeps_lines` each line end becomes a mark. */
 static bool append_piece(nd_buffer *out, const uint8_t *piece, size_t length, bool keeps_lines) {
+    if (length == 0) return true;
     if (!nd_buffer_reserve(out, keeps_lines ? 2 * length : length)) return false;
     uint8_t *to = out->data + out->length, *feed = to;
     if (!keeps_lines) {
-        if (length != 0) memcpy(to, piece, length);
+        memcpy(to, piece, length);
         to += length;
         while (feed != to && (feed = memchr(feed, '\f', (size_t)(to - feed))) != NULL) *feed = ' ';
     } else {

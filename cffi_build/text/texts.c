@@ -1,10 +1,11 @@
-/* Many texts in one call, so that a caller with a global lock lets go of it once for all of them. */
+/* What plain text holds beside its words, and many texts in one call, so that a caller lets go of a lock once for all. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 #include "simhash.h"
+#include "unicode_tables.h"
 
 static bool has_mark(const uint8_t *text, size_t from, size_t to, size_t length) {
     for (size_t i = from; i < to; i++) {
@@ -32,33 +33,95 @@ int nd_is_clean(const uint8_t *text, size_t length) {
     return 1;
 }
 
-int nd_fold_texts(const uint8_t *texts, const size_t *ends, size_t count, nd_tokens *folded) {
-    nd_tokens all = {NULL, 0, malloc(count * sizeof(size_t) + 1), malloc(count * sizeof(size_t) + 1), count};
-    size_t reserved = 0, start = 0;
-    int status = all.starts && all.ends ? ND_OK : ND_NO_MEMORY;
-    for (size_t i = 0; status == ND_OK && i < count; start = ends[i++]) {
-        nd_tokens one = {NULL, 0, NULL, NULL, 0};
-        status = nd_fold_text(texts + start, ends[i] - start, &one);
-        if (status == ND_OK && all.length + one.length > reserved) {
-            size_t wanted = all.length + one.length + (ends[count - 1] - ends[i]);
-            if (wanted < 2 * reserved) wanted = 2 * reserved;
-            uint8_t *larger = realloc(all.text, wanted);
-            if (larger == NULL) {
-                status = ND_NO_MEMORY;
-            } else {
-                all.text = larger;
-                reserved = wanted;
+/* Default_Ignorable_Code_Point. */
+static bool is_ignorable(uint32_t code) {
+    static const uint32_t RANGES[][2] = {{0xAD, 0xAD},     {0x34F, 0x34F},   {0x61C, 0x61C},   {0x115F, 0x1160},
+                                         {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x200B, 0x200F}, {0x202A, 0x202E},
+                                         {0x2060, 0x206F}, {0x3164, 0x3164}, {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF},
+                                         {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFF8}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+                                         {0xE0000, 0xE0FFF}};
+    for (size_t i = 0; i < sizeof RANGES / sizeof RANGES[0]; i++)
+        if (code <= RANGES[i][1]) return code >= RANGES[i][0];
+    return false;
+}
+
+/* Without ignorable characters, and with one small sigma: one at the end of a word is no other letter. */
+static size_t without_ignorable(uint8_t *text, size_t length) {
+    /* The first bytes of what may be ignorable, or a final sigma. */
+    static const uint8_t MAY[256] = {[0xC2] = 1, [0xCD] = 1, [0xCF] = 1, [0xD8] = 1, [0xE1] = 1, [0xE2] = 1,
+                                     [0xE3] = 1, [0xEF] = 1, [0xF0] = 1, [0xF3] = 1};
+    size_t written = 0;
+    for (size_t at = 0; at < length;) {
+        if (!MAY[text[at]]) {
+            text[written++] = text[at++];
+            continue;
+        }
+        uint32_t code;
+        size_t size = nd_decode(text + at, length - at, &code);
+        if (code == 0x3C2) text[at + 1] = 0x83;
+        if (!is_ignorable(code)) {
+            memmove(text + written, text + at, size);
+            written += size;
+        }
+        at += size;
+    }
+    return written;
+}
+
+static bool is_digit(const uint8_t *text, size_t length) {
+    uint32_t code;
+    if (length == 0) return false;
+    nd_decode(text, length, &code);
+    /* The decimal signs of Arabic count as numeric, too. */
+    return (nd_word_property(code) & ND_WB_MASK) == ND_WB_NUMERIC && code != 0x66B && code != 0x66C;
+}
+
+static bool is_currency(const uint8_t *text, size_t length) {
+    static const uint32_t SIGNS[] = {'$', 0xA3, 0xA5, 0xE3F, 0x20A9, 0x20AC, 0x20B9, 0x20BA, 0x20BD};
+    uint32_t code = 0;
+    if (length != 0) nd_decode(text, length, &code);
+    for (size_t i = 0; i < sizeof SIGNS / sizeof SIGNS[0]; i++)
+        if (code == SIGNS[i]) return true;
+    return false;
+}
+
+/* How many bytes the bullet of an item has with the blanks before it, at the head of a line; 0 where none stands there.
+   Hyphens and dashes lead items only before a space; a row of a table may begin with an empty cell. */
+static size_t bullet(const uint8_t *text, size_t length) {
+    size_t at = 0;
+    while (at < length && (text[at] == ' ' || text[at] == '\t')) at++;
+    if (at == length) return 0;
+    uint32_t code;
+    size_t end = at + nd_decode(text + at, length - at, &code);
+    uint8_t next = end < length ? text[end] : 0;
+    if (code == '-' || code == '*' || code == 0x2013 || code == 0x2014) return next == ' ' ? end : 0;
+    if (code != 0x2022 && code != 0x2023 && code != 0x2043 && code != 0x25E6 && code != 0x25AA && code != 0x2219 && code != 0x25CF)
+        return 0;
+    bool wide = next == 0xC2 && end + 1 < length && text[end + 1] == 0xA0;
+    return next == ' ' || next == '\t' || next == '\n' || next == '\r' || next == '\f' || wide ? end : 0;
+}
+
+size_t nd_without_layout(uint8_t *text, size_t length) {
+    size_t written = 0;
+    bool heads_line = true;
+    length = without_ignorable(text, length);
+    for (size_t at = 0; at < length;) {
+        if (heads_line) at += bullet(text + at, length - at);
+        if (at == length) break;
+        heads_line = text[at] == '\n' || text[at] == '\f';
+        bool dash = text[at] == 0xE2 && at + 2 < length &&
+                    ((text[at + 1] == 0x80 && (text[at + 2] == 0x90 || text[at + 2] == 0x93)) ||
+                     (text[at + 1] == 0x88 && text[at + 2] == 0x92));
+        if (dash && (is_digit(text + at + 3, length - at - 3) || is_currency(text + at + 3, length - at - 3))) {
+            size_t before = written;
+            while (before != 0 && (text[--before] & 0xC0) == 0x80) continue;
+            if (!is_digit(text + before, written - before)) {
+                text[written++] = '-';
+                at += 3;
+                continue;
             }
         }
-        if (status == ND_OK) {
-            if (one.length != 0) memcpy(all.text + all.length, one.text, one.length);
-            all.starts[i] = all.length;
-            all.length += one.length;
-            all.ends[i] = all.length;
-        }
-        nd_tokens_free(&one);
+        text[written++] = text[at++];
     }
-    if (status != ND_OK) nd_tokens_free(&all);
-    *folded = all;
-    return status;
+    return written;
 }

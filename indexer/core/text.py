@@ -6,7 +6,6 @@ Every call releases the GIL while the C code runs.
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer._core import ffi, lib
-from indexer.core.markup import collapsed
 from indexer.core.native import adopted, check, pointer, taken
 from indexer.errors import UsageError
 from indexer.model.joined import encoded
@@ -23,17 +21,6 @@ from indexer.model.tokens import Tokens
 
 UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
 DIGEST_BYTES = 16
-# Default_Ignorable_Code_Point.
-_IGNORABLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
-    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
-)
-# Hyphens and dashes lead items only before a space; a row of a table may begin with an empty cell.
-_BULLET = re.compile(
-    r"(?:\A|(?<=[\n\f]))[ \t]*"
-    r"(?:[\u2022\u2023\u2043\u25e6\u25aa\u2219\u25cf](?=[ \t\n\r\f\u00a0])|[-\u2013\u2014*](?= ))"
-)
-_MINUS = re.compile("(?<!\\d)[\u2010\u2013\u2212](?=[\\d$\u20ac\u00a3\u00a5\u20bd\u20b9\u20a9\u20ba\u0e3f])")
 SIGN_KINDS: int = lib.ND_SIGN_KINDS
 SIGN_OF_DIGITS: int = lib.ND_SIGN_OF_DIGITS
 
@@ -242,12 +229,10 @@ def folded_text(text: str | bytes) -> bytes:
     digit or a currency, with no digit before it, is a minus, however it is written. Everything else stays: "10⁶".
     """
     given = text if isinstance(text, str) else text.decode("utf-8", "replace")
-    if not given.isascii():
-        given = _IGNORABLE.sub("", unicodedata.normalize("NFC", given))
-        given = _MINUS.sub("-", given)
-    # A small sigma at the end of a word is no other letter.
-    lower = _BULLET.sub("", given).lower().replace("\u03c2", "\u03c3")
-    return collapsed(lower).encode("utf-8", "surrogatepass")
+    data = bytearray(unicodedata.normalize("NFC", given).lower().encode("utf-8", "surrogatepass"))
+    own = ffi.from_buffer(data)
+    length = lib.nd_collapse(own, lib.nd_without_layout(own, len(data)), False)
+    return bytes(memoryview(data)[:length])
 
 
 def _rewritten(function: Any, text: str | bytes) -> bytes:

@@ -10,7 +10,8 @@ import numpy as np
 
 from indexer.core.one_pass import Forms, MinhashForm, PassagesForm, features_of_texts
 from indexer.core.sketches import band_keys, minhash, random_projection, weighted_minhash
-from indexer.core.text import folded_text, lookup8, shingle_hashes
+from indexer._core import ffi, lib
+from indexer.core.text import lookup8, shingle_hashes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +27,9 @@ def build(folder: Path, *options: str, targets: Sequence[str] = ()) -> Path:
 
 def features_of(text: bytes) -> list[str]:
     """What the C test prints of a text's shingles, sketch and folded form, by the extension."""
-    folded = f"{lookup8(folded_text(text)):016x}"
+    plain = bytearray(text)
+    plain = plain[: lib.nd_without_layout(ffi.from_buffer(plain), len(plain))]
+    folded = f"{lookup8(bytes(plain)):016x}"
     made = features_of_texts([text], Forms(MinhashForm(), PassagesForm()))
     last = made.passages.values[-1] if made.passages.values.size else 0
     packed = f"{lookup8(made.packed.tobytes()):016x}"
