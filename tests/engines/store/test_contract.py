@@ -35,7 +35,8 @@ class TestClusterStore(StoreContract):
 @ALL_ALONE
 class TestOlderClusterStore(TestClusterStore):
     @pytest.fixture(scope="session", params=list(OLDER))
-    def server(self, request: pytest.FixtureRequest, servers: Servers) -> Server:
+    @classmethod
+    def server(cls, request: pytest.FixtureRequest, servers: Servers) -> Server:
         return servers.get(request.param)
 
 
