@@ -229,8 +229,10 @@ class _Members:
         self._repeating = array("q")
         self._kept = RefTable()
         self._shares = array("d")
-        # The place in WORDS of the relation of each document to what it repeats, below 0 where it is not known.
+        # The place in WORDS of the relation of each document to what it repeats, below 0 where it is not known, and
+        # where it goes for another one, the id of that.
         self._words = array("b")
+        self._instead: dict[int, str] = {}
 
     def add(self, refs: Sequence[Ref], rows: Any) -> list[Ref]:
         repeated, shares = rows["near_to"].to_pylist(), rows["near_similarity"].to_pylist()
@@ -240,9 +242,12 @@ class _Members:
         inside = np.flatnonzero(together).tolist()
         clusters, ranks = rows["cluster"].to_pylist(), rows["similarity"].to_pylist()
         canonical = rows["is_canonical"].to_pylist()
-        words = list(map(_word, repeated, rows["duplicate_of"].to_pylist(), rows["relation"].to_pylist()))
+        gone_for, words = rows["duplicate_of"].to_pylist(), rows["relation"].to_pylist()
         for place in inside:
-            self._words.append(words[place])
+            known = repeated[place] is not None and words[place] in WORDS
+            self._words.append(WORDS.index(words[place]) if known else -1)
+            if known and gone_for[place] not in (None, repeated[place]):
+                self._instead[len(self._refs)] = gone_for[place]
             if repeated[place] is not None:
                 self._repeating.append(len(self._refs))
                 self._kept.extend((Ref(repeated[place]),))
@@ -275,6 +280,7 @@ class _Members:
             assigner.rule = _Given(ranks={ref.id: float(ranks[place]) for ref, place in own.items()})
             known = {ref: self._words[place] for ref, place in own.items()}
             assigner.relations.given = {ref: WORDS[word] for ref, word in known.items() if word >= 0}
+            assigner.relations.given_to = {ref: to for ref, place in own.items() if (to := self._instead.get(place))}
             kept += assigner.assign(self._refs, some, similar, choice)
         return np.sort(np.array(kept, dtype=_ID))
 
@@ -292,11 +298,6 @@ class _Members:
         repeating = np.array(self._repeating, dtype=np.int64)
         stands[repeating], shares[repeating] = [place[name] for name in ids], self._shares
         return stands, shares
-
-
-def _word(near_to: str | None, duplicate_of: str | None, relation: str | None) -> int:
-    same = near_to is not None and duplicate_of in (None, near_to)
-    return WORDS.index(relation) if same and relation in WORDS else -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,8 @@ class NotedRelations:
         # Of documents whose relation depends on words that are still counted, what was known of those.
         self._depending: dict[Ref, dict[int, WordAnswers]] = {}
         self.given: Mapping[Ref, str] = {}
+        # The ids of other documents, to which some of these relations are.
+        self.given_to: Mapping[Ref, str] = {}
         self.seconds: float | None = None
 
     @classmethod
@@ -177,6 +179,8 @@ class NotedRelations:
         if document.record.is_identical(document.other):
             return "identical"
         if word := self.given.get(document.record.ref, ""):
+            if to := self.given_to.get(document.record.ref):
+                document.wanted["relation_to"] = to
             return word
         return "" if self._anew else self._noted(document)
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from indexer._core import ffi, lib
 
 from indexer.core.one_pass import Forms, MinhashForm, PassagesForm, features_of_texts
 from indexer.core.sketches import band_keys, minhash, random_projection, weighted_minhash
-from indexer._core import ffi, lib
 from indexer.core.text import lookup8, shingle_hashes
 
 ROOT = Path(__file__).resolve().parents[2]
