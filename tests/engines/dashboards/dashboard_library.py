@@ -130,9 +130,12 @@ def fill(store: Store) -> None:
     cluster_store(store)
     # What is identical the digests say.
     words = itertools.cycle(WORDS[1:])
+    clustered = sorted(store.scan_clustered(), key=lambda pair: pair[0].id)
+    # Another one goes for these, so they stay.
+    staying = {fields["cluster"].get("relation_to") for _, fields in clustered}
     said = [
-        (ref, {"cluster": {"relation": next(words)} | fields["cluster"]})
-        for ref, fields in sorted(store.scan_clustered(), key=lambda pair: pair[0].id)
+        (ref, {"cluster": {"relation": "form" if ref.id in staying else next(words)} | fields["cluster"]})
+        for ref, fields in clustered
         if "repeats" in fields["cluster"]
     ]
     store.annotate(said)
