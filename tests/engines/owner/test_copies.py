@@ -49,7 +49,8 @@ def test_what_is_marked_is_found_by_a_query(server: Server, index_name: str) -> 
     # Only what is identical; the mark of the other goes.
     neardup("prune", "--store", url, "--remove", "identical")
     [copy] = found(marked)
-    assert {copy, canonical} == {"a", "b"}
+    mark = sources(server, index_name)[f"{index_name}/{copy}"]["neardup"]["duplicate_of"]
+    assert {copy, mark} == {"a", "b"}
     # Written anew, it is no longer what it was.
     write(server, index_name, copy, {**sources(server, index_name)[f"{index_name}/{copy}"], "body": prose(3)})
     annotate(url)

@@ -76,7 +76,7 @@ class TestSetup:
         setup(url, *asked)
         assert "nothing to do" in setup(url, *asked).stderr
         refused = setup(url, "--shards", "3", code=2).stderr
-        assert f"--shards 3 is for a new index, and {url} is there already; {index_name} has 2 shards" in refused
+        assert f"--shards 3 is for a new index, and {url} already exists; {index_name} has 2 shards" in refused
         assert "has 0 replicas, PUT /INDEX/_settings changes them" in setup(url, "--replicas", "1", code=2).stderr
         assert "full asked for" in setup(url, "--content", "full", code=4).stderr
         # From farther away they are for the indices that are new.

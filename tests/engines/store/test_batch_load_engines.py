@@ -49,12 +49,15 @@ def load(url: str, *flags: str, code: int = 0, folder: str = "batch") -> Any:
 
 
 def state(url: str) -> dict[str, Any]:
-    """What a store holds, but for when, and the cluster ids of what is alone."""
+    """What a store holds, but for when, what dashboards alone need, and the cluster ids of what is alone."""
     with open_store(url, read_only=True) as store:
+        annotations = {ref: dict(known) for ref, known in store.scan_annotations() if known}
+        for known in annotations.values():
+            known["cluster"] = {name: value for name, value in known["cluster"].items() if name != "repeats_origin"}
         return {
             "records": {record.ref: replace(record, indexed_at="") for record in store.scan()},
-            "annotations": {ref: known for ref, known in store.scan_annotations() if known},
-            "clusters": [replace(one, first_seen="", last_seen="") for one in store.clusters()],
+            "annotations": annotations,
+            "clusters": [replace(one, first_seen="", last_seen="", repeated_origins=()) for one in store.clusters()],
             "notes": [replace(note, at="") for note in store.clustering_notes().values()],
             "failures": [(one.ref, one.reason) for one in store.failures()],
         }
