@@ -13,14 +13,14 @@ import pytest
 
 from indexer.cli import main
 from indexer.library.opening import open_store
+from tests.cli.written import prose
 from tests.engines import proxy as faults
+from tests.engines.annotated import annotate, fill
 from tests.engines.proxy import Proxy
 from tests.engines.servers import Server
-from tests.stores.made import INFO, put, record
 
 Changing = Callable[[str], contextlib.AbstractContextManager[Proxy]]
 NAMES = [f"{letter}{number}" for letter in "ab" for number in range(20)]
-FAR = {"a": 0x0F0F_0F0F_0F0F_0F0F, "b": 0x3333_3333_3333_3333}
 HOT = "a7"
 
 
@@ -46,12 +46,11 @@ def changing(server: Server, index_name: str) -> Changing:
 
 @pytest.fixture
 def documents(server: Server, index_name: str) -> str:
-    """A store with two clusters of equal texts, whose documents have something of their owner's too; its URL."""
+    """An owner's index of two texts, twenty times each, in clusters; its URL."""
+    texts = {name: {"body": prose("ab".index(name[0])), "counter": 0} for name in NAMES}
+    fill(server, index_name, texts, {"properties": {"body": {"type": "text"}, "counter": {"type": "long"}}})
     url = f"{server.url}/{index_name}"
-    with open_store(url, create=INFO) as store:
-        put(store, *[record(name, FAR[name[0]], text_digest=f"{ord(name[0]):032x}", source="x.txt") for name in NAMES])
-    for name in NAMES:
-        server.request("POST", f"/{index_name}/_update/{name}", {"doc": {"counter": 0}})
+    annotate(url, "--field", "body")
     return url
 
 
