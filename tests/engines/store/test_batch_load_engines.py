@@ -53,7 +53,8 @@ def state(url: str) -> dict[str, Any]:
     with open_store(url, read_only=True) as store:
         annotations = {ref: dict(known) for ref, known in store.scan_annotations() if known}
         for known in annotations.values():
-            known["cluster"] = {name: value for name, value in known["cluster"].items() if name != "repeats_origin"}
+            if "cluster" in known:
+                known["cluster"] = {name: value for name, value in known["cluster"].items() if name != "repeats_origin"}
         return {
             "records": {record.ref: replace(record, indexed_at="") for record in store.scan()},
             "annotations": annotations,
