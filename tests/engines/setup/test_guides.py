@@ -28,7 +28,7 @@ NOT_HERE = re.compile(
 )
 SHELL = f"""set -eo pipefail
 neardup() {{
-  case " $* " in *" --remove "*) set -- "$@" --yes ;; esac  # where nobody can be asked
+  case "$* " in "setup "*" --remove "*) set -- "$@" --yes ;; esac  # where nobody can be asked
   if [ "$1" = follow ]; then set -- "$@" --once; fi
   "{sys.executable}" -m indexer "$@"
 }}
