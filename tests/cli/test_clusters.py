@@ -290,7 +290,8 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     assert {line["repeats"] for line in listed} == {"docs/b.pdf"}
     kept = {line["id"]: line["kept"] for line in listed if line["kept"]}
     assert list(kept) == ["docs/near.txt"]
-    assert kept["docs/near.txt"].startswith("reworded: 1 sentence reworded: ")
+    # In a page and a PDF a word more may come from the format; it stays all the same.
+    assert kept["docs/near.txt"].startswith("rendition: ")
     assert {line["id"] for line in listed if line["similarity"] == 1} == set(surplus)
     plain = indexed("prune", "--dry-run")
     assert "docs/deep/c.xml  is identical with docs/b.pdf\n" in plain.out
