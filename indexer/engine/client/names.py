@@ -7,6 +7,8 @@ from typing import Literal, get_args
 from urllib.parse import quote
 
 from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
+from indexer.errors import StoreError
 
 SideKind = Literal["failures", "clusters", "decisions", "resources", "keys", "passages"]
 """The indices that lie beside a store's own."""
@@ -43,7 +45,13 @@ def resolved(client: Client) -> str:
     An alias that is filtered or routed is not all of its index, and one with a write index is made to roll over.
     """
     name = client.target.name
-    known = {} if "*" in name or "," in name else client.found(path_of(name), filter_path="*.aliases") or {}
+    try:
+        known = {} if "*" in name or "," in name else client.found(path_of(name), filter_path="*.aliases") or {}
+    except StoreError as error:
+        # Some users may not ask for aliases; what they may do the commands find out.
+        if isinstance(error.__cause__, AnswerError) and error.__cause__.status == 403:
+            return name
+        raise
     if len(known) != 1:
         return name
     [(index, there)] = known.items()
