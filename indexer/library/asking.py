@@ -20,7 +20,6 @@ from indexer.model import CANONICAL_URL, Record, Ref, name_of, own_files, parse_
 from indexer.model.own_files import AnyPath
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
-from indexer.text.digests import with_title
 
 if TYPE_CHECKING:
     from indexer.extract.kept import KeptWorkers
@@ -197,6 +196,7 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
     from indexer.ingest.outcomes import canonical_url
     from indexer.ingest.sketching import read_digest_of
     from indexer.matching.question import Question
+    from indexer.text.digests import with_title
 
     options, limits = extraction.reading(store.info.content if store else None)  # type: ignore[arg-type]
     reader = reader_of_file(path) if path != STDIN and options.format is None and os.path.isfile(path) else None

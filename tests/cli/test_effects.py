@@ -106,7 +106,7 @@ OWN = {
         "--clusters": "what is shown",
         "--time-field": "the counts over time",
     },
-    "history": {"--no-changes": "what is read again"},
+    "history": {"--no-changes": "what is read again", "--time-field": "the order in time of the versions"},
     "diff": {"--context": "what is shown", "--max-words": "what is compared"},
     "evaluate": {
         "--schemes": "what is measured",
