@@ -36,7 +36,8 @@ def values_of(kind: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
         if is_dataclass(hint):
             yield from values_of(hint)
         elif name != "return" and hint is not click.Context:
-            yield name, hint
+            # In Python a list of relations may also be a tuple.
+            yield name, str | None if hint == str | tuple[str, ...] | None else hint
 
 
 def given_by(parameter: click.Parameter) -> Any:
