@@ -27,7 +27,7 @@ $(STAMP): $(BIN)/python $(SOURCES)
 demo: $(PLAIN)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docker/demo.py $(if $(DOCS),"$(DOCS)")
 
-# At each change, in about four minutes on two cores: neither engines nor kills, full disks, attacks or slow oracles.
+# At each change, in under three minutes on two cores: neither engines nor kills, full disks, attacks or slow oracles.
 quick: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 -m quick
 
