@@ -353,6 +353,9 @@ class Relations(Generic[AnyDocument]):
         own, digest = self._own(document, stand_in), self.texts.digest(document)
         for number in staying.like(wording, digest, own):
             other = staying.documents[number]
+            if self.texts.key(other) == self.texts.key(stand_in):
+                # That one was asked first.
+                continue
             if self.texts.identical(document, other):
                 yield other, _IDENTICAL
             elif wording is not None and staying.texts[number]:

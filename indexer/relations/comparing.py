@@ -72,6 +72,8 @@ class _SentenceComparison:
         self._both_own: list[Block] = []
         self._variants: list[ChangedSentences] = []
         self._facts: list[DifferingFact] = []
+        # They are asked for several times.
+        self._known_facts: dict[Block, tuple[list[TypedFact], list[TypedFact]]] = {}
 
     def relation(self, *, brief: bool) -> Relation:
         misread, unclear, cleaner = self._read()
@@ -308,6 +310,11 @@ class _SentenceComparison:
         return one.widened(block.start, block.end), other.widened(block.other_start, block.other_end)
 
     def _facts_of(self, block: Block) -> tuple[list[TypedFact], list[TypedFact]]:
+        if block not in self._known_facts:
+            self._known_facts[block] = self._found_facts(block)
+        return self._known_facts[block]
+
+    def _found_facts(self, block: Block) -> tuple[list[TypedFact], list[TypedFact]]:
         one, other = self._finders
         ours, theirs = self._widened(block)
         before = max(block.start - ours[0], block.other_start - theirs[0])
