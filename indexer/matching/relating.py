@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from indexer.errors import ExtractionError
@@ -135,14 +136,16 @@ class RelatedTexts(Generic[AnyDocument]):
     def told(self, document: AnyDocument, other: AnyDocument, left: Wording, right: Wording) -> Relation:
         formats = [self._beside.format(each) for each in (document, other)] if self._beside else ["", ""]
         relation = self.related(left, right, other_format=in_other_format(*formats))
-        if self._beside and relation.word in COPIES:
+
+        def beside() -> tuple[DifferingFact, ...]:
+            if self._beside is None:
+                return ()
             titles = self._beside.title(document), self._beside.title(other)
             facts = title_facts(titles, (left.given, right.given), self.lexicon)
-            if facts := facts + self._beside.facts(document, other):
-                return Relation("form", facts)
-        # Their texts are equal, and their digests say that not all that was read is.
-        not_all = relation.word == "identical" and self.digest(document)
-        return Relation("reflowed") if not_all else relation
+            return facts + self._beside.facts(document, other)
+
+        # Equal digests have been seen before.
+        return _with_beside(relation, beside, digests_differ=bool(self.digest(document)))
 
     def related(self, left: Wording, right: Wording, *, other_format: bool = False) -> Relation:
         return relate(left, right, self.lexicon, brief=self._brief, other_format=other_format)
@@ -237,7 +240,7 @@ class QuestionRelations:
         if not wanted or (question.text is None and question.record is None):
             return answer
         own = self._own(question)
-        if isinstance(why := _made_ready(own.text), str):
+        if isinstance(why := own.wording, str):
             found = {ref: replace(match, relation=f"{question.name}: {why}") for ref, match in wanted.items()}
         else:
             read = self._texts.documents([each.record for each in wanted.values()])
@@ -258,13 +261,19 @@ class QuestionRelations:
         return replace(match, relation=said)
 
 
-class ReadDocument(NamedTuple):
+@dataclass(frozen=True)
+class ReadDocument:
     """The text of a document or why there is none, what stands beside it, its `read_digest` and format, if known."""
 
     text: str | ExtractionError
     aside: Aside | None = None
     digest: str = ""
     format: str = ""
+
+    @cached_property
+    def wording(self) -> Wording | str:
+        # One document is compared with many.
+        return _made_ready(self.text)
 
 
 def aside_of(record: Record, document: Document | ExtractionError | None) -> Aside:
@@ -292,15 +301,30 @@ def relation_of(
     one: ReadDocument, other: ReadDocument, lexicon: Lexicon | None = None, *, brief: bool = False
 ) -> Relation | str:
     """The relation of a document to another one that is near it, or why there is none; the rest as in `relate`."""
-    left, right = _made_ready(one.text), _made_ready(other.text)
+    left, right = one.wording, other.wording
     if isinstance(left, str) or isinstance(right, str):
         return left if isinstance(left, str) else str(right)
+
+    def beside() -> tuple[DifferingFact, ...]:
+        if one.aside is None or other.aside is None:
+            return ()
+        return facts_beside(one.aside, other.aside, (left.given, right.given), lexicon)
+
     relation = relate(left, right, lexicon, brief=brief, other_format=in_other_format(one.format, other.format))
-    if one.aside and other.aside and relation.word in COPIES:
-        facts = facts_beside(one.aside, other.aside, (left.given, right.given), lexicon)
-        relation = Relation("form", facts) if facts else relation
-    not_all = relation.word == "identical" and one.digest and other.digest and one.digest != other.digest
-    return Relation("reflowed") if not_all else relation
+    differ = bool(one.digest and other.digest and one.digest != other.digest)
+    return _with_beside(relation, beside, digests_differ=differ)
+
+
+def _with_beside(
+    relation: Relation, beside: Callable[[], tuple[DifferingFact, ...]], *, digests_differ: bool
+) -> Relation:
+    """The relation of documents by that of their texts: equal texts are a form where facts differ `beside` them.
+
+    They are not identical if the digests of all that was read differ.
+    """
+    if relation.word in COPIES and (facts := beside()):
+        return Relation("form", facts)
+    return Relation("reflowed") if relation.word == "identical" and digests_differ else relation
 
 
 def _made_ready(text: str | ExtractionError) -> Wording | str:
