@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from indexer.core.text import text_digest
+from indexer.core.text import digest_of_folded, folded_text, text_digest
 from indexer.model import SIMHASH_DOC, Document, Fingerprint, Sketch
 from indexer.model.joined import Joined, Texts, joined_texts
 from indexer.schemes.base import Scheme, SketchedTexts, sketch_text, sketch_texts
 from indexer.schemes.simhash import SimhashDoc
-from indexer.text.digests import read_digest
+from indexer.text.digests import read_digest_of_folded
 
 if TYPE_CHECKING:
     from indexer.text.features import Recipe
@@ -56,12 +56,17 @@ def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSk
         scheme.family: (there and sketch) or Sketch.without_features(scheme.id)
         for scheme, sketch in zip((_SIMHASH, *schemes), made, strict=True)
     }
-    return sketches, text_digest(document.text).hex(), read_digest_of(document)
+    return sketches, *_digests_of(document)
 
 
 def read_digest_of(document: Document) -> str:
+    return _digests_of(document)[1]
+
+
+def _digests_of(document: Document) -> tuple[str, str]:
+    folded = folded_text(document.text)
     title = "" if document.format == "text" else document.title
-    return read_digest(document.text, title, document.left_out)
+    return digest_of_folded(folded).hex(), read_digest_of_folded(folded, title, document.left_out)
 
 
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:

@@ -13,7 +13,10 @@ def read_digest(text: str, title: str = "", left_out: Iterable[tuple[str, str]] 
 
     A title with which the text begins adds nothing.
     """
-    body = folded_text(text)
+    return read_digest_of_folded(folded_text(text), title, left_out)
+
+
+def read_digest_of_folded(body: bytes, title: str, left_out: Iterable[tuple[str, str]]) -> str:
     # Extractors find different kinds in different orders, and each kind in the document's.
     parts = [b"%s\1%s" % (kind.encode(), folded_text(part)) for kind, part in sorted(left_out, key=itemgetter(0))]
     digest = digest_of_folded(b"\0".join([body, *parts])).hex()
