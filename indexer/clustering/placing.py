@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
@@ -24,7 +23,7 @@ from indexer.clustering.assign import (
 )
 from indexer.clustering.clusters import assigned, component_groups
 from indexer.clustering.decided import HeldDecisions, grouped_nodes
-from indexer.clustering.noted import RepeatingDocument, could_go
+from indexer.clustering.noted import RepeatingDocument, recounted
 from indexer.core.components import NamedComponents
 from indexer.matching.lookups import Asking
 from indexer.matching.nodes import found_of, nodes_of
@@ -252,9 +251,8 @@ def read_records(store: Store, refs: Sequence[Ref]) -> Iterator[Record]:
 
 def _grown(cluster: ClusterRecord, record: Record, similarity: float, repeats: Mapping[str, Any]) -> ClusterRecord:
     seen = [record.arrived_at] if record.arrived_at else []
-    redundant, relations = could_go(repeats), Counter(dict(cluster.relations))
     if repeats:
-        relations[repeats.get("relation", "")] += 1
+        cluster = recounted(cluster, [(record, None, repeats.get("relation", ""))])
     repeated = [repeats["repeats_origin"]] if "repeats_origin" in repeats else []
     return replace(
         cluster,
@@ -263,10 +261,7 @@ def _grown(cluster: ClusterRecord, record: Record, similarity: float, repeats: M
         least_similarity=min(cluster.least_similarity, similarity),
         first_seen=min(filter(None, (cluster.first_seen, *seen)), default=""),
         last_seen=max(cluster.last_seen, *seen, ""),
-        redundant=cluster.redundant + redundant,
-        redundant_bytes=cluster.redundant_bytes + record.size * redundant,
         formats=first_of(cluster.formats, (record.format,)),
         origins=first_of(cluster.origins, (origin_of(record.source),)),
-        relations=tuple(sorted(relations.items())),
         repeated_origins=first_of(cluster.repeated_origins, repeated),
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, cluster_of, repeated_by
+from indexer.clustering.noted import recounted
 from indexer.matching.lexicons import keep_lexicon
-from indexer.model import ClusterRecord, Record, Ref
+from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import verdict_of
@@ -48,17 +47,4 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
     if changed:
         store.annotate(changed)
     clusters = store.get_clusters(list(of_cluster))
-    store.put_clusters([_told(cluster, of_cluster[cluster.id]) for cluster in clusters if cluster])
-
-
-def _told(cluster: ClusterRecord, changed: Sequence[tuple[Record, str, str]]) -> ClusterRecord:
-    """The cluster when documents of it have another relation than before."""
-    relations = Counter(dict(cluster.relations))
-    redundant, size = cluster.redundant, cluster.redundant_bytes
-    for record, before, word in changed:
-        relations.subtract([before])
-        relations[word] += 1
-        more = (verdict_of(word) == "could go") - (verdict_of(before) == "could go")
-        redundant, size = redundant + more, size + more * record.size
-    counts = tuple(sorted((+relations).items()))
-    return replace(cluster, redundant=redundant, redundant_bytes=size, relations=counts)
+    store.put_clusters([recounted(cluster, of_cluster[cluster.id]) for cluster in clusters if cluster])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -224,11 +224,9 @@ class RenditionCheck:
         return Counter(word for text in said for word in map(_letters, text.split()) if word)
 
     def _has_stop(self, block: Block) -> bool:
-        return any(_STOPS.search(said) for said in self._said_with_stop(block))
-
-    def _said_with_stop(self, block: Block) -> Iterator[str]:
-        yield self._left.span(block.start, block.end) + self._left.before(block.end)
-        yield self._right.span(block.other_start, block.other_end) + self._right.before(block.other_end)
+        return _ends_sentence(self._left, block.start, block.end) or _ends_sentence(
+            self._right, block.other_start, block.other_end
+        )
 
     def _share(self, block: Block) -> float:
         """The share of the longer side that stands on the other one too."""
@@ -296,9 +294,13 @@ _LEAD_END = re.compile(r"[^\w\n]*?(?:[\u2013\u2014:]|\s-\s)")
 _STOPS = re.compile(r"[.!?\u3002\uff01\uff1f](?=\s|$)")
 
 
+def _ends_sentence(wording: Wording, start: int, end: int) -> bool:
+    return _STOPS.search(wording.span(start, end) + wording.before(end)) is not None
+
+
 def _is_line(wording: Wording, start: int, end: int) -> bool:
     """True for whole lines, none of them a sentence."""
-    if _STOPS.search(wording.span(start, end) + wording.before(end)):
+    if _ends_sentence(wording, start, end):
         return False
     return all(place in (0, len(wording)) or "\n" in wording.before(place) for place in (start, end))
 
@@ -311,7 +313,7 @@ def _frame_lines(wording: Wording, start: int, end: int) -> list[_FrameLine]:
     before = [line for line in lines if line[1] <= start][-_MOST_LINES:]
     behind = [line for line in lines if line[0] >= end][:_MOST_LINES]
     for first, last in (*before, *behind):
-        if not _STOPS.search(wording.span(first, last) + wording.before(last)):
+        if not _ends_sentence(wording, first, last):
             shape: list[str] = []
             for place in range(first, last):
                 word = wording.word(place)
