@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from indexer.engine.client.access import Access
@@ -42,38 +42,23 @@ _ACCEPTED = range(200, 300)
 
 @dataclass(frozen=True, slots=True)
 class CopyAlert:
-    """An alert about a new copy: a document repeats another one.
+    """An alert about a new copy: a document repeats another one."""
 
-    Attributes:
-        id: The id of the document, with its index if a store has several
-        repeats: The document it repeats
-        similarity: Their similarity, 0 to 1
-        cluster: The id of their cluster
-    """
-
-    id: str
-    repeats: str
-    similarity: float
-    cluster: str
+    id: Annotated[str, "The id of the document, with its index if a store has several"]
+    repeats: Annotated[str, "The document it repeats"]
+    similarity: Annotated[float, "Their similarity, 0 to 1"]
+    cluster: Annotated[str, "The id of their cluster"]
 
 
 @dataclass(frozen=True, slots=True)
 class NewClusterAlert:
-    """An alert about a cluster with a new id.
+    """An alert about a cluster with a new id."""
 
-    Attributes:
-        id: The id of the cluster
-        canonical: The document representing it
-        title: Its title
-        size: The number of its documents
-        origins: Their hosts or folders, the first by name
-    """
-
-    id: str
-    canonical: str
-    title: str
-    size: int
-    origins: tuple[str, ...]
+    id: Annotated[str, "The id of the cluster"]
+    canonical: Annotated[str, "The document representing it"]
+    title: Annotated[str, "Its title"]
+    size: Annotated[int, "The number of its documents"]
+    origins: Annotated[tuple[str, ...], "Their hosts or folders, the first by name"]
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import json
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 from indexer.clustering.relations import Permitted
 from indexer.errors import NeardupError, UsageError
@@ -41,57 +41,34 @@ _FIELD = "neardup"
 
 @dataclass(frozen=True, slots=True)
 class RepeatedLine:
-    """A document of a bulk request left out because it repeats a stored one.
+    """A document of a bulk request left out because it repeats a stored one."""
 
-    Attributes:
-        line: The number of its action's line, from 1
-        id: Its id; empty if the engine makes one
-        repeats: The id of the stored document
-        similarity: Their similarity, from 0 to 1
-        relation: The relation of the text to the stored one: identical, reflowed or noise
-    """
-
-    line: int
-    id: str
-    repeats: str
-    similarity: float
-    relation: str
+    line: Annotated[int, "The number of its action's line, from 1"]
+    id: Annotated[str, "Its id; empty if the engine makes one"]
+    repeats: Annotated[str, "The id of the stored document"]
+    similarity: Annotated[float, "Their similarity, from 0 to 1"]
+    relation: Annotated[str, "The relation of the text to the stored one: identical, reflowed or noise"]
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadLine:
-    """A document of a bulk request passed on unchanged because it could not be fingerprinted.
+    """A document of a bulk request passed on unchanged because it could not be fingerprinted."""
 
-    Attributes:
-        line: The number of its action's line, from 1
-        id: Its id; empty if the engine makes one
-        error: The reason
-    """
-
-    line: int
-    id: str
-    error: str
+    line: Annotated[int, "The number of its action's line, from 1"]
+    id: Annotated[str, "Its id; empty if the engine makes one"]
+    error: Annotated[str, "The reason"]
 
 
 @dataclass(frozen=True, slots=True)
 class FingerprintedRequest:
-    """A bulk request with fingerprints.
+    """A bulk request with fingerprints."""
 
-    Attributes:
-        lines: The lines to send to the engine, each ended by a line feed
-        fingerprinted: The number of documents with the fields of their fingerprints now
-        passed: The number of actions passed on unchanged
-        skipped: The documents left out because they repeat stored ones
-        outdated: The documents passed on because their stored counterparts changed after the fingerprint
-        unread: The documents that could not be fingerprinted, also among those passed on
-    """
-
-    lines: str
-    fingerprinted: int
-    passed: int
-    skipped: Rows[RepeatedLine]
-    outdated: int
-    unread: Rows[UnreadLine]
+    lines: Annotated[str, "The lines to send to the engine, each ended by a line feed"]
+    fingerprinted: Annotated[int, "The number of documents with the fields of their fingerprints now"]
+    passed: Annotated[int, "The number of actions passed on unchanged"]
+    skipped: Annotated[Rows[RepeatedLine], "The documents left out because they repeat stored ones"]
+    outdated: Annotated[int, "The documents passed on because their stored counterparts changed after the fingerprint"]
+    unread: Annotated[Rows[UnreadLine], "The documents that could not be fingerprinted, also among those passed on"]
 
 
 @dataclass(frozen=True, slots=True)

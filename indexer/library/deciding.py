@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from indexer.clustering.deciding import KeptDecisions, keep_decisions
 from indexer.clustering.decision_file import read_decisions
@@ -16,55 +16,38 @@ from indexer.stores import Store
 
 @dataclass(frozen=True, slots=True)
 class Remembrance:
-    """A decision remembered by a store.
-
-    Attributes:
-        id: The id of the decision, for forgetting it
-        together: The documents that belong together
-        apart: The documents different from those, or without any, from one another
-    """
+    """A decision remembered by a store."""
 
     table: ClassVar[tuple[str, ...]] = ("id", "together", "apart")
 
-    id: str
-    together: tuple[str, ...]
-    apart: tuple[str, ...]
+    id: Annotated[str, "The id of the decision, for forgetting it"]
+    together: Annotated[tuple[str, ...], "The documents that belong together"]
+    apart: Annotated[tuple[str, ...], "The documents different from those, or without any, from one another"]
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedDecision:
-    """A document with a refused decision.
-
-    Attributes:
-        id: The document, as the file names it
-        reason: The reason for refusing it
-    """
+    """A document with a refused decision."""
 
     table: ClassVar[tuple[str, ...]] = ("id", "reason")
 
-    id: str
-    reason: str
+    id: Annotated[str, "The document, as the file names it"]
+    reason: Annotated[str, "The reason for refusing it"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Decisions(Shown):
-    """The decisions of people remembered by a store, and the result of reading a file.
+    """The decisions of people remembered by a store, and the result of reading a file."""
 
-    Attributes:
-        kept: The number of new ones in the file
-        known: The number of already remembered ones in the file
-        forgotten: The number of forgotten ones
-        refused: Documents of the file with refused decisions
-        contradictions: The contradictions, each in a sentence; their decisions are not kept
-        held: All decisions of the store now
-    """
-
-    kept: int = 0
-    known: int = 0
-    forgotten: int = 0
-    refused: Rows[RefusedDecision] = field(default_factory=lambda: Rows(RefusedDecision), repr=False)
-    contradictions: tuple[str, ...] = ()
-    held: Rows[Remembrance] = field(default_factory=lambda: Rows(Remembrance), repr=False)
+    kept: Annotated[int, "The number of new ones in the file"] = 0
+    known: Annotated[int, "The number of already remembered ones in the file"] = 0
+    forgotten: Annotated[int, "The number of forgotten ones"] = 0
+    refused: Annotated[Rows[RefusedDecision], "Documents of the file with refused "
+        "decisions"] = field(default_factory=lambda: Rows(RefusedDecision), repr=False)  # fmt: skip
+    contradictions: Annotated[tuple[str, ...], "The contradictions, each in a sentence; their decisions are not "
+        "kept"] = ()  # fmt: skip
+    held: Annotated[Rows[Remembrance], "All decisions of the store "
+        "now"] = field(default_factory=lambda: Rows(Remembrance), repr=False)  # fmt: skip
 
 
 def decide(

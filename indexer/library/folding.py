@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from indexer.errors import NeardupError, UsageError
 from indexer.library import asking
@@ -16,34 +16,22 @@ from indexer.model import Ref
 
 @dataclass(frozen=True, slots=True)
 class FoldedCopy:
-    """A folded hit.
+    """A folded hit."""
 
-    Attributes:
-        position: Its place among the hits, from 0
-        id: Its id; null for a text without one
-        similarity: The similarity (0 to 1) to the hit it is folded into
-    """
-
-    position: int
-    id: str | None
-    similarity: float
+    position: Annotated[int, "Its place among the hits, from 0"]
+    id: Annotated[str | None, "Its id; null for a text without one"]
+    similarity: Annotated[float, "The similarity (0 to 1) to the hit it is folded into"]
 
 
 @dataclass(frozen=True, slots=True)
 class DistinctHit:
-    """A hit without a near one before it, with later near ones.
+    """A hit without a near one before it, with later near ones."""
 
-    Attributes:
-        position: Its place among the hits, from 0
-        id: Its id; null for a text without one
-        copies: The later hits near it, in order
-        error: The reason why it could not be compared and stands for itself; null if it could
-    """
-
-    position: int
-    id: str | None
-    copies: Rows[FoldedCopy]
-    error: NeardupError | None = None
+    position: Annotated[int, "Its place among the hits, from 0"]
+    id: Annotated[str | None, "Its id; null for a text without one"]
+    copies: Annotated[Rows[FoldedCopy], "The later hits near it, in order"]
+    error: Annotated[NeardupError | None, "The reason why it could not be compared and stands for itself; null if it "
+        "could"] = None  # fmt: skip
 
 
 class Folding(OpenStore):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from indexer.errors import ExtractionError
 from indexer.library import asking
@@ -22,80 +22,50 @@ _MOST_READ = 20
 
 @dataclass(frozen=True, slots=True)
 class VersionChange:
-    """The change of a version from the one before it.
+    """The change of a version from the one before it."""
 
-    Attributes:
-        relation: The relation of the two texts in a word, such as edited or form
-        removed: The number of removed words
-        added: The number of added words
-        facts: The differing facts, each as OLD / NEW
-        unread: The reason why the texts could not be compared; else empty
-    """
-
-    relation: str = ""
-    removed: int = 0
-    added: int = 0
-    facts: tuple[str, ...] = ()
-    unread: str = ""
+    relation: Annotated[str, "The relation of the two texts in a word, such as edited or form"] = ""
+    removed: Annotated[int, "The number of removed words"] = 0
+    added: Annotated[int, "The number of added words"] = 0
+    facts: Annotated[tuple[str, ...], "The differing facts, each as OLD / NEW"] = ()
+    unread: Annotated[str, "The reason why the texts could not be compared; else empty"] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionEntry:
-    """A version of a document.
+    """A version of a document."""
 
-    Attributes:
-        id: The name of the document
-        ordinal: Its place among the versions, from 1, the oldest; documents of the same version have the same
-        is_latest: True if no newer version is known
-        title: Its title
-        source: Its path or URL
-        evidence: The reason for its place after the version before it; empty for the first
-        change: The change from the version before it; null for the first
-    """
-
-    id: str
-    ordinal: int
-    is_latest: bool
-    title: str
-    source: str
-    evidence: str
-    change: VersionChange | None
+    id: Annotated[str, "The name of the document"]
+    ordinal: Annotated[int, "Its place among the versions, from 1, the oldest; documents of the same version have the "
+        "same"]  # fmt: skip
+    is_latest: Annotated[bool, "True if no newer version is known"]
+    title: Annotated[str, "Its title"]
+    source: Annotated[str, "Its path or URL"]
+    evidence: Annotated[str, "The reason for its place after the version before it; empty for the first"]
+    change: Annotated[VersionChange | None, "The change from the version before it; null for the first"]
 
 
 @dataclass(frozen=True, slots=True)
 class UnplacedMember:
-    """Another document of the cluster, not known to be a version.
+    """Another document of the cluster, not known to be a version."""
 
-    Attributes:
-        id: The name of the document
-        order: Its place in time against the document asked about: newer, older or unknown
-        confidence: The confidence in the order, 0 to 1; 0 if unknown
-        evidence: The reason; empty if unknown
-    """
-
-    id: str
-    order: str
-    confidence: float
-    evidence: str
+    id: Annotated[str, "The name of the document"]
+    order: Annotated[str, "Its place in time against the document asked about: newer, older or unknown"]
+    confidence: Annotated[float, "The confidence in the order, 0 to 1; 0 if unknown"]
+    evidence: Annotated[str, "The reason; empty if unknown"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class History(Shown):
-    """The versions of a document among the documents of its cluster.
+    """The versions of a document among the documents of its cluster."""
 
-    Attributes:
-        id: The name of the document
-        cluster: Its cluster; null if it is alone
-        confidence: The confidence in the order of its versions, 0 to 1; 0 without any, or for an unknown order
-        versions: Its versions, from the oldest; none without any, or for an unknown order
-        others: The other documents of the cluster
-    """
-
-    id: str
-    cluster: str | None
-    confidence: float
-    versions: tuple[VersionEntry, ...] = field(repr=False)
-    others: tuple[UnplacedMember, ...] = field(repr=False)
+    id: Annotated[str, "The name of the document"]
+    cluster: Annotated[str | None, "Its cluster; null if it is alone"]
+    confidence: Annotated[float, "The confidence in the order of its versions, 0 to 1; 0 without any, or for an "
+        "unknown order"]  # fmt: skip
+    versions: Annotated[tuple[VersionEntry, ...], "Its versions, from the oldest; none without any, or for an unknown "
+        "order"] = field(repr=False)  # fmt: skip
+    others: Annotated[tuple[UnplacedMember, ...], "The other documents of the cluster"] = field(repr=False)
 
 
 def history_of(store: Store, name: str, *, changes: bool, time_field: str | None = None) -> History:

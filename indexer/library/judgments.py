@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from indexer.clustering.deciding import seen_documents
 from indexer.clustering.decision_file import read_judgments
@@ -29,73 +29,48 @@ _OTHER = "it repeats another document now"
 
 @dataclass(frozen=True, slots=True)
 class JudgedShare:
-    """The precision from a threshold on, by judgments of a sample.
-
-    Attributes:
-        of: "all" for all documents that repeat another one, "copies" for those saying the same
-        threshold: The least similarity (0 to 1) to the repeated document
-        documents: The number of these documents
-        judged: The number of judged ones
-        right: The number of those called the same as the repeated document
-        precision: The share of right documents, weighted by strata; null where a stratum has none judged
-        low: The lower limit of its confidence interval; null like it
-        high: The upper limit of its confidence interval; null like it
-    """
+    """The precision from a threshold on, by judgments of a sample."""
 
     table: ClassVar[tuple[str, ...]] = ("of", "threshold", "documents", "judged", "right", "precision", "low", "high")
 
-    of: str
-    threshold: float
-    documents: int
-    judged: int
-    right: int
-    precision: float | None
-    low: float | None
-    high: float | None
+    of: Annotated[str, '"all" for all documents that repeat another one, "copies" for those saying the same']
+    threshold: Annotated[float, "The least similarity (0 to 1) to the repeated document"]
+    documents: Annotated[int, "The number of these documents"]
+    judged: Annotated[int, "The number of judged ones"]
+    right: Annotated[int, "The number of those called the same as the repeated document"]
+    precision: Annotated[float | None, "The share of right documents, weighted by strata; null where a stratum has "
+        "none judged"]  # fmt: skip
+    low: Annotated[float | None, "The lower limit of its confidence interval; null like it"]
+    high: Annotated[float | None, "The upper limit of its confidence interval; null like it"]
 
 
 @dataclass(frozen=True, slots=True)
 class NotCounted:
-    """A judgment without effect.
-
-    Attributes:
-        id: The document, as the file names it
-        reason: The reason
-    """
+    """A judgment without effect."""
 
     table: ClassVar[tuple[str, ...]] = ("id", "reason")
 
-    id: str
-    reason: str
+    id: Annotated[str, "The document, as the file names it"]
+    reason: Annotated[str, "The reason"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JudgedRule(Shown):
-    """The precision of the rule of a store's clusters, by judgments of a random sample.
+    """The precision of the rule of a store's clusters, by judgments of a random sample."""
 
-    Attributes:
-        rule: The match rule with all parameters
-        documents: The documents that repeat another one, the source of the sample
-        sampled: The number of drawn ones
-        judged: The number of judged ones
-        needed: The number of judgments needed for any answer
-        wanted: The wanted precision of a threshold
-        fits: The least threshold with an estimated precision of at least that; null for none, or too few judgments
-        shares: The precision from each threshold on; empty for too few judgments
-        not_counted: Judgments of documents outside the sample, or changed
-        says: The result in sentences
-    """
-
-    rule: str
-    documents: int
-    sampled: int
-    judged: int
-    needed: int
-    wanted: float
-    fits: float | None
-    shares: Rows[JudgedShare] = field(default_factory=lambda: Rows(JudgedShare), repr=False)
-    not_counted: Rows[NotCounted] = field(default_factory=lambda: Rows(NotCounted), repr=False)
-    says: tuple[str, ...] = ()
+    rule: Annotated[str, "The match rule with all parameters"]
+    documents: Annotated[int, "The documents that repeat another one, the source of the sample"]
+    sampled: Annotated[int, "The number of drawn ones"]
+    judged: Annotated[int, "The number of judged ones"]
+    needed: Annotated[int, "The number of judgments needed for any answer"]
+    wanted: Annotated[float, "The wanted precision of a threshold"]
+    fits: Annotated[float | None, "The least threshold with an estimated precision of at least that; null for none, or "
+        "too few judgments"]  # fmt: skip
+    shares: Annotated[Rows[JudgedShare], "The precision from each threshold on; empty for too few "
+        "judgments"] = field(default_factory=lambda: Rows(JudgedShare), repr=False)  # fmt: skip
+    not_counted: Annotated[Rows[NotCounted], "Judgments of documents outside the sample, or "
+        "changed"] = field(default_factory=lambda: Rows(NotCounted), repr=False)  # fmt: skip
+    says: Annotated[tuple[str, ...], "The result in sentences"] = ()
 
 
 def judged_rule(store: Store, judgments: str | os.PathLike[str], *, precision: float = PRECISION) -> JudgedRule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from indexer.errors import NeardupError
 from indexer.extract.base import NEEDS_OCR
@@ -54,56 +54,33 @@ class Indexed(Outcome):
 
     Each is counted in exactly one of `indexed`, `replaced`, `unchanged`, `failed`, `failed_before` and `duplicates`.
     With --dry-run the answer is one object per line, with the `id` and the `source` of each document to be read.
-
-    Attributes:
-        store: The store
-        indexed: New documents
-        replaced: Documents with a new record
-        unchanged: Documents stored before without a change
-        failed: Documents that could not be indexed, counted by reason
-        failed_before: Unchanged documents not tried because they failed before
-        duplicates: With --skip-duplicates, near-duplicates left out
-        same_id: Documents replaced by one with the same id and other content, later in this run or from another file
-        same_ids: The first ten of these: the id, and both places
-        reused: Of the stored documents, those equal to a stored one and not extracted again
-        empty: Of the stored documents, those without words
-        short: Of the stored documents, those with too few words to be compared
-        scanned: Of the stored documents, those with unread scanned pages
-        new: Stored documents without a near-duplicate on arrival; null if none were looked for
-        near: Stored documents with a near-duplicate on arrival; null if none were looked for
-        reading_seconds: The time to read texts again and to align them for relations; null if there was none
-        refused: The failed documents refused by the store
-        dead_letters: The file of refused documents; null for none
-        first_failure: The first failed document, with the reason; empty for none
-        left_out: Files left out by name or kind
-        bytes: The size of the input
-        seconds: The time it took
-        stopped: True after Ctrl-C
     """
 
-    store: str
-    indexed: int
-    replaced: int
-    unchanged: int
-    failed: Mapping[str, int]
-    failed_before: int
-    duplicates: int
-    same_id: int
-    same_ids: Sequence[str]
-    reused: int
-    empty: int
-    short: int
-    scanned: int
-    new: int | None
-    near: int | None
-    reading_seconds: float | None
-    refused: int
-    dead_letters: str | None
-    first_failure: str
-    left_out: int
-    bytes: int
-    seconds: float
-    stopped: bool
+    store: Annotated[str, "The store"]
+    indexed: Annotated[int, "New documents"]
+    replaced: Annotated[int, "Documents with a new record"]
+    unchanged: Annotated[int, "Documents stored before without a change"]
+    failed: Annotated[Mapping[str, int], "Documents that could not be indexed, counted by reason"]
+    failed_before: Annotated[int, "Unchanged documents not tried because they failed before"]
+    duplicates: Annotated[int, "With --skip-duplicates, near-duplicates left out"]
+    same_id: Annotated[int, "Documents replaced by one with the same id and other content, later in this run or from "
+        "another file"]  # fmt: skip
+    same_ids: Annotated[Sequence[str], "The first ten of these: the id, and both places"]
+    reused: Annotated[int, "Of the stored documents, those equal to a stored one and not extracted again"]
+    empty: Annotated[int, "Of the stored documents, those without words"]
+    short: Annotated[int, "Of the stored documents, those with too few words to be compared"]
+    scanned: Annotated[int, "Of the stored documents, those with unread scanned pages"]
+    new: Annotated[int | None, "Stored documents without a near-duplicate on arrival; null if none were looked for"]
+    near: Annotated[int | None, "Stored documents with a near-duplicate on arrival; null if none were looked for"]
+    reading_seconds: Annotated[float | None, "The time to read texts again and to align them for relations; null if "
+        "there was none"]  # fmt: skip
+    refused: Annotated[int, "The failed documents refused by the store"]
+    dead_letters: Annotated[str | None, "The file of refused documents; null for none"]
+    first_failure: Annotated[str, "The first failed document, with the reason; empty for none"]
+    left_out: Annotated[int, "Files left out by name or kind"]
+    bytes: Annotated[int, "The size of the input"]
+    seconds: Annotated[float, "The time it took"]
+    stopped: Annotated[bool, "True after Ctrl-C"]
 
     @property
     def unread_scans(self) -> int:
@@ -122,255 +99,147 @@ class AnnotatedDocuments(Outcome):
     """The outcome of fingerprinting the documents of an index.
 
     Each document read is counted in exactly one of `annotated`, `unchanged`, `without`, `gone` and `failed`.
-
-    Attributes:
-        store: The index
-        to: With --to, the index of the fingerprints; else null
-        dry_run: True if nothing was written
-        total: The documents at the start
-        annotated: Documents given a fingerprint, or to be given one in a dry run
-        missing: Of these, documents without one before
-        stale: Of these, documents with one of another text
-        renewed: Of these, documents with one of the same text, but a new source, title or sketch
-        unchanged: Documents with the right one
-        trusted: Of these, documents not read because nobody wrote them since the last look
-        without: Documents with none of the fields
-        empty: Of the annotated documents, those without words
-        short: Of the annotated documents, those with too few words to be compared
-        beside: Of the annotated documents, long ones with their passages in an index beside
-        clusters: With --cluster, clusters made or changed, else null
-        changed: Documents changed by others at the same moment, and processed again
-        gone: Documents deleted meanwhile
-        removed: With --to, removed records of missing documents
-        failed: Documents that could not be processed, counted by reason
-        forgotten: True if the index can't remember the fields because its mapping may not be changed
-        reading_seconds: With --cluster, the time to read texts again and to align them; null if there was none
-        seconds: The time it took
     """
 
-    store: str
-    to: str | None
-    dry_run: bool
-    total: int
-    annotated: int
-    missing: int
-    stale: int
-    renewed: int
-    unchanged: int
-    trusted: int
-    without: int
-    empty: int
-    short: int
-    beside: int
-    clusters: int | None
-    changed: int
-    gone: int
-    removed: int
-    failed: Mapping[str, int]
-    forgotten: bool
-    reading_seconds: float | None
-    seconds: float
+    store: Annotated[str, "The index"]
+    to: Annotated[str | None, "With --to, the index of the fingerprints; else null"]
+    dry_run: Annotated[bool, "True if nothing was written"]
+    total: Annotated[int, "The documents at the start"]
+    annotated: Annotated[int, "Documents given a fingerprint, or to be given one in a dry run"]
+    missing: Annotated[int, "Of these, documents without one before"]
+    stale: Annotated[int, "Of these, documents with one of another text"]
+    renewed: Annotated[int, "Of these, documents with one of the same text, but a new source, title or sketch"]
+    unchanged: Annotated[int, "Documents with the right one"]
+    trusted: Annotated[int, "Of these, documents not read because nobody wrote them since the last look"]
+    without: Annotated[int, "Documents with none of the fields"]
+    empty: Annotated[int, "Of the annotated documents, those without words"]
+    short: Annotated[int, "Of the annotated documents, those with too few words to be compared"]
+    beside: Annotated[int, "Of the annotated documents, long ones with their passages in an index beside"]
+    clusters: Annotated[int | None, "With --cluster, clusters made or changed, else null"]
+    changed: Annotated[int, "Documents changed by others at the same moment, and processed again"]
+    gone: Annotated[int, "Documents deleted meanwhile"]
+    removed: Annotated[int, "With --to, removed records of missing documents"]
+    failed: Annotated[Mapping[str, int], "Documents that could not be processed, counted by reason"]
+    forgotten: Annotated[bool, "True if the index can't remember the fields because its mapping may not be changed"]
+    reading_seconds: Annotated[float | None, "With --cluster, the time to read texts again and to align them; null if "
+        "there was none"]  # fmt: skip
+    seconds: Annotated[float, "The time it took"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StoreStats(Shown):
-    """The counts of a store.
+    """The counts of a store."""
 
-    Attributes:
-        store: The store
-        documents: Its documents
-        fingerprinted: Documents with a fingerprint
-        distinct: Distinct fingerprints
-        short: Documents with too few words to be compared
-        empty: Documents without words
-        failures: Documents that could not be indexed, counted by reason
-        passed_over: Files of indexed folders left out by the last run by name or kind, counted by suffix
-        formats: Documents, counted by format
-        relations: The removable documents, counted by their relation to the repeated one; an empty name if unknown
-        bytes_on_disk: Its size on disk
-        last_indexed_at: The time of the latest fingerprint; ISO 8601 in UTC, empty for never
-        extra: Facts only stores of this kind have
-        clustered_at: The time of the last clustering of all documents; ISO 8601 in UTC, empty for never
-        clustering_finished: False if the last clustering is unfinished; null if there was none
-        made_with: The versions and schemes behind its fingerprints
-    """
-
-    store: str
-    documents: int
-    fingerprinted: int
-    distinct: int
-    short: int
-    empty: int
-    failures: Mapping[str, int]
-    passed_over: Mapping[str, int]
-    formats: Mapping[str, int]
-    relations: Mapping[str, int]
-    bytes_on_disk: int
-    last_indexed_at: str
-    extra: Mapping[str, Any] = field(repr=False)
-    clustered_at: str
-    clustering_finished: bool | None
-    made_with: Mapping[str, Any] = field(repr=False)
+    store: Annotated[str, "The store"]
+    documents: Annotated[int, "Its documents"]
+    fingerprinted: Annotated[int, "Documents with a fingerprint"]
+    distinct: Annotated[int, "Distinct fingerprints"]
+    short: Annotated[int, "Documents with too few words to be compared"]
+    empty: Annotated[int, "Documents without words"]
+    failures: Annotated[Mapping[str, int], "Documents that could not be indexed, counted by reason"]
+    passed_over: Annotated[Mapping[str, int], "Files of indexed folders left out by the last run by name or kind, "
+        "counted by suffix"]  # fmt: skip
+    formats: Annotated[Mapping[str, int], "Documents, counted by format"]
+    relations: Annotated[Mapping[str, int], "The removable documents, counted by their relation to the repeated one; "
+        "an empty name if unknown"]  # fmt: skip
+    bytes_on_disk: Annotated[int, "Its size on disk"]
+    last_indexed_at: Annotated[str, "The time of the latest fingerprint; ISO 8601 in UTC, empty for never"]
+    extra: Annotated[Mapping[str, Any], "Facts only stores of this kind have"] = field(repr=False)
+    clustered_at: Annotated[str, "The time of the last clustering of all documents; ISO 8601 in UTC, empty for never"]
+    clustering_finished: Annotated[bool | None, "False if the last clustering is unfinished; null if there was none"]
+    made_with: Annotated[Mapping[str, Any], "The versions and schemes behind its fingerprints"] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Examination(Shown):
-    """The findings about a store.
+    """The findings about a store."""
 
-    Attributes:
-        store: The store
-        healthy: True if every finding is ok
-        findings: The findings, one for each check
-        error: The reason why the store can't be opened; null if it can
-    """
-
-    store: str
-    healthy: bool
-    findings: tuple[Finding, ...]
-    error: NeardupError | None = None
+    store: Annotated[str, "The store"]
+    healthy: Annotated[bool, "True if every finding is ok"]
+    findings: Annotated[tuple[Finding, ...], "The findings, one for each check"]
+    error: Annotated[NeardupError | None, "The reason why the store can't be opened; null if it can"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class SchemeFigures:
-    """An available scheme.
+    """An available scheme."""
 
-    Attributes:
-        name: Its name
-        summary: Its description, in a sentence
-        measure: The meaning of its similarities
-        parameters: Its parameters with their defaults
-        tables: The number of tables of keys
-        bytes: The size of the payload of a document of 500 words
-        keys: The number of keys of such a document
-        agreeing: The number of tables with an equal key needed for a comparison
-        similarity: The similarity (0 to 1) from which documents are near by default
-        near_from: The same as the threshold of a rule naming only the scheme
-        corpus: The statistics it needs; empty for none
-    """
-
-    name: str
-    summary: str
-    measure: str
-    parameters: Mapping[str, Any]
-    tables: int
-    bytes: int
-    keys: int
-    agreeing: int
-    similarity: float
-    near_from: str
-    corpus: str
+    name: Annotated[str, "Its name"]
+    summary: Annotated[str, "Its description, in a sentence"]
+    measure: Annotated[str, "The meaning of its similarities"]
+    parameters: Annotated[Mapping[str, Any], "Its parameters with their defaults"]
+    tables: Annotated[int, "The number of tables of keys"]
+    bytes: Annotated[int, "The size of the payload of a document of 500 words"]
+    keys: Annotated[int, "The number of keys of such a document"]
+    agreeing: Annotated[int, "The number of tables with an equal key needed for a comparison"]
+    similarity: Annotated[float, "The similarity (0 to 1) from which documents are near by default"]
+    near_from: Annotated[str, "The same as the threshold of a rule naming only the scheme"]
+    corpus: Annotated[str, "The statistics it needs; empty for none"]
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenScheme:
-    """A broken scheme of another package.
+    """A broken scheme of another package."""
 
-    Attributes:
-        name: Its name
-        reason: The reason why it can't be used
-    """
-
-    name: str
-    reason: str
+    name: Annotated[str, "Its name"]
+    reason: Annotated[str, "The reason why it can't be used"]
 
 
 @dataclass(frozen=True, slots=True)
 class KeptScheme:
-    """A scheme of a store.
+    """A scheme of a store."""
 
-    Attributes:
-        name: Its name
-        id: The scheme with its parameters
-        documents: The number of documents with a sketch by it
-    """
-
-    name: str
-    id: str
-    documents: int
+    name: Annotated[str, "Its name"]
+    id: Annotated[str, "The scheme with its parameters"]
+    documents: Annotated[int, "The number of documents with a sketch by it"]
 
 
 @dataclass(frozen=True, slots=True)
 class SchemeList:
-    """The schemes.
+    """The schemes."""
 
-    Attributes:
-        schemes: All available schemes
-        broken: Broken schemes of other packages
-        stored: With --store, the schemes of the store; else null
-    """
-
-    schemes: tuple[SchemeFigures, ...]
-    broken: tuple[BrokenScheme, ...]
-    stored: Rows[KeptScheme] | None = None
+    schemes: Annotated[tuple[SchemeFigures, ...], "All available schemes"]
+    broken: Annotated[tuple[BrokenScheme, ...], "Broken schemes of other packages"]
+    stored: Annotated[Rows[KeptScheme] | None, "With --store, the schemes of the store; else null"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusKept:
-    """The statistics of a corpus kept by a store.
+    """The statistics of a corpus kept by a store."""
 
-    Attributes:
-        name: The name they are kept under
-        digest: A digest of them, part of the ids of schemes using them
-        documents: The number of counted documents
-        terms: The number of different words or shingles
-        bytes: Their size
-    """
-
-    name: str
-    digest: str
-    documents: int
-    terms: int
-    bytes: int
+    name: Annotated[str, "The name they are kept under"]
+    digest: Annotated[str, "A digest of them, part of the ids of schemes using them"]
+    documents: Annotated[int, "The number of counted documents"]
+    terms: Annotated[int, "The number of different words or shingles"]
+    bytes: Annotated[int, "Their size"]
 
 
 @dataclass(frozen=True, slots=True)
 class GatheredStatistics(Shown):
-    """The result of counting words.
+    """The result of counting words."""
 
-    Attributes:
-        corpora: The statistics kept now
-        documents: The number of counted documents
-        failed: The number of unreadable documents
-        reasons: The reasons for these, in words; empty for none
-    """
-
-    corpora: tuple[CorpusKept, ...]
-    documents: int
-    failed: int
-    reasons: str
+    corpora: Annotated[tuple[CorpusKept, ...], "The statistics kept now"]
+    documents: Annotated[int, "The number of counted documents"]
+    failed: Annotated[int, "The number of unreadable documents"]
+    reasons: Annotated[str, "The reasons for these, in words; empty for none"]
 
 
 @dataclass(frozen=True, slots=True)
 class SetupRequest:
-    """A request of a set-up.
+    """A request of a set-up."""
 
-    Attributes:
-        why: Its purpose, in a sentence
-        method: Its HTTP method
-        path: Its path
-        body: Its body; null for none, and if each document has its own
-        text: The request as consoles write it; for documents losing neardup's values one of many
-    """
-
-    why: str
-    method: str
-    path: str
-    body: Any
-    text: str
+    why: Annotated[str, "Its purpose, in a sentence"]
+    method: Annotated[str, "Its HTTP method"]
+    path: Annotated[str, "Its path"]
+    body: Annotated[Any, "Its body; null for none, and if each document has its own"]
+    text: Annotated[str, "The request as consoles write it; for documents losing neardup's values one of many"]
 
 
 @dataclass(frozen=True, slots=True)
 class SetUp(Shown):
-    """The outcome of setting up an index, or of removing neardup from it.
+    """The outcome of setting up an index, or of removing neardup from it."""
 
-    Attributes:
-        store: The index
-        dry_run: True if nothing was changed
-        steps: The requests
-        done: The finished work, in sentences
-    """
-
-    store: str
-    dry_run: bool
-    steps: tuple[SetupRequest, ...]
-    done: tuple[str, ...]
+    store: Annotated[str, "The index"]
+    dry_run: Annotated[bool, "True if nothing was changed"]
+    steps: Annotated[tuple[SetupRequest, ...], "The requests"]
+    done: Annotated[tuple[str, ...], "The finished work, in sentences"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Annotated
 
 from indexer.extract.ocr import kept, tesseract
 
@@ -13,29 +14,17 @@ NEEDED = tesseract.INSTALL
 
 @dataclass(frozen=True, slots=True)
 class OcrState:
-    """The program for scanned pages on this machine, and the pages kept.
+    """The program for scanned pages on this machine, and the pages kept."""
 
-    Attributes:
-        version: The version of tesseract; empty if it is not installed
-        languages: The languages with data
-        pillow: True if Pillow is installed, too
-        needs: The missing installations
-        folder: The folder of the pages kept, readable by the user only
-        documents: The documents with kept pages
-        bytes: Their size
-        most_bytes: The size at which the least recently used entries are removed
-        removed: The documents with pages removed now
-    """
-
-    version: str
-    languages: tuple[str, ...]
-    pillow: bool
-    needs: str
-    folder: str
-    documents: int
-    bytes: int
-    most_bytes: int
-    removed: int
+    version: Annotated[str, "The version of tesseract; empty if it is not installed"]
+    languages: Annotated[tuple[str, ...], "The languages with data"]
+    pillow: Annotated[bool, "True if Pillow is installed, too"]
+    needs: Annotated[str, "The missing installations"]
+    folder: Annotated[str, "The folder of the pages kept, readable by the user only"]
+    documents: Annotated[int, "The documents with kept pages"]
+    bytes: Annotated[int, "Their size"]
+    most_bytes: Annotated[int, "The size at which the least recently used entries are removed"]
+    removed: Annotated[int, "The documents with pages removed now"]
 
 
 def ocr_state(*, clear: bool = False) -> OcrState:

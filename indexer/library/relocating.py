@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from indexer.clustering.relocation import Relocated, Relocation, undone
 from indexer.clustering.removal import Removal
@@ -20,44 +20,28 @@ from indexer.stores import Store
 
 @dataclass(frozen=True, slots=True)
 class RelocatedFile:
-    """A file moved, linked or put back, or left.
-
-    Attributes:
-        id: The document of the file
-        act: "move", "hard" or "symbolic"; empty for a document that stays
-        path: The file's place, also before a move
-        target: The new place, or the kept file of a link
-        left: The reason for leaving it; else empty
-    """
+    """A file moved, linked or put back, or left."""
 
     table: ClassVar[tuple[str, ...]] = ("id", "act", "path", "target", "left")
 
-    id: str
-    act: str
-    path: str
-    target: str
-    left: str
+    id: Annotated[str, "The document of the file"]
+    act: Annotated[str, '"move", "hard" or "symbolic"; empty for a document that stays']
+    path: Annotated[str, "The file's place, also before a move"]
+    target: Annotated[str, "The new place, or the kept file of a link"]
+    left: Annotated[str, "The reason for leaving it; else empty"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Relocations(Shown):
-    """The files moved, linked or put back.
+    """The files moved, linked or put back."""
 
-    Attributes:
-        files: Each file, also those left
-        done: The number of files moved, linked or put back, or to be in a dry run
-        failed: The number of failed files, with the reason in `left`
-        bytes: Their size; for links the bytes freed
-        list: The list for neardup undo; empty in a dry run
-        dry_run: True if nothing was changed
-    """
-
-    files: Rows[RelocatedFile] = field(default_factory=lambda: Rows(RelocatedFile), repr=False)
-    done: int = 0
-    failed: int = 0
-    bytes: int = 0
-    list: str = ""
-    dry_run: bool = False
+    files: Annotated[Rows[RelocatedFile], "Each file, also those "
+        "left"] = field(default_factory=lambda: Rows(RelocatedFile), repr=False)  # fmt: skip
+    done: Annotated[int, "The number of files moved, linked or put back, or to be in a dry run"] = 0
+    failed: Annotated[int, "The number of failed files, with the reason in `left`"] = 0
+    bytes: Annotated[int, "Their size; for links the bytes freed"] = 0
+    list: Annotated[str, "The list for neardup undo; empty in a dry run"] = ""
+    dry_run: Annotated[bool, "True if nothing was changed"] = False
 
 
 def relocate(

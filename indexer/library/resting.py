@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 if TYPE_CHECKING:
     from indexer.clustering.resting import ClusterOnPassages
@@ -12,25 +12,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RestingCluster:
-    """A cluster of documents near for passages of many documents, such as a menu or a licence.
-
-    Attributes:
-        cluster: The id of the cluster
-        documents: The number of its documents
-        share: The share of a document's words (0.5 to 0.95) in passages common to half of them, and ten documents
-        words: The words of the longest of these passages
-        held_by: The number of documents read with the longest one
-        text: The text of the longest one
-    """
+    """A cluster of documents near for passages of many documents, such as a menu or a licence."""
 
     table: ClassVar[tuple[str, ...]] = ("documents", "share", "words", "held_by", "cluster", "text")
 
-    cluster: str
-    documents: int
-    share: float
-    words: int
-    held_by: int
-    text: str
+    cluster: Annotated[str, "The id of the cluster"]
+    documents: Annotated[int, "The number of its documents"]
+    share: Annotated[float, "The share of a document's words (0.5 to 0.95) in passages common to half of them, and ten "
+        "documents"]  # fmt: skip
+    words: Annotated[int, "The words of the longest of these passages"]
+    held_by: Annotated[int, "The number of documents read with the longest one"]
+    text: Annotated[str, "The text of the longest one"]
 
 
 def resting_rows(found: Iterable[ClusterOnPassages]) -> list[RestingCluster]:

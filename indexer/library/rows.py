@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, get_origin, get_type_hints, overload
 
 from indexer.errors import UsageError
 from indexer.model.declared import as_json
@@ -20,7 +20,7 @@ Row = TypeVar("Row")
 
 _SHOWN = 10
 _WIDEST = 48
-_NUMBERS = {"int": "int64", "float": "float64", "bool": "bool"}
+_NUMBERS = {int: "int64", float: "float64", bool: "bool"}
 
 
 class Rows(Sequence[Row], Generic[Row]):
@@ -37,20 +37,16 @@ class Rows(Sequence[Row], Generic[Row]):
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(self._types)
-
-    @property
-    def _types(self) -> dict[str, str]:
-        return {field.name: str(field.type) for field in fields(self._kind)}  # type: ignore[arg-type]
+        return tuple(field.name for field in fields(self._kind))  # type: ignore[arg-type]
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """A column of shape (n,): int64, float64, bool, or objects. Raises UsageError for an unknown name."""
-        if name not in self._types:
+        if name not in self.columns:
             raise UsageError(f"there is no column {name!r}; there are: {', '.join(self.columns)}")
         import numpy as np
 
         values = [getattr(row, name) for row in self._rows]
-        kind = _NUMBERS.get(self._types[name])
+        kind = _NUMBERS.get(get_type_hints(self._kind)[name])
         if kind is not None:
             return np.array(values, dtype=kind)
         cells = np.empty(len(values), dtype=object)
@@ -67,15 +63,16 @@ class Rows(Sequence[Row], Generic[Row]):
             import pyarrow as pa
         except ImportError as error:
             raise UsageError("an Arrow table takes pyarrow: pip install 'neardup[parquet]'") from error
-        kinds = {
-            "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(),
-            "tuple[str, ...]": pa.list_(pa.string()), "tuple[float, ...]": pa.list_(pa.float64()),
+        kinds: dict[Any, Any] = {
+            int: pa.int64(), float: pa.float64(), bool: pa.bool_(),
+            tuple[str, ...]: pa.list_(pa.string()), tuple[float, ...]: pa.list_(pa.float64()),
         }  # fmt: skip
-        arrays = {}
-        for name, kind in self._types.items():
-            values = [getattr(row, name) for row in self._rows]
-            made = kinds.get(kind.removesuffix(" | None"))
-            if made is None and kind.startswith("tuple["):
+        kinds |= {kind | None: made for kind, made in kinds.items()}
+        hints, arrays = get_type_hints(self._kind), {}
+        for name in self.columns:
+            kind, values = hints[name], [getattr(row, name) for row in self._rows]
+            made = kinds.get(kind)
+            if made is None and get_origin(kind) is tuple:
                 values = [json.dumps(as_json(value), default=str) for value in values]
             arrays[name] = pa.array(list(map(_plain, values)), made or pa.string())
         return pa.table(arrays)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from indexer.library.forms import relation_members, stored_members
 from indexer.library.records import Fact, Stored
@@ -17,59 +17,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Surplus(Stored):
-    """A document that repeats a kept one, or with --parts is found whole in it.
-
-    Attributes:
-        cluster: The id of its cluster; empty if it is in none
-        repeats: The kept document it repeats, or is part of
-        similarity: The similarity (0 to 1) to the kept one, computed anew; below 0 if unknown. Of parts 1
-        identical: True if the texts are equal except for case and white space
-        kept: The reason for keeping it; empty if it would be marked or deleted
-        differs: With --with-documents, the other fields that keep it
-        relation: The relation of its text to the kept one's: "identical", "reflowed", "noise", "rendition", "form",
-            "reworded", "edited", "contains" or "part"; empty if they were not compared
-        evidence: The difference, in one line
-        facts: Of a form, the differing facts, the document's on the left
-        lost: The number of its words found in no kept document
-    """
+    """A document that repeats a kept one, or with --parts is found whole in it."""
 
     table: ClassVar[tuple[str, ...]] = (
         *("id", "repeats", "similarity", "relation", "evidence", "kept", "title", "source", "cluster", "differs"),
     )
 
-    cluster: str
-    repeats: str
-    similarity: float
-    identical: bool
-    kept: str
-    differs: tuple[str, ...]
-    relation: str
-    evidence: str
-    facts: tuple[Fact, ...]
-    lost: int
+    cluster: Annotated[str, "The id of its cluster; empty if it is in none"]
+    repeats: Annotated[str, "The kept document it repeats, or is part of"]
+    similarity: Annotated[float, "The similarity (0 to 1) to the kept one, computed anew; below 0 if unknown. Of parts "
+        "1"]  # fmt: skip
+    identical: Annotated[bool, "True if the texts are equal except for case and white space"]
+    kept: Annotated[str, "The reason for keeping it; empty if it would be marked or deleted"]
+    differs: Annotated[tuple[str, ...], "With --with-documents, the other fields that keep it"]
+    relation: Annotated[str, 'The relation of its text to the kept one\'s: "identical", "reflowed", "noise", '
+        '"rendition", "form", "reworded", "edited", "contains" or "part"; empty if they were not compared']  # fmt: skip
+    evidence: Annotated[str, "The difference, in one line"]
+    facts: Annotated[tuple[Fact, ...], "Of a form, the differing facts, the document's on the left"]
+    lost: Annotated[int, "The number of its words found in no kept document"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pruned(Shown):
-    """The result of pruning.
+    """The result of pruning."""
 
-    Attributes:
-        surplus: In a dry run, the documents that repeat a kept one
-        marked: Documents marked
-        unmarked: Documents with their mark removed
-        deleted: Documents deleted
-        stripped: Documents of an owner, kept without neardup's fields
-        contended: Documents left as they are because others change them constantly
-        outdated: Documents kept because their text, or the repeated one's, changed after the fingerprint
-    """
-
-    surplus: Rows[Surplus] = field(default_factory=lambda: Rows(Surplus), repr=False)
-    marked: int = 0
-    unmarked: int = 0
-    deleted: int = 0
-    stripped: int = 0
-    contended: int = 0
-    outdated: int = 0
+    surplus: Annotated[Rows[Surplus], "In a dry run, the documents that repeat a kept "
+        "one"] = field(default_factory=lambda: Rows(Surplus), repr=False)  # fmt: skip
+    marked: Annotated[int, "Documents marked"] = 0
+    unmarked: Annotated[int, "Documents with their mark removed"] = 0
+    deleted: Annotated[int, "Documents deleted"] = 0
+    stripped: Annotated[int, "Documents of an owner, kept without neardup's fields"] = 0
+    contended: Annotated[int, "Documents left as they are because others change them constantly"] = 0
+    outdated: Annotated[int, "Documents kept because their text, or the repeated one's, changed after the "
+        "fingerprint"] = 0  # fmt: skip
 
 
 class SurplusStream(Iterator[Surplus]):

@@ -1,4 +1,4 @@
-"""Results, declared once: a frozen dataclass with a docstring that explains each field under "Attributes:".
+"""Results, declared once: a frozen dataclass with the meaning of each field beside its type, as `Annotated`.
 
 From the declaration come the answer in JSON (`as_json`), the columns of Arrow tables and frames
 (`neardup.library.rows`), the list in the help of a command (`neardup.cli.options.answers`) and its section of
@@ -8,13 +8,10 @@ docs/reference/json.md.
 from __future__ import annotations
 
 import inspect
-import re
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
-
-_ENTRY = re.compile(r"(\w+): (.+)", re.DOTALL)
 
 
 class DeclaredMember(NamedTuple):
@@ -31,22 +28,22 @@ class DeclaredMember(NamedTuple):
 
 
 def members(kind: type) -> list[DeclaredMember]:
-    """The members of a class of results, in order. Raises TypeError for a field missing in the docstring."""
-    hints = typing.get_type_hints(kind)
+    """The members of a class of results, in order. Raises TypeError for a field without a meaning."""
+    hints = typing.get_type_hints(kind, include_extras=True)
     found = []
     for field in fields(kind):
         of = next(each for each in reversed(kind.__mro__) if field.name in inspect.get_annotations(each))
-        meaning = _meanings(of).get(field.name)
-        if meaning is None:
-            raise TypeError(f"{of.__name__}.{field.name} is not explained in the docstring")
-        inner = next(_declared(hints[field.name]), None)
+        hint = hints[field.name]
+        if typing.get_origin(hint) is not typing.Annotated:
+            raise TypeError(f"{of.__name__}.{field.name} is not explained beside its type")
+        inner = next(_declared(hint), None)
         many = inner is not None and any(name in str(field.type) for name in ("Rows[", "tuple["))
-        found.append(DeclaredMember(field.name, meaning, inner, many, of))
+        found.append(DeclaredMember(field.name, hint.__metadata__[0], inner, many, of))
     return found
 
 
 def description(kind: type) -> str:
-    return inspect.cleandoc(kind.__doc__ or "").partition("\n\nAttributes:\n")[0]
+    return inspect.cleandoc(kind.__doc__ or "")
 
 
 def as_json(value: Any) -> Any:
@@ -60,13 +57,6 @@ def as_json(value: Any) -> Any:
     if isinstance(value, Sequence):
         return list(map(as_json, value))
     return str(value) if isinstance(value, Exception) else value
-
-
-def _meanings(kind: type) -> dict[str, str]:
-    _, _, listed = inspect.cleandoc(kind.__doc__ or "").partition("\n\nAttributes:\n")
-    entries = re.split(r"\n {4}(?! )", "\n" + listed.rstrip())[1:]
-    matched = (_ENTRY.fullmatch(" ".join(entry.split())) for entry in entries)
-    return {each[1]: each[2].rstrip(".") for each in matched if each}
 
 
 def _declared(hint: Any) -> Iterator[type]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 Level = Literal["ok", "warning", "error"]
 
@@ -13,15 +13,9 @@ class Finding:
     """The result of a check.
 
     A warning says that answers could be better; an error says that something fails or misleads.
-
-    Attributes:
-        check: The thing checked
-        level: "ok", "warning" or "error"
-        says: The finding
-        advice: The thing to do; empty for nothing
     """
 
-    check: str
-    level: Level
-    says: str
-    advice: str = ""
+    check: Annotated[str, "The thing checked"]
+    level: Annotated[Level, '"ok", "warning" or "error"']
+    says: Annotated[str, "The finding"]
+    advice: Annotated[str, "The thing to do; empty for nothing"] = ""

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -55,17 +55,11 @@ _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Some documents.
+    """Some documents."""
 
-    Attributes:
-        documents: Their number
-        share: Their share (0 to 1) of all documents
-        bytes: Their size
-    """
-
-    documents: int = 0
-    share: float = 0.0
-    bytes: int = 0
+    documents: Annotated[int, "Their number"] = 0
+    share: Annotated[float, "Their share (0 to 1) of all documents"] = 0.0
+    bytes: Annotated[int, "Their size"] = 0
 
 
 @dataclass(slots=True)
@@ -92,19 +86,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class SizeClass:
-    """Clusters of a size.
+    """Clusters of a size."""
 
-    Attributes:
-        low: The least number of members
-        high: The largest number of members
-        clusters: The clusters of so many members
-        documents: The documents in them
-    """
-
-    low: int
-    high: int
-    clusters: int
-    documents: int
+    low: Annotated[int, "The least number of members"]
+    high: Annotated[int, "The largest number of members"]
+    clusters: Annotated[int, "The clusters of so many members"]
+    documents: Annotated[int, "The documents in them"]
 
     @property
     def label(self) -> str:
@@ -113,46 +100,29 @@ class SizeClass:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityStep:
-    """Documents of a similarity to the repeated one.
+    """Documents of a similarity to the repeated one."""
 
-    Attributes:
-        label: The similarity in the unit of the rule, as "3" for bits, or a range of shares
-        least: The least similarity (0 to 1), up to that of the step before
-        documents: The documents
-    """
-
-    label: str
-    least: float
-    documents: int
+    label: Annotated[str, 'The similarity in the unit of the rule, as "3" for bits, or a range of shares']
+    least: Annotated[float, "The least similarity (0 to 1), up to that of the step before"]
+    documents: Annotated[int, "The documents"]
 
 
 @dataclass(frozen=True, slots=True)
 class RelationCount:
-    """Documents of a relation to their near kept ones.
+    """Documents of a relation to their near kept ones."""
 
-    Attributes:
-        relation: "identical", "reflowed", "noise", "rendition", "form", "reworded", "edited", "contains", "part",
-            "unverified" for an unreadable text, or empty if unknown
-        documents: The documents
-    """
-
-    relation: str
-    documents: int
+    relation: Annotated[str, '"identical", "reflowed", "noise", "rendition", "form", "reworded", "edited", "contains", '
+        '"part", "unverified" for an unreadable text, or empty if unknown']  # fmt: skip
+    documents: Annotated[int, "The documents"]
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Documents outside the other figures.
+    """Documents outside the other figures."""
 
-    Attributes:
-        reason: A reason of `neardup failures`, or "no-text", "too-short", "no-sketch" or "passed-over"
-        documents: Their number
-        names: The names of the first 20; for files skipped their number by suffix
-    """
-
-    reason: str
-    documents: int
-    names: tuple[str, ...]
+    reason: Annotated[str, 'A reason of `neardup failures`, or "no-text", "too-short", "no-sketch" or "passed-over"']
+    documents: Annotated[int, "Their number"]
+    names: Annotated[tuple[str, ...], "The names of the first 20; for files skipped their number by suffix"]
 
     @property
     def uncounted(self) -> bool:

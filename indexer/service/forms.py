@@ -1,6 +1,6 @@
 """Requests and answers of the service, each declared once.
 
-To add a member, write it below, and its meaning in the docstring, as in `indexer.library.records`.
+To add a member, write it below, with its meaning beside its type, as in `indexer.library.records`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import typing
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 from indexer.errors import NeardupError, UsageError
 from indexer.library.records import Hashed, Match, Similar
@@ -34,174 +34,107 @@ LINES_TYPE = "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True)
 class AskedDocument:
-    """A document in a request: its text, or the id of a stored one. With both, the stored one is left out of answers.
+    """A document in a request: its text, or the id of a stored one. With both, the stored one is no answer."""
 
-    Attributes:
-        text: The text
-        id: The id of a stored document; with a text, its present or future id
-    """
-
-    text: str | None = None
-    id: str | None = None
+    text: Annotated[str | None, "The text"] = None
+    id: Annotated[str | None, "The id of a stored document; with a text, its present or future id"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarRequest:
-    """A request for the documents near some documents.
+    """A request for the documents near some documents."""
 
-    Attributes:
-        documents: The documents to ask about
-        match: The match rule; null for the store's default
-        limit: The most matches; null for all
-        at_least: The least similarity (0 to 1) instead of the rule's
-        include_short: True to compare also documents too short to be compared by default
-        passages: True to add the passages in common, from texts read again
-        relation: True to add the relation of the texts, from texts read again
-        explain: True to add an explanation of the rule's lookup
-    """
-
-    documents: tuple[AskedDocument, ...]
-    match: str | None = None
-    limit: int | None = 10
-    at_least: float | None = None
-    include_short: bool = False
-    passages: bool = False
-    relation: bool = False
-    explain: bool = False
+    documents: Annotated[tuple[AskedDocument, ...], "The documents to ask about"]
+    match: Annotated[str | None, "The match rule; null for the store's default"] = None
+    limit: Annotated[int | None, "The most matches; null for all"] = 10
+    at_least: Annotated[float | None, "The least similarity (0 to 1) instead of the rule's"] = None
+    include_short: Annotated[bool, "True to compare also documents too short to be compared by default"] = False
+    passages: Annotated[bool, "True to add the passages in common, from texts read again"] = False
+    relation: Annotated[bool, "True to add the relation of the texts, from texts read again"] = False
+    explain: Annotated[bool, "True to add an explanation of the rule's lookup"] = False
 
 
 @dataclass(frozen=True, slots=True)
 class SeenRequest:
-    """A request whether documents would repeat a stored one.
+    """A request whether documents would repeat a stored one."""
 
-    Attributes:
-        documents: The documents to ask about
-        match: The match rule; null for the store's default
-    """
-
-    documents: tuple[AskedDocument, ...]
-    match: str | None = None
+    documents: Annotated[tuple[AskedDocument, ...], "The documents to ask about"]
+    match: Annotated[str | None, "The match rule; null for the store's default"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class DistinctRequest:
-    """A request to fold the copies among the hits of any search.
+    """A request to fold the copies among the hits of any search."""
 
-    Attributes:
-        hits: The hits in their order, the best first
-        match: The match rule; null for the store's default
-    """
-
-    hits: tuple[AskedDocument, ...]
-    match: str | None = None
+    hits: Annotated[tuple[AskedDocument, ...], "The hits in their order, the best first"]
+    match: Annotated[str | None, "The match rule; null for the store's default"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """A request to compare two documents.
+    """A request to compare two documents."""
 
-    Attributes:
-        a: A document
-        b: Another one
-        match: The match rule; null for the store's default
-    """
-
-    a: AskedDocument
-    b: AskedDocument
-    match: str | None = None
+    a: Annotated[AskedDocument, "A document"]
+    b: Annotated[AskedDocument, "Another one"]
+    match: Annotated[str | None, "The match rule; null for the store's default"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class FingerprintRequest:
-    """A request for fingerprints of texts.
+    """A request for fingerprints of texts."""
 
-    Attributes:
-        texts: The texts
-        scheme: The scheme of the added sketches; null for the simhash alone
-    """
-
-    texts: tuple[str, ...]
-    scheme: str | None = None
+    texts: Annotated[tuple[str, ...], "The texts"]
+    scheme: Annotated[str | None, "The scheme of the added sketches; null for the simhash alone"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class LinesRequest:
-    """A request to give the documents of a bulk request their fingerprints; its members are in the URL's query.
+    """A request to give the documents of a bulk request their fingerprints; its members are in the URL's query."""
 
-    Attributes:
-        field: The fields with the text, in order; none for those the index remembers
-        html: True if they hold HTML
-        skip: True to leave out documents that repeat stored ones
-        match: The match rule for that; null for the store's default
-    """
-
-    field: tuple[str, ...] = ()
-    html: bool = False
-    skip: bool = False
-    match: str | None = None
+    field: Annotated[tuple[str, ...], "The fields with the text, in order; none for those the index remembers"] = ()
+    html: Annotated[bool, "True if they hold HTML"] = False
+    skip: Annotated[bool, "True to leave out documents that repeat stored ones"] = False
+    match: Annotated[str | None, "The match rule for that; null for the store's default"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarAnswer:
-    """The documents near each of some documents, in their order.
+    """The documents near each of some documents, in their order."""
 
-    Attributes:
-        answers: The documents near each document
-    """
-
-    answers: Rows[Similar]
+    answers: Annotated[Rows[Similar], "The documents near each document"]
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An answer whether a document repeats a stored one.
+    """An answer whether a document repeats a stored one."""
 
-    Attributes:
-        name: The id of the document, or "the text"
-        seen: True if a stored document is near it by the rule
-        match: The stored document that is nearest to it; null for none
-        outdated: The number of near documents left out because their texts changed after the fingerprint
-        error: Why it could not be asked about; null if it could
-    """
-
-    name: str
-    seen: bool
-    match: Match | None = None
-    outdated: int = 0
-    error: NeardupError | None = None
+    name: Annotated[str, 'The id of the document, or "the text"']
+    seen: Annotated[bool, "True if a stored document is near it by the rule"]
+    match: Annotated[Match | None, "The stored document that is nearest to it; null for none"] = None
+    outdated: Annotated[int, "The number of near documents left out because their texts changed after the "
+        "fingerprint"] = 0  # fmt: skip
+    error: Annotated[NeardupError | None, "Why it could not be asked about; null if it could"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class SeenAnswer:
-    """Answers whether some documents repeat a stored one, in their order.
+    """Answers whether some documents repeat a stored one, in their order."""
 
-    Attributes:
-        answers: Whether each document repeats a stored one
-    """
-
-    answers: Rows[Seen]
+    answers: Annotated[Rows[Seen], "Whether each document repeats a stored one"]
 
 
 @dataclass(frozen=True, slots=True)
 class FingerprintAnswer:
-    """The fingerprints of some texts, in their order.
+    """The fingerprints of some texts, in their order."""
 
-    Attributes:
-        answers: The fingerprint of each text
-    """
-
-    answers: Rows[Hashed]
+    answers: Annotated[Rows[Hashed], "The fingerprint of each text"]
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """The reason why a request was not answered.
+    """The reason why a request was not answered."""
 
-    Attributes:
-        error: The reason, with the thing to do
-    """
-
-    error: str
+    error: Annotated[str, "The reason, with the thing to do"]
 
 
 def read_json(body: bytes) -> Any:

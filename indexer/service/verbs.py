@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from indexer.errors import UsageError
 from indexer.library import asking
@@ -38,13 +38,9 @@ _TRIED = 5
 
 @dataclass(frozen=True, slots=True)
 class DistinctAnswer:
-    """The hits without a near one before them, in their order.
+    """The hits without a near one before them, in their order."""
 
-    Attributes:
-        hits: The hits, each with the later ones folded into it
-    """
-
-    hits: Rows[DistinctHit]
+    hits: Annotated[Rows[DistinctHit], "The hits, each with the later ones folded into it"]
 
 
 def similar(collection: Collection, request: SimilarRequest) -> SimilarAnswer:

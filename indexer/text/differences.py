@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Annotated, Literal
 
 import regex
 
@@ -23,45 +23,28 @@ PieceKind = Literal["same", "changed", "skipped", "outside"]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of two texts.
+    """A stretch of two texts."""
 
-    Attributes:
-        kind: "same" in both, "changed", "skipped" (the same, left out), or "outside" (before or behind the part in its
-            holder, not compared)
-        left: The words of the first text, with one space where there was any; empty if left out
-        right: The words of the second text, with one space where there was any; empty if left out
-        words: The number of words of the longer side
-    """
-
-    kind: PieceKind
-    left: str
-    right: str
-    words: int
+    kind: Annotated[PieceKind, '"same" in both, "changed", "skipped" (the same, left out), or "outside" (before or '
+        'behind the part in its holder, not compared)']  # fmt: skip
+    left: Annotated[str, "The words of the first text, with one space where there was any; empty if left out"]
+    right: Annotated[str, "The words of the second text, with one space where there was any; empty if left out"]
+    words: Annotated[int, "The number of words of the longer side"]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The changes from one text to another.
+    """The changes from one text to another."""
 
-    Attributes:
-        pieces: The stretches of the texts, in order
-        same: The number of words in common
-        removed: The number of removed words
-        added: The number of added words
-        limit: The most words of each text compared
-        cut: True if only the first words, up to the limit, were compared
-        holder: "a" or "b" for the text holding the other one as a part; only the place of the part is compared
-        place: The place of the part; null if neither is a part of the other
-    """
-
-    pieces: tuple[Piece, ...]
-    same: int
-    removed: int
-    added: int
-    limit: int
-    cut: bool
-    holder: str = ""
-    place: Stretch | None = None
+    pieces: Annotated[tuple[Piece, ...], "The stretches of the texts, in order"]
+    same: Annotated[int, "The number of words in common"]
+    removed: Annotated[int, "The number of removed words"]
+    added: Annotated[int, "The number of added words"]
+    limit: Annotated[int, "The most words of each text compared"]
+    cut: Annotated[bool, "True if only the first words, up to the limit, were compared"]
+    holder: Annotated[str, '"a" or "b" for the text holding the other one as a part; only the place of the part is '
+        'compared'] = ""  # fmt: skip
+    place: Annotated[Stretch | None, "The place of the part; null if neither is a part of the other"] = None
 
 
 def word_difference(left: str, right: str, *, limit: int = MAX_WORDS) -> Difference:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 if TYPE_CHECKING:
     from indexer.text.passages import Alignable, CommonPassage, Span
@@ -19,44 +19,26 @@ _LINE = 160
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of a text.
+    """A part of a text."""
 
-    Attributes:
-        start: Its first character, from 0 on
-        end: The character behind its last one
-        word: Its first word, from 0 on
-        words: The number of its words
-        page: The page of a PDF where it begins, from 1 on; else null
-        before: The characters before it
-        text: The part, its middle left out if it is long
-        after: The characters behind it
-    """
-
-    start: int
-    end: int
-    word: int
-    words: int
-    page: int | None
-    before: str
-    text: str
-    after: str
+    start: Annotated[int, "Its first character, from 0 on"]
+    end: Annotated[int, "The character behind its last one"]
+    word: Annotated[int, "Its first word, from 0 on"]
+    words: Annotated[int, "The number of its words"]
+    page: Annotated[int | None, "The page of a PDF where it begins, from 1 on; else null"]
+    before: Annotated[str, "The characters before it"]
+    text: Annotated[str, "The part, its middle left out if it is long"]
+    after: Annotated[str, "The characters behind it"]
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A passage common to a query and a document.
+    """A passage common to a query and a document."""
 
-    Attributes:
-        words: The number of its words, in the text with fewer
-        similarity: 1 less the share of differing letters (0 to 1)
-        query: Its place in the query
-        match: Its place in the document
-    """
-
-    words: int
-    similarity: float
-    query: Stretch
-    match: Stretch
+    words: Annotated[int, "The number of its words, in the text with fewer"]
+    similarity: Annotated[float, "1 less the share of differing letters (0 to 1)"]
+    query: Annotated[Stretch, "Its place in the query"]
+    match: Annotated[Stretch, "Its place in the document"]
 
 
 @dataclass(frozen=True, slots=True)

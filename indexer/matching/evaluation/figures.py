@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from indexer.matching.evaluation.judging import BANDS, Evaluation, PartFigures, Point, Result
 from indexer.matching.rule import Finder
@@ -11,107 +12,64 @@ from indexer.matching.rule import Finder
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The pairs of documents in a range of Jaccard coefficients.
+    """The pairs of documents in a range of Jaccard coefficients."""
 
-    Attributes:
-        low: The least coefficient
-        high: The largest coefficient
-        pairs: The number of pairs
-    """
-
-    low: float
-    high: float
-    pairs: int
+    low: Annotated[float, "The least coefficient"]
+    high: Annotated[float, "The largest coefficient"]
+    pairs: Annotated[int, "The number of pairs"]
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFinder:
-    """A measured finder of a rule.
+    """A measured finder of a rule."""
 
-    Attributes:
-        scheme: The scheme with its parameters
-        similarity: The least similarity (0 to 1)
-    """
-
-    scheme: str
-    similarity: float
+    scheme: Annotated[str, "The scheme with its parameters"]
+    similarity: Annotated[float, "The least similarity (0 to 1)"]
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFigures:
-    """The figures of one rule.
+    """The figures of one rule."""
 
-    Attributes:
-        rule: The match rule with all parameters
-        finders: Its finders
-        measure: The measure of its similarities
-        threshold: The least similarity (0 to 1)
-        recall_by_band: The share of the pairs of each band found; null for a band without pairs
-        precision: The share of returned pairs that are right; null for none
-        recall: The share of the wanted pairs returned; null for none
-        f1: The harmonic mean of precision and recall
-        returned: The pairs returned
-        wrong: The returned pairs that are wrong
-        relations: The relations of their texts, of at most 1,000 taken evenly: "identical", "reflowed", "noise",
-            "rendition", "form", "reworded", "edited", "contains", "part", or "too long" to be compared
-        best: The point of the curve with the largest F1
-        curve: Precision and recall by threshold
-        megabytes_per_second: The text sketched in a second, by one thread
-        documents_per_second: The documents sketched in a second, by one thread
-        payload_octets: The bytes of sketches of a document, on average
-        key_octets: The bytes of keys of a document, on average
-        candidates_per_query: The candidates of a lookup, on average
-        keys_asked: The largest number of keys of a lookup
-        lookup_seconds: The time of a lookup in memory, on average
-        without_fingerprint: Documents without a fingerprint
-        parts: With --parts, the share of passages found, by length and share of misread letters; else empty
-    """
-
-    rule: str
-    finders: tuple[MeasuredFinder, ...]
-    measure: str
-    threshold: float
-    recall_by_band: tuple[float | None, ...]
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    returned: int
-    wrong: int
-    relations: Mapping[str, int]
-    best: Point
-    curve: tuple[Point, ...]
-    megabytes_per_second: float
-    documents_per_second: float
-    payload_octets: float
-    key_octets: float
-    candidates_per_query: float
-    keys_asked: int
-    lookup_seconds: float
-    without_fingerprint: int
-    parts: tuple[PartFigures, ...]
+    rule: Annotated[str, "The match rule with all parameters"]
+    finders: Annotated[tuple[MeasuredFinder, ...], "Its finders"]
+    measure: Annotated[str, "The measure of its similarities"]
+    threshold: Annotated[float, "The least similarity (0 to 1)"]
+    recall_by_band: Annotated[tuple[float | None, ...], "The share of the pairs of each band found; null for a band "
+        "without pairs"]  # fmt: skip
+    precision: Annotated[float | None, "The share of returned pairs that are right; null for none"]
+    recall: Annotated[float | None, "The share of the wanted pairs returned; null for none"]
+    f1: Annotated[float | None, "The harmonic mean of precision and recall"]
+    returned: Annotated[int, "The pairs returned"]
+    wrong: Annotated[int, "The returned pairs that are wrong"]
+    relations: Annotated[Mapping[str, int], 'The relations of their texts, of at most 1,000 taken evenly: "identical", '
+        '"reflowed", "noise", "rendition", "form", "reworded", "edited", "contains", "part", or "too long" to be '
+        'compared']  # fmt: skip
+    best: Annotated[Point, "The point of the curve with the largest F1"]
+    curve: Annotated[tuple[Point, ...], "Precision and recall by threshold"]
+    megabytes_per_second: Annotated[float, "The text sketched in a second, by one thread"]
+    documents_per_second: Annotated[float, "The documents sketched in a second, by one thread"]
+    payload_octets: Annotated[float, "The bytes of sketches of a document, on average"]
+    key_octets: Annotated[float, "The bytes of keys of a document, on average"]
+    candidates_per_query: Annotated[float, "The candidates of a lookup, on average"]
+    keys_asked: Annotated[int, "The largest number of keys of a lookup"]
+    lookup_seconds: Annotated[float, "The time of a lookup in memory, on average"]
+    without_fingerprint: Annotated[int, "Documents without a fingerprint"]
+    parts: Annotated[tuple[PartFigures, ...], "With --parts, the share of passages found, by length and share of "
+        "misread letters; else empty"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationFigures:
-    """The figures of an evaluation.
+    """The figures of an evaluation."""
 
-    Attributes:
-        documents: The documents compared
-        bytes: The size of their texts
-        bands: The pairs of documents by their Jaccard coefficient
-        wanted: The pairs to find
-        truth: The source of the wanted pairs
-        notes: Sentences on documents left out, and on a better fitting kind of texts
-        rules: The figures of each rule
-    """
-
-    documents: int
-    bytes: int
-    bands: tuple[Band, ...]
-    wanted: int
-    truth: str
-    notes: tuple[str, ...]
-    rules: tuple[RuleFigures, ...]
+    documents: Annotated[int, "The documents compared"]
+    bytes: Annotated[int, "The size of their texts"]
+    bands: Annotated[tuple[Band, ...], "The pairs of documents by their Jaccard coefficient"]
+    wanted: Annotated[int, "The pairs to find"]
+    truth: Annotated[str, "The source of the wanted pairs"]
+    notes: Annotated[tuple[str, ...], "Sentences on documents left out, and on a better fitting kind of texts"]
+    rules: Annotated[tuple[RuleFigures, ...], "The figures of each rule"]
 
 
 def plain_figures(evaluation: Evaluation) -> EvaluationFigures:

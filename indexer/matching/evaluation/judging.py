@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -46,19 +47,12 @@ IndexPair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Precision and recall of all candidates within a threshold.
+    """Precision and recall of all candidates within a threshold."""
 
-    Attributes:
-        threshold: The least similarity (0 to 1)
-        precision: The share of returned pairs that are right; null for none
-        recall: The share of the wanted pairs returned; null for none
-        f1: The harmonic mean of precision and recall; null if one of them is
-    """
-
-    threshold: float
-    precision: float | None
-    recall: float | None
-    f1: float | None
+    threshold: Annotated[float, "The least similarity (0 to 1)"]
+    precision: Annotated[float | None, "The share of returned pairs that are right; null for none"]
+    recall: Annotated[float | None, "The share of the wanted pairs returned; null for none"]
+    f1: Annotated[float | None, "The harmonic mean of precision and recall; null if one of them is"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,25 +96,15 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class PartFigures:
-    """The passages taken out of the documents, and the share a rule finds.
+    """The passages taken out of the documents, and the share a rule finds."""
 
-    Attributes:
-        words: The number of words of each passage
-        misread: The share of its letters replaced by others (0 to 1)
-        asked: The number of passages asked for
-        found: The share of passages with their document found (0 to 1)
-        first: The share of passages with half or more in the first answer (0 to 1)
-        candidates: The documents compared for a passage, on average
-        wrong: The share of all answers with less than 30% of the passage (0 to 1)
-    """
-
-    words: int
-    misread: float
-    asked: int
-    found: float
-    first: float
-    candidates: float
-    wrong: float
+    words: Annotated[int, "The number of words of each passage"]
+    misread: Annotated[float, "The share of its letters replaced by others (0 to 1)"]
+    asked: Annotated[int, "The number of passages asked for"]
+    found: Annotated[float, "The share of passages with their document found (0 to 1)"]
+    first: Annotated[float, "The share of passages with half or more in the first answer (0 to 1)"]
+    candidates: Annotated[float, "The documents compared for a passage, on average"]
+    wrong: Annotated[float, "The share of all answers with less than 30% of the passage (0 to 1)"]
 
 
 @dataclass(frozen=True, slots=True)

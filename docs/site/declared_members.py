@@ -1,0 +1,24 @@
+"""The meanings of results and options, which stand beside the types in the code, as the list in the docstrings."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import griffe
+
+
+class DeclaredMembers(griffe.Extension):
+    """Shows each class of results with the type of each member and, below the docstring, its meaning."""
+
+    def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Take `Annotated[TYPE, MEANING]` apart."""
+        meanings = []
+        for name, member in cls.attributes.items():
+            annotation = member.annotation
+            if isinstance(annotation, griffe.ExprSubscript) and annotation.canonical_name == "Annotated":
+                kind, meaning = annotation.slice.elements
+                member.annotation = kind
+                meanings.append(f"    {name}: {ast.literal_eval(str(meaning))}")
+        if meanings and cls.docstring:
+            cls.docstring.value = "\n".join([cls.docstring.value, "", "Attributes:", *meanings])
