@@ -105,6 +105,7 @@ def test_an_answer_that_nobody_takes_is_given_up(folder: Path) -> None:
                 connection.sendall(one)
         got = 0
         time.sleep(3)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
         with suppress(OSError):
             while more := connection.recv(1 << 20):
                 got += more.count(b"HTTP/1.1 200")
