@@ -306,7 +306,7 @@ def _tell_left(done: Erased, *, dry_run: bool) -> None:
     if done.changed:
         say(f"{counted(done.changed, 'document')} have changed since they were compared, and stay", level="warning")
     for why, count in done.stays.items():
-        say(f"near, and not deleted: {counted(count, 'document')} {why}", level="warning")
+        say(f"near, and not deleted: {counted(count, 'document')}: {why}", level="warning")
     for example in done.examples:
         say(f"  {example}")
     for left in sorted({one.left for one in done.documents if one.left}):

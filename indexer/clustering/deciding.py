@@ -19,11 +19,11 @@ from indexer.model.chunking import chunks
 from indexer.model.decisions import DecidedDocument, Decision
 from indexer.stores.base import Store, Versioned
 
-_UNKNOWN = "of which the store knows none by that id"
-_CHANGED = "which have changed since they were decided about"
-_CONTRADICTED = "of decisions that contradict others"
-_LAST = "of which the file keeps no copy"
-_ELSEWHERE = "which are in no cluster with what is kept"
+_UNKNOWN = "no document of that id in the store"
+_CHANGED = "changed since the decision"
+_CONTRADICTED = "contradicting decisions"
+_LAST = "the file keeps no copy"
+_ELSEWHERE = "in no cluster with a document that stays"
 _LAST_SAYS = "the file names no document of its group to keep; --last-copies drops it all the same"
 
 # Of a chain of documents and decisions so many are named.

@@ -36,11 +36,11 @@ _READ = 64
 _HELD = 64_000_000
 
 _GOING = Reason(
-    "whose text stands, if at all, in what is to be removed itself",
-    "what may hold it repeats another document, and is to be removed itself; prune that first",
+    "the text stands only in documents that go",
+    "the document that may hold it goes itself; prune that one first",
 )
-_MAIL = Reason("which are mails, in what is another document", "its sender, recipients and date would be lost")
-_GONE = Reason("which stand in what has changed meanwhile", "the document that holds it is gone, or was changed")
+_MAIL = Reason("a mail inside another document", "its sender, recipients and date would be lost")
+_GONE = Reason("the longer document has changed", "the document that holds it is gone or has changed")
 
 
 class _PartOrWhole(NamedTuple):
@@ -301,7 +301,7 @@ def _verdict(
     if not others:
         return None
     if text.unread:
-        return others[0].documents[0], Reason("which could not be read", f"not verified: {text.unread}")
+        return others[0].documents[0], Reason("unreadable", f"not verified: {text.unread}")
     own = file.of(text)
     for other in longer[:_TRIED]:
         by = other.stand_in
@@ -315,13 +315,11 @@ def _why_kept(unsure: _DistinctText | None, name: str, *, every: bool) -> Reason
     if unsure is not None and not unsure.unread:
         return _GOING
     if unsure is not None:
-        return Reason(
-            "which could not be compared with what has all their keys", f"not verified: {name}: {unsure.unread}"
-        )
+        return Reason("not compared with every document that has its keys", f"not verified: {name}: {unsure.unread}")
     if not every:
         says = f"looked for in the longest {_TRIED} of more than these that have all its keys"
-        return Reason("whose keys very many documents have", says)
-    return Reason("which do not stand whole in another", f"its text does not stand whole in {name}")
+        return Reason("very many documents have its keys", says)
+    return Reason("not whole in another document", f"its text does not stand whole in {name}")
 
 
 def _folded(text: str, record: Record) -> bytes | ExtractionError:

@@ -28,14 +28,14 @@ from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Similarities
 from indexer.stores.base import Store, Versioned
 
-_GONE = "the document that it repeats is gone, or is to be removed itself; run neardup cluster again"
+_GONE = "the document it repeats is gone, or goes itself; run neardup cluster again"
 
 Measure = Finder | TextVerification
 
 
-_ALONE = Reason("which repeat what is gone or is to be removed itself", _GONE)
-_APART = Reason("which somebody called not the same", "somebody decided that it is not the same")
-_SHORT = Reason("with too few words", "it has too few words to be compared")
+_ALONE = Reason("the repeated document is gone or goes itself", _GONE)
+_APART = Reason("called not the same", "somebody called it not the same")
+_SHORT = Reason("too few words", "it has too few words to be compared")
 
 
 class Pruning(Removal):
@@ -199,10 +199,10 @@ class Pruning(Removal):
             elif value < 0:
                 why = unread.get(record.ref) or unread.get(own.ref)
                 says = f"it can't be compared with {own.ref.id} by {measure.name}" + (f": {why}" * bool(why))
-                reasons.append(Reason(f"which can't be compared by {measure.name}", says))
+                reasons.append(Reason(f"not comparable by {measure.name}", says))
             elif value < measure.similarity - SLACK:
                 says = f"{rule.said(value, own.ref.id)}, and {measure} is demanded"
-                reasons.append(Reason(f"which are not near by {measure}", says))
+                reasons.append(Reason(f"not near by {measure}", says))
             else:
                 reasons.append(None)
         return values, reasons
@@ -213,7 +213,7 @@ class Pruning(Removal):
             near |= self._similarities(finder, canonical, records) >= finder.similarity - SLACK
         finders = " or ".join(map(str, self.rule.finders))
         return [
-            None if value else Reason(f"which are not near by {finders}", f"it is not near {own.ref.id} by {finders}")
+            None if value else Reason(f"not near by {finders}", f"it is not near {own.ref.id} by {finders}")
             for value, own in zip(near.tolist(), canonical, strict=True)
         ]
 

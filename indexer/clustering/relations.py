@@ -26,7 +26,7 @@ from indexer.relations.wording import Wording
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 
-NOT_VERIFIED = "which were not verified"
+NOT_VERIFIED = "not verified"
 """The kind of reason of what could not be read."""
 
 # Characters of the texts of one cluster that stay, and what each of its documents counts beside these.
@@ -47,9 +47,9 @@ class Reason(NamedTuple):
 
 _IDENTICAL = Relation("identical")
 _KEPT = {
-    "rendition": "in another format or frame than what is repeated",
-    "form": "in which facts differ (forms)",
-    "reworded": "in which sentences are reworded",
+    "rendition": "another format or frame",
+    "form": "facts differ (forms)",
+    "reworded": "sentences are reworded",
 }
 
 
@@ -87,18 +87,18 @@ class Permitted:
     def reason_to_keep(self, relation: Relation, repeats: str) -> Reason | None:
         reason = self.loses(relation, repeats)
         if reason is None and relation.word in COPIES and relation.cleaner == "left":
-            return Reason("which are cleaner than what is repeated", f"{relation}, beside {repeats}")
+            return Reason("cleaner than the repeated document", f"{relation}, beside {repeats}")
         return reason
 
     def lets_go(self, relation: Relation) -> bool:
         return self.reason_to_keep(relation, "") is None
 
     def loses(self, relation: Relation, repeats: str) -> Reason | None:
-        kind = _KEPT.get(relation.word, f"whose relation is {relation.word}")
+        kind = _KEPT.get(relation.word, f"relation: {relation.word}")
         if relation.word in ("edited", *PARTS):
-            kind = "which say less than what is repeated"
+            kind = "says less than the repeated document"
             if not relation.says_less:
-                return Reason("of which sentences stand in no kept one", f"{relation}, beside {repeats}")
+                return Reason("some sentences stand in no document that stays", f"{relation}, beside {repeats}")
         return None if relation.word in self.relations else Reason(kind, f"{relation}, beside {repeats}")
 
 
@@ -249,7 +249,7 @@ class Relations(Generic[AnyDocument]):
             relation = self.between(document, stand_in)
             assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
             says = f"{relation}, beside {self.texts.name(stand_in)}, which goes in its favour"
-            return Verdict(stand_in, relation, Reason("in favour of which others go", says))
+            return Verdict(stand_in, relation, Reason("others go in its favour", says))
         if self.texts.key(instead) != self.texts.key(stand_in):
             is_near = near(document, instead)
             if is_near and self.texts.identical(document, stand_in) and not self._is_lost(document, instead):
@@ -258,9 +258,9 @@ class Relations(Generic[AnyDocument]):
                 return Verdict(instead, relation, None)
             if is_near:
                 return self.judge(cluster, document, instead, partial(near, document))
-        says = f"{self.texts.name(stand_in)}, which it repeats, goes in favour of one that it is not near"
+        says = f"{self.texts.name(stand_in)}, the document it repeats, goes for a cleaner one that is not near this one"
         self._stay(document, None)
-        return Verdict(stand_in, None, Reason("whose stand-in goes in favour of a cleaner one", says))
+        return Verdict(stand_in, None, Reason("the repeated document goes for a cleaner one", says))
 
     def judge(
         self, cluster: str, document: AnyDocument, stand_in: AnyDocument, near: Callable[[AnyDocument], bool]
@@ -310,7 +310,7 @@ class Relations(Generic[AnyDocument]):
             )
         if self.permitted.reads:
             return Reason(NOT_VERIFIED, f"not verified: {relation}")
-        return Reason("whose text is not identical", f"its text is not identical with that of {name}")
+        return Reason("text not identical", f"its text is not identical with that of {name}")
 
     def _lets_go(self, document: AnyDocument, other: AnyDocument, relation: Relation) -> bool:
         return self.permitted.lets_go(relation) and not self._is_lost(document, other)
@@ -411,7 +411,7 @@ class StandIns:
 
 def mail_reason(beside: str) -> Reason:
     """The reason to keep a mail near a document that is none: sender, recipients and date would be lost."""
-    return Reason("which are mails, beside what is none", f"it is a mail, and {beside} is none")
+    return Reason("a mail beside another kind of document", f"it is a mail, and {beside} is none")
 
 
 def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:

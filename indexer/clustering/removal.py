@@ -23,7 +23,7 @@ from indexer.text.counts import counted
 # The annotation of a marked document: the id of the document that stands for it.
 MARK = "duplicate_of"
 # The kind of reason of a document that would go by the digest of a text that is no longer there.
-_OUTDATED = "which were changed after they were fingerprinted, or repeat such a document (neardup annotate mends that)"
+_OUTDATED = "changed since the fingerprint, or repeating a changed document (neardup annotate mends that)"
 # Of the fields in which two documents differ.
 _MOST_NAMED = 10
 _EXAMPLES = 3
@@ -97,7 +97,7 @@ class Tally:
 
     def reasons(self) -> Iterator[str]:
         for kind, count in self.kinds.most_common():
-            yield f"kept: {counted(count, 'document')} {kind}" + ", such as" * (count > _EXAMPLES)
+            yield f"kept: {counted(count, 'document')}: {kind}" + ", such as" * (count > _EXAMPLES)
             yield from (f"  {example}" for example in self.examples[kind])
         if self.differing:
             named = [f"{name} ({count:,})" for name, count in self.differing.most_common(2 * _MOST_NAMED)]
@@ -217,7 +217,7 @@ class Removal(ABC):
             if differs := tuple(field for field in fields if not self._is_ignored(field)):
                 more = f" and {counted(len(differs) - _MOST_NAMED, 'other')}" * (len(differs) > _MOST_NAMED)
                 says = f"it differs from {document.repeats.id} in {', '.join(differs[:_MOST_NAMED])}{more}"
-                surplus[place] = replace(document, kept=says, kind="with other fields that differ", differs=differs)
+                surplus[place] = replace(document, kept=says, kind="other fields differ", differs=differs)
         return surplus
 
     def _without_outdated(self, surplus: list[RedundantDocument]) -> list[RedundantDocument]:

@@ -190,7 +190,7 @@ def test_what_lost_its_canonical_document_is_kept(store: Store) -> None:
     store.delete([first.canonical])
     kept = {name: reason for name, reason in reasons_of(Pruning(store)).items() if name not in others}
     assert set(kept) == {ref.id for ref, other in zip(first.members, first.repeats, strict=True) if other}
-    why = "the document that it repeats is gone, or is to be removed itself; run neardup cluster again"
+    why = "the document it repeats is gone, or goes itself; run neardup cluster again"
     assert set(kept.values()) == {why}
     assert set(first.repeats) == {None, first.canonical}
     count = store.count()

@@ -45,6 +45,6 @@ def judged_fields(done: BatchClustered | BatchDeduped) -> list[tuple[str, str]]:
     seconds = done.reading_seconds
     return [
         ("relations", relations_shown(done.relations) + lost),
-        *(("stay" if not place else "", f"{count:,} {why}") for place, (why, count) in enumerate(stays)),
+        *(("stay" if not place else "", f"{count:,}: {why}") for place, (why, count) in enumerate(stays)),
         ("texts", "" if seconds is None else f"read again in {seconds:.1f} s"),
     ]
