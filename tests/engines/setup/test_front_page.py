@@ -81,8 +81,8 @@ def shown(answer: dict[str, Any]) -> str:
     lines = []
     for place, hit in enumerate(answer["hits"]["hits"], 1):
         copies = hit["inner_hits"]["copies"]["hits"]["total"]["value"] - 1 if "inner_hits" in hit else 0
-        about = f"{place:>2}  {hit['_source']['title']:<43}{hit['_source']['site']:<17}"
-        lines.append(f"{about}+{copies} copies" if copies else about.rstrip())
+        site = hit["_source"]["site"].removesuffix(".example")
+        lines += [f"{place:>2}  {site:<9}{hit['_source']['title']}", *([f"{'':13}+{copies} copies"] if copies else [])]
     return "\n".join(lines) + "\n"
 
 
