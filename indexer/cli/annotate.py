@@ -156,7 +156,7 @@ def _report(done: AnnotatedDocuments, *, as_json: bool) -> None:
         ("annotated", done.annotated, f"{done.missing:,} new, {done.stale:,} with another text than before{renewed}"),
         ("unchanged", done.unchanged, trusted if done.trusted else ""),
         ("without", done.without or None, "have none of the fields"),
-        ("empty", done.empty or None, "no text, so they match nothing"),
+        ("empty", done.empty or None, "no words, so only equal ones match"),
         ("too short", done.short or None, "left out of answers unless asked for"),
         ("clusters", done.clusters, f"made or changed; shown by: neardup report --store {store}"),
         ("beside", done.beside or None, "too long for passages in the document itself; they lie in an index beside"),

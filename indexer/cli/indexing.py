@@ -225,7 +225,7 @@ def _report(done: Indexed, *, as_json: bool) -> None:
         ("unchanged", done.unchanged, ""),
         ("same id", done.same_id or None, f"another one took their place: {'; '.join(done.same_ids[:_SHOWN])}"),
         ("reused", done.reused or None, "equal to a stored document, so not extracted again"),
-        ("empty", done.empty, "stored; no text, so they match nothing"),
+        ("empty", done.empty, "stored; no words, so only equal ones match"),
         ("too short", done.short, "stored; left out of answers unless asked for"),
         ("scans", done.unread_scans or None, f"not read; --ocr eng does it, by {NEEDED}"),
         ("failed", done.failures, f"{done.reasons}; listed by: {listed}"),

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of
 from indexer.clustering.latest import Deletion
 from indexer.clustering.relations import NOT_VERIFIED, Permitted, Reason
-from indexer.core.text import text_digest
 from indexer.errors import UsageError
 from indexer.ingest.from_store import origin_of_text
+from indexer.ingest.sketching import NOTHING
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.relating import stored_texts
@@ -21,7 +21,6 @@ from indexer.model.chunking import chunks
 from indexer.relations.relation import Relation
 from indexer.stores.base import Store
 
-_NO_TEXT = text_digest("").hex()
 _ALIGNED_AT_ONCE = 200
 # The document that another one is a copy of, how similar and whether identical it is, and its relation to it.
 _Match = tuple[Ref, float, bool, Relation | None]
@@ -109,17 +108,17 @@ class Copies:
                 f"again, or give --similarity"
             )
         matches: dict[Ref, _Match] = {record.ref: (record.ref, 1.0, True, None) for record in asked}
-        # What has no text is a copy of nothing.
-        digests = {record.text_digest: record for record in asked if record.text_digest not in ("", _NO_TEXT)}
+        digests = {digest: record for record in asked if (digest := _digest(record)) not in ("", NOTHING)}
         without = 0
         equal: dict[str, list[Record]] = {}
         for record in store.scan(sketches=False):
-            if (same := digests.get(record.text_digest)) is not None:
+            digest = _digest(record)
+            if (same := digests.get(digest)) is not None:
                 if record.is_identical(same):
                     matches.setdefault(record.ref, (same.ref, 1.0, True, Relation("identical")))
                 else:
-                    equal.setdefault(record.text_digest, []).append(record)
-            elif record.text_digest == _NO_TEXT or not (record.text_digest or (rule and record.tokens)):
+                    equal.setdefault(digest, []).append(record)
+            elif digest == NOTHING or not (digest or (rule and record.tokens)):
                 without += 1
         for digest, records in equal.items():
             for ref, relation in self._differing(digests[digest], records):
@@ -198,3 +197,8 @@ class Copies:
             # It names the canonical document with its title; the next clustering writes it anew.
             self._store.delete_clusters(sorted(gone))
         return Erasure(deleted, stripped, changed)
+
+
+def _digest(record: Record) -> str:
+    # Documents without text are told apart by their bytes.
+    return record.read_digest if record.text_digest == NOTHING else record.text_digest

@@ -208,7 +208,7 @@ class Placer:
         names = sorted(touching.clusters)
         members = [ref for _, ref in self.store.cluster_members(names)]
         refs = list(dict.fromkeys([*members, *touching.loose, *touching.new]))
-        records = [record for record in read_records(self.store, refs) if not record.short and record.has_words]
+        records = [record for record in read_records(self.store, refs) if not record.short]
         self._assigner.read = {record.ref: record for record in records}
         found = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
         nodes, comparison, grouped = grouped_nodes(self._held, found, radius=self._radius, threads=1)
@@ -236,9 +236,8 @@ def miscounted(store: Store) -> list[str]:
 
 
 def asking_of(store: Store, rule: MatchRule, record: Record) -> Asking | None:
-    if record.short or not record.has_words:
-        return None
-    if any(record.sketches.get(name) is None for name in rule.schemes):
+    # Without words a document has no simhash, and is found by its other sketches.
+    if record.short or any(name not in record.sketches for name in rule.schemes if record.has_words):
         return None
     asking = Asking(store, rule, Question(record.ref.id, record=record))
     return asking if asking.probes else None

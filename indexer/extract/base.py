@@ -27,7 +27,10 @@ LEAST_MEMORY = 64 << 20
 """The bytes that the extractors themselves take, with room for a small document."""
 
 # Raised whenever the same bytes may give another text: fingerprints made under different versions don't mix.
-EXTRACTOR_VERSION = "3"
+EXTRACTOR_VERSION = "4"
+
+BYTES = "bytes"
+"""The kind of what is known of a document without text: the SHA-256 of its bytes."""
 
 NEEDS_OCR = "needs-ocr"
 """The reason of failure of an image where no OCR is asked for."""
@@ -62,6 +65,7 @@ _WHY_LEFT_OUT = {
     "list level": "it says how deep an item stands in a list",
     "subject": "it is the title of the mail",
     "whole page": "it stands beside the main block",
+    BYTES: "the document has no text; this is the SHA-256 of its bytes",
 }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from indexer.errors import ExtractionError, NeardupError, machines_fault
-from indexer.extract.base import Limits, Options, too_large
+from indexer.extract.base import BYTES, Limits, Options, too_large
 from indexer.extract.brought import brought_by
 from indexer.extract.declared import declared_in_text, joined
 from indexer.extract.formats import MICROSOFT, Format, is_mail_name, is_text_name
@@ -54,7 +55,8 @@ def read_document(
     notes = (unpacked.note,) if unpacked.note else ()
     content = unpacked.data
     if not content[:HEAD].strip(_BLANK) and not content.strip(_BLANK):
-        return Document("", format=options.format or "text", content=options.content, size=len(data), notes=notes)
+        blank = Document("", format=options.format or "text", content=options.content, size=len(data), notes=notes)
+        return replace(blank, left_out=_of_bytes(content)) if content else blank
     if options.ocr and reader is None:
         from indexer.extract.ocr.pages import PageReader
 
@@ -86,7 +88,12 @@ def read_document(
         size=len(data),
         notes=notes + extracted.notes,
         declared=joined(extracted.declared, declared_in_text(extracted.text)),
+        left_out=extracted.left_out if extracted.text else extracted.left_out + _of_bytes(content),
     )
+
+
+def _of_bytes(data: bytes) -> tuple[tuple[str, str], ...]:
+    return ((BYTES, hashlib.sha256(data).hexdigest()),)
 
 
 def _read_by_content(

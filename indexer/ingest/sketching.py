@@ -19,6 +19,9 @@ DigestedSketches = tuple[dict[str, Sketch], str, str]
 """The sketches of a text by their families, also by simhash-doc, its digest, and that of all that was read."""
 
 _SIMHASH = SimhashDoc()
+NOTHING = text_digest("").hex()
+"""The digest of a text without any character."""
+_LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
 def fingerprint_of(sketches: Mapping[str, Sketch]) -> Fingerprint | None:
@@ -39,24 +42,35 @@ def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[DigestedSket
     rows = zip(*(column.listed(name) for (_, name), column in zip(ids, columns, strict=True)), strict=True)
     # Nothing else was read of a text that is given alone, so both digests are one.
     digests = [text_digest(text).hex() for text in texts.listed()]
-    return [
-        (
-            {family: one or Sketch.without_features(name) for (family, name), one in zip(ids, row, strict=True)},
-            digest,
-            digest,
-        )
-        for row, digest in zip(rows, digests, strict=True)
+    made = [
+        {family: one or Sketch.without_features(name) for (family, name), one in zip(ids, row, strict=True)}
+        for row in rows
     ]
+    for sketches, digest in zip(made, digests, strict=True):
+        if not sketches[SIMHASH_DOC].payload:
+            sketches.update(sketches_without_words(schemes, digest, digest))
+    return [(sketches, digest, digest) for sketches, digest in zip(made, digests, strict=True)]
 
 
 def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSketches:
+    digests = _digests_of(document)
     made = sketch_text([_SIMHASH, *schemes], document.text)
-    there = made[0] is not None
     sketches = {
-        scheme.family: (there and sketch) or Sketch.without_features(scheme.id)
+        scheme.family: sketch or Sketch.without_features(scheme.id)
         for scheme, sketch in zip((_SIMHASH, *schemes), made, strict=True)
     }
-    return sketches, *_digests_of(document)
+    return sketches if made[0] else sketches | sketches_without_words(schemes, *digests), *digests
+
+
+def sketches_without_words(schemes: Sequence[Scheme], same: str, read: str) -> dict[str, Sketch]:
+    """The sketches of a document without words, from its digests: only a document with the same ones is near it.
+
+    A document of which nothing was read has none with features.
+    """
+    # Words of letters alone, and as many as a scheme of parts wants.
+    words = f"{same}{read}".translate(_LETTERS)
+    text = " ".join(words[at : at + 4] for at in range(0, len(words), 4)) if read != NOTHING else ""
+    return {scheme.family: (text and scheme.sketch(text)) or Sketch.without_features(scheme.id) for scheme in schemes}
 
 
 def read_digest_of(document: Document) -> str:

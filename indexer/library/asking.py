@@ -192,7 +192,6 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
     Raises NotFoundError, ExtractionError with the file's name, and UsageError for several.
     """
     from indexer.extract import extract
-    from indexer.ingest.digests import content_id
     from indexer.ingest.outcomes import canonical_url
     from indexer.ingest.sketching import read_digest_of
     from indexer.matching.question import Question
@@ -206,7 +205,6 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
             "(--format reads it as one document)"
         )
     data = content_of_file(path, limits.input_bytes)
-    content = content_id(data)
     title, metadata = "", dict[str, Any]()
     try:
         if reader:
@@ -224,7 +222,7 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
         named, document.text, title=title or document.title, format=document.format, pages=document.pages,
         source="" if path == STDIN else printable_path(os.path.abspath(path)),
         metadata=with_declared({**metadata, CANONICAL_URL: url} if url else metadata, document.declared),
-        read=with_title(read_digest_of(document), title), content=content, left_out=document.left_out,
+        read=with_title(read_digest_of(document), title), left_out=document.left_out,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from indexer.errors import NeardupError, UsageError
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.ingest.digests import source_digest
 from indexer.ingest.outcomes import record_of
-from indexer.ingest.sketching import DigestedSketches, read_digest_of, sketched_texts
+from indexer.ingest.sketching import DigestedSketches, read_digest_of, sketched_texts, sketches_without_words
 from indexer.library.rows import Rows
 from indexer.matching.asking import Answered, ReadingSettings, lookup_each, read_documents
 from indexer.matching.kept import schemes_of
@@ -21,7 +21,7 @@ from indexer.matching.lookups import NearDocument
 from indexer.matching.question import Question
 from indexer.matching.relating import QuestionRelations
 from indexer.matching.rule import MatchRule
-from indexer.model import DEFAULT_MIN_TOKENS, Document, Record, Ref, name_of, with_declared
+from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC, Document, Record, Ref, name_of, with_declared
 from indexer.relations.relation import Relation
 from indexer.stores.base import Store
 from indexer.stores.texts import StoredText, TextFields
@@ -132,13 +132,17 @@ class BulkRequests:
             )
         self._read(wanted)
         read = [(line, line.document) for line in wanted if line.document]
-        sketched = sketched_texts(schemes_of(self._store), [document.text for _, document in read])
+        schemes = schemes_of(self._store)
+        sketched = sketched_texts(schemes, [document.text for _, document in read])
         for (line, document), made in zip(read, sketched, strict=True):
             sketches, digest, _ = made
-            line.record = self._record(line, document, (sketches, digest, read_digest_of(document)))
+            seen = read_digest_of(document)
+            if not sketches[SIMHASH_DOC].payload:
+                sketches |= sketches_without_words(schemes, digest, seen)
+            line.record = self._record(line, document, (sketches, digest, seen))
         if self._skips:
             named = {line.id for line in lines}
-            new = [line for line in wanted if line.record and line.record.has_words and not line.record.short]
+            new = [line for line in wanted if line.record and not line.record.short]
             self._compare(new, named)
         return self._answer(lines)
 

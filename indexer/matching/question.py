@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from indexer.core.text import text_digest
 from indexer.errors import UsageError
 from indexer.ingest.naming import possible_ids
+from indexer.ingest.sketching import NOTHING, sketches_without_words
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
 from indexer.model.paths import printable_path
 from indexer.schemes.base import Scheme
@@ -27,8 +28,8 @@ class Question:
 
     `record` is set for a stored one, `text` for one with its text, `fingerprint` for neither. `ref` is the identity
     left out of answers; `pages` are the first characters of a PDF's pages in the text. `source` and `metadata`, of an
-    unstored one, are as in a record; `read` is its `read_digest`, empty for a text. `content` is a digest of a file's
-    bytes, `left_out` are the parts left out of the text, None for a text that was given alone.
+    unstored one, are as in a record; `read` is its `read_digest`, empty for a text. `left_out` are
+    the parts left out of the text, None for a text that was given alone.
     """
 
     name: str
@@ -42,7 +43,6 @@ class Question:
     source: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     read: str = ""
-    content: str = ""
     left_out: tuple[tuple[str, str], ...] | None = None
     _made: dict[str, Sketch | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -57,18 +57,18 @@ class Question:
 
     def _sketch(self, scheme: Scheme) -> Sketch | None:
         if self.text is not None:
-            # What has no words matches nothing, whatever a scheme makes of its numbers.
-            return scheme.sketch(self.text) if scheme.family == SIMHASH_DOC or self.simhash else None
+            if scheme.family == SIMHASH_DOC or self.simhash:
+                return scheme.sketch(self.text)
+            same, read = self.digests
+            return sketches_without_words([scheme], same, read or same)[scheme.family]
         if self.record is not None:
-            if not self.record.has_words:
-                return None
             stored = self.record.sketches.get(scheme.family)
-            if stored is None:
+            if stored is None and self.record.has_words:
                 raise UsageError(
                     f"{self.name} has no sketch of {scheme.family}: it was stored before the store kept them; index it "
                     f"again, or ask with --match {SIMHASH_DOC}@3bits"
                 )
-            return stored if stored.payload else None
+            return stored if stored and stored.payload else None
         if self.fingerprint is None:
             return None
         if scheme.family != SIMHASH_DOC:
@@ -134,9 +134,5 @@ def are_identical(one: tuple[str, str], other: tuple[str, str]) -> bool | None:
 def are_equal_without_words(one: Question, other: Question) -> bool:
     if one.simhash is not None or other.simhash is not None:
         return False
-    if one.content and one.content == other.content:
-        return True
-    if one.record and other.record and one.record.source_digest == other.record.source_digest:
-        return True
-    said = all(question.text or question.record is not None for question in (one, other))
-    return said and one.digests[0] != text_digest("").hex() and are_identical(one.digests, other.digests) is True
+    same, read = one.digests
+    return (read or same) != NOTHING and are_identical(one.digests, other.digests) is True

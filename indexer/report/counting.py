@@ -37,7 +37,7 @@ _SHOWN_SOURCES = 25
 _SHOWN_TIMES = 36
 # Why documents of a store are in no figure, beside the reasons of failures.
 NOT_COMPARED = {
-    "no-text": "No text was found in it: it is empty, or a scan, which neardup index --ocr reads by tesseract.",
+    "no-text": "It has no words, so only equal documents match. neardup index --ocr reads scans by tesseract.",
     "too-short": "It has too few words to be compared.",
     "no-sketch": "It has no sketch for the rule yet; neardup index or annotate adds it.",
     PASSED_OVER: "Files of indexed folders left out by name or kind in the last run; --include takes them.",

@@ -45,7 +45,7 @@ def test_pairs_in_every_form(indexed: Neardup) -> None:
 def test_pairs_say_what_was_not_compared(neardup: Neardup) -> None:
     mixed_folder(neardup.folder)
     neardup("index", "docs")
-    said = "not compared: 1 without text, 1 with too few words (see --include-short), 1 refused"
+    said = "not compared: 1 without words, unless equal, 1 with too few words (see --include-short), 1 refused"
     assert f"3 documents {said}" in neardup("pairs").err
     logged = [json.loads(line) for line in neardup("--log-format", "json", "pairs", "--include-short").err.splitlines()]
     assert [line["not_comparable"] for line in logged if "not_comparable" in line] == [2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from indexer.core.text import text_digest
-from indexer.ingest.sketching import fingerprint_of, sketch_document
+from indexer.ingest.sketching import fingerprint_of, sketch_document, sketched_texts
 from indexer.matching.question import Question
 from indexer.model import Document, Sketch
 from indexer.schemes import registry, simhash
@@ -30,14 +30,25 @@ def test_in_one_pass_and_alone_the_same_is_made(specifications: tuple[str, ...])
     assert sketches == {each.family: each.sketch(TEXT) for each in (simhash.SimhashDoc(), *schemes)}
 
 
-@pytest.mark.parametrize("text", ["", " ... !", "1", "12 345 6,789.10 2024-01-02 " * 50])
-def test_what_has_no_words_matches_nothing(text: str) -> None:
-    schemes = [registry.scheme(each) for each in ("minhash", "simhash:numbers=keep", "passages")]
-    sketches, digest, read = sketch_document(schemes, document(text))
+SCHEMES = [registry.scheme(each) for each in ("minhash", "simhash:numbers=keep", "passages", "short-text")]
+
+
+@pytest.mark.parametrize("text", [" ... !", "1", "12 345 6,789.10 2024-01-02 " * 50])
+def test_what_has_no_words_is_near_its_equal_alone(text: str) -> None:
+    sketches, digest, read = sketch_document(SCHEMES, document(text))
     assert (fingerprint_of(sketches), digest, read) == (None, text_digest(text).hex(), read_digest(text))
-    assert sketches == {each.family: Sketch.without_features(each.id) for each in (simhash.SimhashDoc(), *schemes)}
+    assert sketches == sketched_texts(SCHEMES, [text.encode()])[0][0]
+    others, *_ = sketch_document(SCHEMES, document(f"{text} 2"))
     asked = Question("asked", text=text)
-    assert [asked.sketch(each) for each in schemes] == [None] * 3
+    for scheme in SCHEMES:
+        assert asked.sketch(scheme) == sketches[scheme.family]
+        assert not {*sketches[scheme.family].keys} & {*others[scheme.family].keys}
+
+
+def test_what_has_nothing_matches_nothing() -> None:
+    sketches, *_ = sketch_document(SCHEMES, document(""))
+    assert sketches == {each.family: Sketch.without_features(each.id) for each in (simhash.SimhashDoc(), *SCHEMES)}
+    assert not any(Question("asked", text="").sketch(each).payload for each in SCHEMES)
 
 
 def test_a_text_without_features_of_one_scheme_has_those_of_another() -> None:

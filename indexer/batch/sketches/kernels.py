@@ -74,8 +74,12 @@ def sketched(documents: Any, making: Making) -> Any:
             alone = alone | _unclean(joined_of(documents["text"]))
     else:
         alone = np.ones(len(alone), dtype=np.bool_)
+    rest = _of_texts(documents.filter(column_of(~alone)), compress(declared, ~alone), making)
+    # A document without words has a sketch of its digests.
+    empty = np.asarray(numbers_of(rest["tokens"]) == 0)
+    alone[np.flatnonzero(~alone)[empty]] = True
     if not alone.any():
-        return _of_texts(documents, declared, making)
+        return rest
     others = documents.filter(column_of(alone))
     rows = _alone(others, making)
     made = batch_of(rows, making.form)
@@ -88,7 +92,7 @@ def sketched(documents: Any, making: Making) -> Any:
     each = arrow.RecordBatch.from_arrays(columns, schema=made.schema)
     if alone.all():
         return each
-    rest = _of_texts(documents.filter(column_of(~alone)), compress(declared, ~alone), making)
+    rest = rest.filter(column_of(~empty))
     order = np.empty(alone.size, dtype=np.int64)
     order[np.concatenate((np.flatnonzero(~alone), np.flatnonzero(alone)))] = np.arange(alone.size)
     both = arrow.Table.from_batches([rest, each]).take(column_of(order)).combine_chunks()

@@ -129,7 +129,7 @@ def _report(done: BatchLoaded, *, as_json: bool) -> None:
             ("replaced", f"{done.replaced:,}" if done.replaced else ""),
             ("unchanged", f"{done.unchanged:,}" if done.unchanged else ""),
             ("missing", f"{done.missing:,} that the index does not have: {first}" if done.missing else ""),
-            ("empty", f"{done.empty:,}  no text, so they match nothing" if done.empty else ""),
+            ("empty", f"{done.empty:,}  no words, so only equal ones match" if done.empty else ""),
             ("too short", f"{done.short:,}  left out of answers unless asked for" if done.short else ""),
             ("failed", f"{counted(done.failures, 'document')}: {done.reasons}" if done.failures else ""),
             ("rule", done.rule_name or "none; DIR has no clusters"),

@@ -134,7 +134,7 @@ def _report(done: BatchSketched, lists: str, *, as_json: bool) -> None:
         [
             ("files", f"{done.files:,}{before}"),
             ("documents", f"{done.documents:,}, {size(done.bytes)} in {done.seconds:.1f} s"),
-            ("empty", f"{done.empty:,}  no text, so they match nothing" if done.empty else ""),
+            ("empty", f"{done.empty:,}  no words, so only equal ones match" if done.empty else ""),
             ("too short", f"{done.short:,}  left out of clusters" if done.short else ""),
             ("failed", f"{counted(done.failures, 'document')}: {done.reasons}" if done.failures else ""),
             ("", lists),

@@ -131,7 +131,7 @@ class Answers:
 
 def _warning(query: Query, rule: MatchRule) -> str:
     if query.hash is None:
-        return f"{query.name} has no words, so it has no fingerprint and matches nothing"
+        return f"{query.name} has no words, so only equal documents match"
     few = f"{query.name} has only {counted(query.tokens, 'word')}"
     if 0 < query.tokens < rule.least_words:
         return (
@@ -244,7 +244,7 @@ def tell_lacking(count: int, rule: MatchRule) -> None:
 
 def tell_uncompared(found: Uncompared, rule: MatchRule) -> None:
     kinds = (
-        (found.empty, "without text"),
+        (found.empty, "without words, unless equal"),
         (found.short, "with too few words (see --include-short)"),
         (found.refused, "refused (see neardup failures)"),
     )

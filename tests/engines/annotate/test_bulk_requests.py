@@ -174,3 +174,17 @@ def test_any_lines_are_a_bulk_request_or_refused(lines: list[bytes]) -> None:
         assert not b"".join(lines).strip() or refused.startswith("line ")
     else:
         assert sum(1 + bool(line.body) for line in read) == sum(bool(line.strip()) for line in lines)
+
+
+def test_equal_texts_without_words_are_clusters_and_skipped(server: Server, index_name: str) -> None:
+    url = f"{server.url}/{index_name}"
+    fill(server, index_name, {name: {"body": body} for name, body in {"a": "12 5", "b": "12 5", "c": "12 6"}.items()})
+    annotate(url, "--field", "body")
+    neardup("cluster", "--store", url)
+    named = {name[-1]: each["neardup"]["cluster"]["id"] for name, each in sources(server, index_name).items()}
+    assert (named["a"] == named["b"], named["a"] == named["c"]) == (True, False)
+    with indexer.open(url) as collection:
+        assert [(each.relation, each.kept) for each in collection.prune(dry_run=True).surplus] == [("identical", "")]
+        coming = ({"index": {"_id": "d"}}, {"body": "12 6"}, {"index": {"_id": "e"}}, {"body": "12 7"})
+        made_of = collection.fingerprint_lines(lines_of(*coming), skip=True)
+    assert [each.id for each in made_of.skipped] == ["d"]
