@@ -21,6 +21,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         # Python and Java wait so long for each other, 15 seconds by default: too little on a busy machine.
         "spark.python.authenticate.socketTimeout": "600s",
         "spark.sql.shuffle.partitions": "2",
