@@ -17,8 +17,9 @@ class DeclaredMembers(griffe.Extension):
         for name, member in cls.attributes.items():
             annotation = member.annotation
             if isinstance(annotation, griffe.ExprSubscript) and annotation.canonical_name == "Annotated":
-                kind, meaning = annotation.slice.elements
+                kind, said = annotation.slice.elements
                 member.annotation = kind
+                meaning = said.arguments[0] if isinstance(said, griffe.ExprCall) else said
                 meanings.append(f"    {name}: {ast.literal_eval(str(meaning))}")
         if meanings and cls.docstring:
             cls.docstring.value = "\n".join([cls.docstring.value, "", "Attributes:", *meanings])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group
 from indexer.cli.options.schemes import fingerprint_options
-from indexer.cli.options.shared import CONTENTS, RunOutput, index_option, limit_options, refresh_option, talk_options
+from indexer.cli.options.shared import RunOutput, index_option, limit_options, refresh_option, talk_options
 from indexer.cli.terminal.output import answer_json, say
 from indexer.library.engine_options import Annotating
 from indexer.library.options import Fingerprinting, WorkerLimits
@@ -19,80 +19,12 @@ if TYPE_CHECKING:
     from indexer.library.outcomes import AnnotatedDocuments
     from indexer.model.times import Refresh
 
-_FIELDS = (
-    click.option(
-        "--field",
-        multiple=True,
-        metavar="NAME",
-        help="A field with the text. Several are joined in the order given.  [default: the fields of the index's "
-        "last run]",
-    ),
-    click.option(
-        "--html", cls=Related, goes_with=["field"], is_flag=True, help="The fields hold HTML; extract its text."
-    ),
-    click.option(
-        "--source-field",
-        default="",
-        metavar="NAME",
-        help="The field with a document's origin (a URL, a path or a name). Reports count by it.",
-    ),
-    click.option(
-        "--title-field", default="", metavar="NAME", help="The field with the title, for answers and reports."
-    ),
-    click.option(
-        "--content",
-        type=CONTENTS,
-        help="What counts as the text of HTML.  [default: the index's own; landmarks if it has no fingerprints]",
-    ),
-    click.option(
-        "--to",
-        metavar="INDEX",
-        help="Write the fingerprints to INDEX in the same engine, and only read the annotated index.",
-    ),
-    click.option(
-        "--allow-version-change",
-        cls=Related,
-        not_with=["to"],
-        is_flag=True,
-        help="Annotate documents even if their owner assigns versions (version_type external). The version "
-        "increases by one.",
-    ),
-    click.option(
-        "--docs-per-second",
-        type=click.FloatRange(0.01, 1_000_000),
-        metavar="N",
-        help="Annotate at most N documents a second.",
-    ),
-    click.option(
-        "--slices",
-        type=click.IntRange(1, 64),
-        default=4,
-        show_default=True,
-        metavar="N",
-        help="How many parts of the index to read in parallel.",
-    ),
-)
-annotating_options = Group(
-    Annotating,
-    *_FIELDS,
-    click.option(
-        "--fields-changed",
-        cls=Related,
-        goes_with=["field"],
-        is_flag=True,
-        help="With --field: compute all fingerprints again, from other fields than before.",
-    ),
-    click.option("--cluster", is_flag=True, help="Assign the documents to clusters as they come."),
-    click.option(
-        "--all",
-        is_flag=True,
-        help="Look at every document, not only at those written since the last run, and try failed ones again.",
-    ),
-    click.option("--again", is_flag=True, help="Compute all fingerprints again, also for unchanged texts."),
-    click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
-)
+annotating_options = Group(Annotating)
 # Those of a command that looks at what is new, again and again.
-index_fields_options = Group(Annotating, *_FIELDS, title="Of an index, which fields are read")
+index_fields_options = Group(
+    Annotating, title="Of an index, which fields are read",
+    without=("fields_changed", "cluster", "all", "again", "dry_run"),
+)  # fmt: skip
 
 
 @click.command(

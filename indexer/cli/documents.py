@@ -6,7 +6,7 @@ import json as json_module
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
@@ -19,7 +19,7 @@ from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fie
 from indexer.cli.terminal.relations import relations_shown
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.library.options import list_of_paths
-from indexer.model.declared import as_json
+from indexer.model.declared import Option, as_json
 from indexer.model.paths import printable_path
 from indexer.model.times import to_the_second
 from indexer.text.counts import counted
@@ -118,13 +118,19 @@ def _in_words(value: Any) -> str:
 class Copying:
     """The documents to delete with their copies, the definition of a copy, and the question asked before."""
 
-    copies_of: tuple[str, ...]
-    similarity: float | None
-    match: str | None
-    verify: Literal["text", "sketch"] | None
-    remove: str | None
-    dry_run: bool
-    yes: bool
+    copies_of: Annotated[tuple[str, ...], Option("Delete document ID and its copies: documents with the same text, "
+        "except for case and white space. Can be repeated.", metavar="ID", typed=True)] = ()  # fmt: skip
+    similarity: Annotated[float | None, Option("With --copies-of: also documents at least this similar, 0 to 1.",
+        least=0, most=1, metavar="S", goes_with=["copies_of"], typed=True)] = None  # fmt: skip
+    match: Annotated[str | None, Option("With --copies-of: also near documents by this rule, as in neardup similar.",
+        metavar="RULE", goes_with=["copies_of"], typed=True)] = None  # fmt: skip
+    verify: Annotated[Literal["text", "sketch"] | None, Option("Delete near documents that say the same by their "
+        "texts, read again (the default), or all near ones by sketches alone.", goes_with=["similarity", "match"],
+        typed=True)] = None  # fmt: skip
+    remove: str | None = None
+    dry_run: Annotated[bool, Option("List what would be deleted, and delete nothing.")] = False
+    yes: Annotated[bool, Option("With --copies-of: don't ask for confirmation.", goes_with=["copies_of"],
+        typed=True)] = False  # fmt: skip
 
     @property
     def wanted(self) -> RuleRequest:
@@ -135,51 +141,7 @@ class Copying:
 
 # What decides what is deleted stands on the command line alone.
 copy_options = Group(
-    Copying,
-    click.option(
-        "--copies-of",
-        multiple=True,
-        allow_from_autoenv=False,
-        metavar="ID",
-        help="Delete document ID and its copies: documents with the same text, except for case and white space. Can "
-        "be repeated.",
-    ),
-    click.option(
-        "--similarity",
-        cls=Related,
-        goes_with=["copies_of"],
-        type=click.FloatRange(0, 1),
-        allow_from_autoenv=False,
-        metavar="S",
-        help="With --copies-of: also documents at least this similar, 0 to 1.",
-    ),
-    click.option(
-        "--match",
-        cls=Related,
-        goes_with=["copies_of"],
-        metavar="RULE",
-        allow_from_autoenv=False,
-        help="With --copies-of: also near documents by this rule, as in neardup similar.",
-    ),
-    click.option(
-        "--verify",
-        cls=Related,
-        goes_with=["similarity", "match"],
-        type=click.Choice(["text", "sketch"]),
-        allow_from_autoenv=False,
-        help="Delete near documents that say the same by their texts, read again (the default), or all near ones by "
-        "sketches alone.",
-    ),
-    remove_option("Of what is near delete", goes_with=["similarity", "match"], not_with=["verify=sketch"]),
-    click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing."),
-    click.option(
-        "--yes",
-        cls=Related,
-        goes_with=["copies_of"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="With --copies-of: don't ask for confirmation.",
-    ),
+    Copying, remove_option("Of what is near delete", goes_with=["similarity", "match"], not_with=["verify=sketch"])
 )
 
 

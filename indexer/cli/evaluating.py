@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.fields import field_options
-from indexer.cli.options.groups import Group, Related, refuse_typed
+from indexer.cli.options.groups import Group, refuse_typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     extraction_options,
@@ -21,6 +21,7 @@ from indexer.cli.options.shared import (
 )
 from indexer.cli.terminal.output import answer, answer_json, say, table
 from indexer.library.options import Extraction, NamedFields
+from indexer.model.declared import Option
 
 if TYPE_CHECKING:
     from indexer.library.judgments import JudgedShare
@@ -34,108 +35,41 @@ _PRECISION = 0.95
 class Measuring:
     """The rules to measure, the documents, and the Jaccard coefficients of wanted and right pairs."""
 
-    schemes: tuple[str, ...]
-    documents: tuple[str, ...]
-    root: str | None
-    sample: int
-    alike: float
-    right: float
-    parts: bool
-    picture: str | None
+    schemes: Annotated[tuple[str, ...], Option("A match rule to measure. Can be repeated.  [default: the store's own, "
+        "simhash-doc within 3 and within 7 bits, the latter also verified by minhash, and minhash; with --parts the "
+        "store's own, and passages from 50% and from 25% on]", names=["--match", "--schemes"],
+        metavar="RULE")] = ()  # fmt: skip
+    documents: Annotated[tuple[str, ...], Option("Measure on these documents instead of the store's.",
+        metavar="PATH|DIR|GLOB")] = ()  # fmt: skip
+    root: Annotated[str | None, Option("The folder of relative paths in TRUTH. [default: TRUTH's folder]", kind="path",
+        metavar="DIR", goes_with=["truth"])] = None  # fmt: skip
+    sample: Annotated[int, Option("Sample this many documents of a store, besides those in TRUTH.", least=2,
+        not_with=["documents"])] = _SAMPLE  # fmt: skip
+    alike: Annotated[float, Option("The least Jaccard coefficient of pairs to find.", least=0.5, most=1.0, metavar="J",
+        not_with=["truth"])] = 0.8  # fmt: skip
+    right: Annotated[float, Option("Jaccard coefficient from which a returned pair is correct.", least=0.1, most=1.0,
+        metavar="J", not_with=["truth"])] = 0.5  # fmt: skip
+    parts: Annotated[bool, Option("Also take passages of 100, 300 and 1,000 words out of the documents, unchanged and "
+        "with 1, 2 and 5% of their letters misread, and measure how many each rule finds.")] = False  # fmt: skip
+    picture: Annotated[str | None, Option("Plot precision over recall to FILE, as SVG.", kind="path",
+        metavar="FILE")] = None  # fmt: skip
 
 
-measuring_options = Group(
-    Measuring,
-    click.option(
-        "--match",
-        "--schemes",
-        "schemes",
-        multiple=True,
-        metavar="RULE",
-        help="A match rule to measure. Can be repeated.  [default: the store's own, simhash-doc within 3 and within "
-        "7 bits, the latter also verified by minhash, and minhash; with --parts the store's own, and passages from "
-        "50% and from 25% on]",
-    ),
-    click.option(
-        "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Measure on these documents instead of the store's."
-    ),
-    click.option(
-        "--root",
-        cls=Related,
-        goes_with=["truth"],
-        type=A_PATH,
-        metavar="DIR",
-        help="The folder of relative paths in TRUTH. [default: TRUTH's folder]",
-    ),
-    click.option(
-        "--sample",
-        cls=Related,
-        not_with=["documents"],
-        type=click.IntRange(2),
-        metavar="N",
-        default=_SAMPLE,
-        show_default=True,
-        help="Sample this many documents of a store, besides those in TRUTH.",
-    ),
-    click.option(
-        "--alike",
-        cls=Related,
-        not_with=["truth"],
-        type=click.FloatRange(0.5, 1.0),
-        metavar="J",
-        default=0.8,
-        show_default=True,
-        help="The least Jaccard coefficient of pairs to find.",
-    ),
-    click.option(
-        "--right",
-        cls=Related,
-        not_with=["truth"],
-        type=click.FloatRange(0.1, 1.0),
-        metavar="J",
-        default=0.5,
-        show_default=True,
-        help="Jaccard coefficient from which a returned pair is correct.",
-    ),
-    click.option(
-        "--parts",
-        is_flag=True,
-        help="Also take passages of 100, 300 and 1,000 words out of the documents, unchanged and with 1, 2 and 5% "
-        "of their letters misread, and measure how many each rule finds.",
-    ),
-    click.option("--picture", type=A_PATH, metavar="FILE", help="Plot precision over recall to FILE, as SVG."),
-    title="What is measured",
-)
+measuring_options = Group(Measuring, title="What is measured")
 
 
 @dataclass(frozen=True, slots=True)
 class Judging:
     """Somebody's judgments, instead of a measurement, and the wanted precision of a threshold."""
 
-    judgments: str | None
-    precision: float
+    judgments: Annotated[str | None, Option("Say how right the rule of the store's clusters is, by the judgments of a "
+        "sample in a report.", kind="path", metavar="FILE")] = None  # fmt: skip
+    precision: Annotated[float, Option("The share of right answers a threshold should reach.",
+        kind=click.FloatRange(0.0, 1.0, min_open=True), metavar="SHARE",
+        goes_with=["judgments"])] = _PRECISION  # fmt: skip
 
 
-judging_options = Group(
-    Judging,
-    click.option(
-        "--judgments",
-        type=A_PATH,
-        metavar="FILE",
-        help="Say how right the rule of the store's clusters is, by the judgments of a sample in a report.",
-    ),
-    click.option(
-        "--precision",
-        cls=Related,
-        goes_with=["judgments"],
-        type=click.FloatRange(0.0, 1.0, min_open=True),
-        metavar="SHARE",
-        default=_PRECISION,
-        show_default=True,
-        help="The share of right answers a threshold should reach.",
-    ),
-    title="What people judged",
-)
+judging_options = Group(Judging, title="What people judged")
 
 
 @click.command(

@@ -12,7 +12,7 @@ from indexer.cli.indexing import folder_options
 from indexer.cli.options.groups import Group, Titled, refuse_typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.schemes import fingerprint_options
-from indexer.cli.options.shared import Seconds, index_option, limit_options, refresh_option
+from indexer.cli.options.shared import index_option, limit_options, refresh_option
 from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import say, shown_store
 from indexer.library.engine_options import Alerting, Annotating, Watching
@@ -30,98 +30,10 @@ _OF_FOLDERS = ("include", "exclude", "hidden", "follow_links", "id_from")
 # Seconds after a signal in which it ends whatever it is doing: nothing is lost by a kill.
 _WITHIN = 0.8
 
-watching_options = Group(
-    Watching,
-    click.option(
-        "--interval",
-        type=Seconds(),
-        metavar="SECONDS",
-        default=f"{Watching().interval:g}",
-        show_default=True,
-        help="The time between two looks at a quiet index. Each look is one request.",
-    ),
-    click.option(
-        "--quiet-for",
-        type=Seconds(),
-        metavar="SECONDS",
-        default=f"{Watching().quiet_for:g}",
-        show_default=True,
-        help="Group everything anew after so much time without changes.",
-    ),
-    click.option(
-        "--share",
-        type=click.FloatRange(0.0001, 1),
-        metavar="S",
-        default=Watching().share,
-        show_default=True,
-        help="The share of the time for grouping everything anew.",
-    ),
-    click.option(
-        "--most-lost",
-        type=click.FloatRange(0, 1),
-        metavar="S",
-        default=Watching().most_lost,
-        show_default=True,
-        help="Remove nothing if more than this share of the documents is gone at once.",
-    ),
-    click.option(
-        "--confirm-loss",
-        is_flag=True,
-        help="Remove all missing documents, however many, and look at every document at the start.",
-    ),
-    click.option(
-        "--lease",
-        type=Seconds(),
-        metavar="SECONDS",
-        default=f"{Watching().lease:g}",
-        show_default=True,
-        help="Take over from another process after so much silence.",
-    ),
-    title="How it follows",
-)
+watching_options = Group(Watching, title="How it follows")
 
 # A settings file that lies in a folder runs no commands.
-alerting_options = Group(
-    Alerting,
-    click.option(
-        "--on-new-cluster",
-        allow_from_autoenv=False,
-        metavar="COMMAND|URL",
-        default="",
-        help="Tell of each new cluster: run a command, without a shell and with JSON on its standard input, or post "
-        "to a URL.",
-    ),
-    click.option(
-        "--on-copy",
-        allow_from_autoenv=False,
-        metavar="COMMAND|URL",
-        default="",
-        help="Tell of each document that repeats another one, in the same way.",
-    ),
-    click.option(
-        "--alert-timeout",
-        type=Seconds(),
-        metavar="SECONDS",
-        default=f"{Alerting().alert_timeout:g}",
-        show_default=True,
-        help="Time limit for each command or request.",
-    ),
-    click.option(
-        "--alerts-a-minute",
-        type=click.IntRange(1, 600),
-        metavar="N",
-        default=Alerting().alerts_a_minute,
-        show_default=True,
-        help="At most N commands and requests a minute. Further news is sent together, up to 100 in each.",
-    ),
-    click.option(
-        "--alert-token-file",
-        type=A_PATH,
-        metavar="FILE",
-        help="A file with the bearer token for URLs.  [default: the one in NEARDUP_ALERT_TOKEN]",
-    ),
-    title="Alerts",
-)
+alerting_options = Group(Alerting, title="Alerts")
 
 
 @click.command(

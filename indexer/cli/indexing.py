@@ -29,13 +29,12 @@ from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import answer, answer_json, printable, say, size, told_each_minute
 from indexer.errors import ExtractionError
-from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, IdFrom, InFolders, Walk
+from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, IdFrom, InFolders, Refresh, Walk
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.indexing import Indexing
     from indexer.library.outcomes import Indexed
-    from indexer.model.times import Refresh
 
 
 # So many documents of one id are named.

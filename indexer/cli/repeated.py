@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import filter_option, json_option, opened_collection, store_option, words_option
+from indexer.cli.options.groups import Group
+from indexer.cli.options.shared import filter_option, json_option, opened_collection, store_option
 from indexer.cli.terminal.output import answer, answer_json, fields, say, table
 from indexer.errors import UsageError
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 from indexer.text.remarks import in_json
 from indexer.text.visible import beginning
@@ -34,55 +34,23 @@ _LETTERS = 300
 class Listed:
     """The options of the list of passages: its kind, its length and its form."""
 
-    words: int
-    by: By
-    limit: int | None
-    held_by: bool
-    write: bool
-    format: PassageFormat
-    output: str | None
+    words: Annotated[int, Option("The least length of a passage.", least=1)] = 50
+    by: Annotated[By, Option("List passages, what hosts and folders have from each other, how much of each document "
+        "stands elsewhere, or clusters that are near for common passages.")] = "passage"  # fmt: skip
+    limit: Annotated[int | None, Option("List the first N.  [default: 20 as text, all in other formats and with "
+        "--json]", least=1)] = None  # fmt: skip
+    held_by: Annotated[bool, Option("Name the documents of each passage.")] = False
+    write: Annotated[bool, Option("Write everything to an index beside, for the dashboards.")] = False
+    format: Annotated[PassageFormat, Option("The output format.")] = "text"
+    output: Annotated[str | None, Option("Write to FILE instead of standard output.", names=["-o", "--output"],
+        kind="path", metavar="FILE", goes_with=["format=csv", "format=jsonl", "format=parquet"])] = None  # fmt: skip
 
     @property
     def most(self) -> int | None:
         return self.limit or (_SHOWN if self.format == "text" else None)
 
 
-listed_options = Group(
-    Listed,
-    words_option(),
-    click.option(
-        "--by",
-        type=click.Choice(get_args(By)),
-        default="passage",
-        show_default=True,
-        help="List passages, what hosts and folders have from each other, how much of each document stands "
-        "elsewhere, or clusters that are near for common passages.",
-    ),
-    click.option(
-        "--limit",
-        type=click.IntRange(1),
-        metavar="N",
-        help="List the first N.  [default: 20 as text, all in other formats and with --json]",
-    ),
-    click.option("--held-by", is_flag=True, help="Name the documents of each passage."),
-    click.option("--write", is_flag=True, help="Write everything to an index beside, for the dashboards."),
-    click.option(
-        "--format",
-        type=click.Choice(get_args(PassageFormat)),
-        default="text",
-        show_default=True,
-        help="The output format.",
-    ),
-    click.option(
-        "-o",
-        "--output",
-        cls=Related,
-        goes_with=["format=csv", "format=jsonl", "format=parquet"],
-        metavar="FILE",
-        type=A_PATH,
-        help="Write to FILE instead of standard output.",
-    ),
-)
+listed_options = Group(Listed)
 
 
 @click.command(

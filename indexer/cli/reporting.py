@@ -6,19 +6,20 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import click
 
 from indexer.cli.options import arguments
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
 from indexer.cli.terminal.excerpts import shown_place
 from indexer.cli.terminal.output import answer, answer_json, printable, say, size
 from indexer.cli.terminal.relations import order_shown, relation_shown
 from indexer.library.options import Extraction, ReportFormat
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -32,84 +33,24 @@ _REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
 class Showing:
     """The limits of a report, and the field to count by over time."""
 
-    clusters: int
-    members: int
-    pairs: int
-    passages: int
-    sample: int
-    time_field: str
-    link: str
+    clusters: Annotated[int, Option("Show the N largest clusters.", least=0, most=10_000)] = 1000
+    members: Annotated[int, Option("Show this many members of each cluster.", least=1, most=1000,
+        goes_with=["format=html", "format=json"])] = 10  # fmt: skip
+    pairs: Annotated[int, Option("Show this many differences of two texts, from the least similar of the clusters.",
+        least=0, most=200, goes_with=["format=html"])] = 25  # fmt: skip
+    passages: Annotated[int, Option("Show the N passages common to most documents, and who copies from whom. Reads all "
+        "documents again.", least=0, most=1000, goes_with=["format=html"])] = 0  # fmt: skip
+    sample: Annotated[int, Option("Offer a random sample of N removable documents, to be judged. evaluate needs 60 "
+        "judgments.", least=0, most=400, goes_with=["format=html"])] = 60  # fmt: skip
+    time_field: Annotated[str, Option("The field with the date for counts over time, in the metadata or the documents "
+        "of an index.  [default: as in the last clustering, or the date of the document, its mail or its file, or else "
+        "the time of indexing]", metavar="NAME")] = ""  # fmt: skip
+    link: Annotated[str, Option("The address of a document, with {id}, {source} or {FIELD}, a field of its index or "
+        "its metadata: 'https://example.org/{id}', or '{url}' for a field with the address.", metavar="TEMPLATE",
+        goes_with=["format=html"])] = ""  # fmt: skip
 
 
-showing_options = Group(
-    Showing,
-    click.option(
-        "--clusters",
-        type=click.IntRange(0, 10_000),
-        metavar="N",
-        default=1000,
-        show_default=True,
-        help="Show the N largest clusters.",
-    ),
-    click.option(
-        "--members",
-        cls=Related,
-        goes_with=["format=html", "format=json"],
-        type=click.IntRange(1, 1000),
-        metavar="N",
-        default=10,
-        show_default=True,
-        help="Show this many members of each cluster.",
-    ),
-    click.option(
-        "--pairs",
-        cls=Related,
-        goes_with=["format=html"],
-        type=click.IntRange(0, 200),
-        metavar="N",
-        default=25,
-        show_default=True,
-        help="Show this many differences of two texts, from the least similar of the clusters.",
-    ),
-    click.option(
-        "--passages",
-        cls=Related,
-        goes_with=["format=html"],
-        type=click.IntRange(0, 1000),
-        metavar="N",
-        default=0,
-        show_default=True,
-        help="Show the N passages common to most documents, and who copies from whom. Reads all documents again.",
-    ),
-    click.option(
-        "--sample",
-        cls=Related,
-        goes_with=["format=html"],
-        type=click.IntRange(0, 400),
-        metavar="N",
-        default=60,
-        show_default=True,
-        help="Offer a random sample of N removable documents, to be judged. evaluate needs 60 judgments.",
-    ),
-    click.option(
-        "--time-field",
-        metavar="NAME",
-        default="",
-        help="The field with the date for counts over time, in the metadata or the documents of an index.  "
-        "[default: as in the last clustering, or the date of the document, its mail or its file, or else the time "
-        "of indexing]",
-    ),
-    click.option(
-        "--link",
-        cls=Related,
-        goes_with=["format=html"],
-        metavar="TEMPLATE",
-        default="",
-        help="The address of a document, with {id}, {source} or {FIELD}, a field of its index or its metadata: "
-        "'https://example.org/{id}', or '{url}' for a field with the address.",
-    ),
-    title="What is shown",
-)
+showing_options = Group(Showing, title="What is shown")
 
 
 @click.command(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from indexer.cli.options.groups import Seconds, Size
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import Seconds, Size, store_option
+from indexer.cli.options.shared import store_option
 from indexer.cli.terminal.output import say, shown_store
 
 _threads = click.option(

@@ -4,119 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.schemes import kind_option, schemes_of_new_option
-from indexer.cli.options.shared import CONTENTS, index_option, json_option
+from indexer.cli.options.shared import index_option, json_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, say
 from indexer.errors import UsageError
 from indexer.library.engine_options import NewIndex, PipelineOptions
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
-_KINDS = click.Choice(("keys", "simhash"))
-
+_OTHER_MODES = ("remove", "repair")
 new_index_options = Group(
-    NewIndex,
-    click.option(
-        "--shards",
-        cls=Related,
-        not_with=["remove", "repair"],
-        type=click.IntRange(1),
-        metavar="N",
-        help="Shards of a new index.  [default: the engine's]",
-    ),
-    click.option(
-        "--replicas",
-        cls=Related,
-        not_with=["remove", "repair"],
-        type=click.IntRange(0),
-        metavar="N",
-        help="Replicas of a new index.  [default: the engine's]",
-    ),
-    click.option(
-        "--content",
-        cls=Related,
-        not_with=["remove", "repair"],
-        type=CONTENTS,
-        default="landmarks",
-        show_default=True,
-        help="What counts as the text of HTML, the same for all documents of a store.",
-    ),
-    schemes_of_new_option(not_with=["remove", "repair"]),
-    kind_option(not_with=["remove", "repair"]),
-    title="A new index",
+    NewIndex, schemes_of_new_option(not_with=_OTHER_MODES), kind_option(not_with=_OTHER_MODES), title="A new index"
 )
 
-
-pipeline_options = Group(
-    PipelineOptions,
-    click.option(
-        "--pipelines",
-        cls=Related,
-        not_with=["repair"],
-        is_flag=True,
-        help="Also install the ingest pipelines, for documents from elsewhere.",
-    ),
-    click.option(
-        "--field",
-        cls=Related,
-        goes_with=["pipelines"],
-        not_with=["remove", "repair"],
-        multiple=True,
-        metavar="NAME",
-        help="A field with the text, for --pipelines.  [default: the index's fields, else body]",
-    ),
-    click.option(
-        "--default-pipeline",
-        cls=Related,
-        goes_with=["pipelines"],
-        not_with=["remove", "repair"],
-        type=_KINDS,
-        help="Make this the index's default pipeline. An existing one is never replaced.",
-    ),
-    click.option(
-        "--final-pipeline",
-        cls=Related,
-        goes_with=["pipelines"],
-        not_with=["remove", "repair"],
-        type=_KINDS,
-        help="Make this the index's final pipeline. An existing one is never replaced.",
-    ),
-    title="Ingest pipelines",
-)
+pipeline_options = Group(PipelineOptions, title="Ingest pipelines")
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
     """The mode of `neardup setup`: set-up, removal or repair, for real or as a rehearsal."""
 
-    dry_run: bool
-    remove: bool
-    yes: bool
-    repair: bool
+    dry_run: Annotated[bool, Option("Print the exact requests, and send only those that change nothing.")] = False
+    remove: Annotated[bool, Option("Remove everything of neardup's.", typed=True)] = False
+    yes: Annotated[bool, Option("With --remove: don't ask for confirmation.", goes_with=["remove"], typed=True)] = False
+    repair: Annotated[bool, Option("Only restore the settings left behind by a killed `neardup index "
+        "--bulk-load`.")] = False  # fmt: skip
 
 
-mode_options = Group(
-    Mode,
-    click.option("--dry-run", is_flag=True, help="Print the exact requests, and send only those that change nothing."),
-    click.option("--remove", is_flag=True, allow_from_autoenv=False, help="Remove everything of neardup's."),
-    click.option(
-        "--yes",
-        cls=Related,
-        goes_with=["remove"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="With --remove: don't ask for confirmation.",
-    ),
-    click.option(
-        "--repair",
-        is_flag=True,
-        help="Only restore the settings left behind by a killed `neardup index --bulk-load`.",
-    ),
-)
+mode_options = Group(Mode)
 
 
 @click.command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import click
 
@@ -12,7 +12,7 @@ from indexer.cli.options import arguments
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.arguments import from_stdin
 from indexer.cli.options.columns import column_options
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import Matching, match_options
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
@@ -27,6 +27,7 @@ from indexer.cli.terminal.answers import Answers
 from indexer.cli.terminal.output import shown_store
 from indexer.library.asking import THE_TEXT, holds_many, is_stored
 from indexer.library.options import Extraction, NamedColumns
+from indexer.model.declared import Option
 from indexer.model.paths import printable_path
 
 
@@ -34,67 +35,36 @@ from indexer.model.paths import printable_path
 class Asked:
     """The ids, the text or the fingerprint to ask about instead of files."""
 
-    identities: tuple[str, ...]
-    text: str | None
-    hash_: str | None
+    identities: Annotated[tuple[str, ...], Option("Ask about a stored document, in a search engine also INDEX/ID. Can "
+        "be repeated.", names=["--id"], metavar="ID")] = ()  # fmt: skip
+    text: Annotated[str | None, Option("Ask about this text; - reads it from standard input.", metavar="TEXT")] = None
+    hash_: Annotated[str | None, Option("Ask about a fingerprint: base32 as printed, or 16 hex digits.",
+        names=["--hash"], metavar="HASH")] = None  # fmt: skip
 
 
-question_options = Group(
-    Asked,
-    click.option(
-        "--id",
-        "identities",
-        multiple=True,
-        metavar="ID",
-        help="Ask about a stored document, in a search engine also INDEX/ID. Can be repeated.",
-    ),
-    click.option("--text", metavar="TEXT", help="Ask about this text; - reads it from standard input."),
-    click.option(
-        "--hash", "hash_", metavar="HASH", help="Ask about a fingerprint: base32 as printed, or 16 hex digits."
-    ),
-)
+question_options = Group(Asked)
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The choice of documents to show, and the place of verification."""
 
-    at_least: float | None
-    limit: int
-    include_short: bool
-    passages: bool
-    relation: bool | None
-    filter: str | None
-    verify_in_engine: bool
+    at_least: Annotated[float | None, Option("Show all documents at least this similar, whatever the rule says. Below "
+        "the rule's threshold this reads every sketch of the store. 0 shows the nearest, however distant.", least=0,
+        most=1, metavar="S")] = None  # fmt: skip
+    limit: Annotated[int, Option("Show at most N documents for each question.", least=1)] = 20
+    include_short: Annotated[bool, Option("Also show documents with too few words for a meaningful "
+        "fingerprint.")] = False  # fmt: skip
+    passages: Annotated[bool, Option("Read the texts of matches again, and show the passages in both, with their "
+        "places and words.", not_with=["hash_"])] = False  # fmt: skip
+    relation: bool | None = None
+    filter: str | None = None
+    verify_in_engine: Annotated[bool, Option("With a rule of simhash-doc alone: let the engine check distances (by a "
+        "Painless script). The answer is the same.")] = False  # fmt: skip
 
 
 listing_options = Group(
     Listing,
-    click.option(
-        "--at-least",
-        type=click.FloatRange(0, 1),
-        metavar="S",
-        help="Show all documents at least this similar, whatever the rule says. Below the rule's threshold this "
-        "reads every sketch of the store. 0 shows the nearest, however distant.",
-    ),
-    click.option(
-        "--limit",
-        type=click.IntRange(1),
-        metavar="N",
-        default=20,
-        show_default=True,
-        help="Show at most N documents for each question.",
-    ),
-    click.option(
-        "--include-short", is_flag=True, help="Also show documents with too few words for a meaningful fingerprint."
-    ),
-    click.option(
-        "--passages",
-        cls=Related,
-        not_with=["hash_"],
-        is_flag=True,
-        help="Read the texts of matches again, and show the passages in both, with their places and words.",
-    ),
     click.option(
         "--relation/--no-relation",
         default=None,
@@ -102,12 +72,6 @@ listing_options = Group(
         "single document, without --json, for fields of an index and files of at most 2 MB.",
     ),
     filter_option,
-    click.option(
-        "--verify-in-engine",
-        is_flag=True,
-        help="With a rule of simhash-doc alone: let the engine check distances (by a Painless script). The answer "
-        "is the same.",
-    ),
 )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from indexer.extract.base import Content
 from indexer.library.options import USUAL_CONTENT
+from indexer.model.declared import Option
 from indexer.model.kinds import KindName
 
 
@@ -14,9 +15,12 @@ from indexer.model.kinds import KindName
 class NewIndex:
     """The options of a new index; None for the defaults of the engine, or of a new store."""
 
-    shards: int | None = None
-    replicas: int | None = None
-    content: Content = USUAL_CONTENT
+    shards: Annotated[int | None, Option("Shards of a new index.  [default: the engine's]", least=1,
+        not_with=["remove", "repair"])] = None  # fmt: skip
+    replicas: Annotated[int | None, Option("Replicas of a new index.  [default: the engine's]", least=0,
+        not_with=["remove", "repair"])] = None  # fmt: skip
+    content: Annotated[Content, Option("What counts as the text of HTML, the same for all documents of a store.",
+        not_with=["remove", "repair"])] = USUAL_CONTENT  # fmt: skip
     schemes: str | None = None
     kind: KindName | None = None
 
@@ -25,65 +29,71 @@ class NewIndex:
 class PipelineOptions:
     """The ingest pipelines, the fields with their text, and the ones the index uses by itself."""
 
-    pipelines: bool = False
-    field: tuple[str, ...] = ()
-    default_pipeline: Literal["keys", "simhash"] | None = None
-    final_pipeline: Literal["keys", "simhash"] | None = None
+    pipelines: Annotated[bool, Option("Also install the ingest pipelines, for documents from elsewhere.",
+        not_with=["repair"])] = False  # fmt: skip
+    field: Annotated[tuple[str, ...], Option("A field with the text, for --pipelines.  [default: the index's fields, "
+        "else body]", metavar="NAME", goes_with=["pipelines"], not_with=["remove", "repair"])] = ()  # fmt: skip
+    default_pipeline: Annotated[Literal["keys", "simhash"] | None, Option("Make this the index's default pipeline. An "
+        "existing one is never replaced.", goes_with=["pipelines"], not_with=["remove", "repair"])] = None  # fmt: skip
+    final_pipeline: Annotated[Literal["keys", "simhash"] | None, Option("Make this the index's final pipeline. An "
+        "existing one is never replaced.", goes_with=["pipelines"], not_with=["remove", "repair"])] = None  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Annotating:
-    """The fields of texts, the place of fingerprints, the selection of documents, and the speed.
+    """The fields of texts, the place of fingerprints, the selection of documents, and the speed."""
 
-    `field` names the fields to join in this order, empty for those the index remembers; with `fields_changed` others
-    replace them. `to` names an index of the same engine for the fingerprints, None for the documents themselves. Only
-    documents written since the last run are read; with `all` every one, and with `again` unchanged ones are
-    fingerprinted too. With `cluster` documents are put into clusters as they come. `content` is None for the index's
-    own mode. `slices` parts of the index are read in parallel, at most `docs_per_second` documents a second.
-    """
-
-    field: tuple[str, ...] = ()
-    html: bool = False
-    fields_changed: bool = False
-    source_field: str = ""
-    title_field: str = ""
-    content: Content | None = None
-    to: str | None = None
-    cluster: bool = False
-    all: bool = False
-    again: bool = False
-    dry_run: bool = False
-    allow_version_change: bool = False
-    docs_per_second: float | None = None
-    slices: int = 4
+    field: Annotated[tuple[str, ...], Option("A field with the text. Several are joined in the order given.  [default: "
+        "the fields of the index's last run]", metavar="NAME")] = ()  # fmt: skip
+    html: Annotated[bool, Option("The fields hold HTML; extract its text.", goes_with=["field"])] = False
+    source_field: Annotated[str, Option("The field with a document's origin (a URL, a path or a name). Reports count "
+        "by it.", metavar="NAME")] = ""  # fmt: skip
+    title_field: Annotated[str, Option("The field with the title, for answers and reports.", metavar="NAME")] = ""
+    content: Annotated[Content | None, Option("What counts as the text of HTML.  [default: the index's own; landmarks "
+        "if it has no fingerprints]")] = None  # fmt: skip
+    to: Annotated[str | None, Option("Write the fingerprints to INDEX in the same engine, and only read the annotated "
+        "index.", metavar="INDEX")] = None  # fmt: skip
+    allow_version_change: Annotated[bool, Option("Annotate documents even if their owner assigns versions "
+        "(version_type external). The version increases by one.", not_with=["to"])] = False  # fmt: skip
+    docs_per_second: Annotated[float | None, Option("Annotate at most N documents a second.", least=0.01,
+        most=1_000_000, metavar="N")] = None  # fmt: skip
+    slices: Annotated[int, Option("How many parts of the index to read in parallel.", least=1, most=64)] = 4
+    fields_changed: Annotated[bool, Option("With --field: compute all fingerprints again, from other fields than "
+        "before.", goes_with=["field"])] = False  # fmt: skip
+    cluster: Annotated[bool, Option("Assign the documents to clusters as they come.")] = False
+    all: Annotated[bool, Option("Look at every document, not only at those written since the last run, and try failed "
+        "ones again.")] = False  # fmt: skip
+    again: Annotated[bool, Option("Compute all fingerprints again, also for unchanged texts.")] = False
+    dry_run: Annotated[bool, Option("Count what would be done, and change nothing.")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """The way to follow an index: a look each `interval` seconds, a full run after `quiet_for` seconds of quiet.
+    """The way to follow an index or folders; times are in seconds."""
 
-    Full runs take at most about the `share` of the time. If more than the share `most_lost` of the documents is gone at
-    once, nothing is removed until `confirm_loss`. Another process takes over after `lease` seconds of silence.
-    """
-
-    interval: float = 2.0
-    quiet_for: float = 60.0
-    share: float = 0.05
-    most_lost: float = 0.2
-    confirm_loss: bool = False
-    lease: float = 30.0
+    interval: Annotated[float, Option("The time between two looks at a quiet index. Each look is one request.",
+        kind="seconds")] = 2.0  # fmt: skip
+    quiet_for: Annotated[float, Option("Group everything anew after so much time without changes.",
+        kind="seconds")] = 60.0  # fmt: skip
+    share: Annotated[float, Option("The share of the time for grouping everything anew.", least=0.0001, most=1,
+        metavar="S")] = 0.05  # fmt: skip
+    most_lost: Annotated[float, Option("Remove nothing if more than this share of the documents is gone at once.",
+        least=0, most=1, metavar="S")] = 0.2  # fmt: skip
+    confirm_loss: Annotated[bool, Option("Remove all missing documents, however many, and look at every document at "
+        "the start.")] = False  # fmt: skip
+    lease: Annotated[float, Option("Take over from another process after so much silence.", kind="seconds")] = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Alerting:
-    """The receivers of alerts about new clusters and copies: commands, or addresses beginning with https:// or http://.
+    """The receivers of alerts about new clusters and copies: commands, or addresses beginning with https:// or http://."""
 
-    Each delivery has `alert_timeout` seconds, and there are at most `alerts_a_minute`. Addresses get the token in
-    `alert_token_file`, else in NEARDUP_ALERT_TOKEN.
-    """
-
-    on_new_cluster: str = ""
-    on_copy: str = ""
-    alert_timeout: float = 10.0
-    alerts_a_minute: int = 12
-    alert_token_file: str | None = None
+    on_new_cluster: Annotated[str, Option("Tell of each new cluster: run a command, without a shell and with JSON on "
+        "its standard input, or post to a URL.", metavar="COMMAND|URL", typed=True)] = ""  # fmt: skip
+    on_copy: Annotated[str, Option("Tell of each document that repeats another one, in the same way.",
+        metavar="COMMAND|URL", typed=True)] = ""  # fmt: skip
+    alert_timeout: Annotated[float, Option("Time limit for each command or request.", kind="seconds")] = 10.0
+    alerts_a_minute: Annotated[int, Option("At most N commands and requests a minute. Further news is sent together, "
+        "up to 100 in each.", least=1, most=600)] = 12  # fmt: skip
+    alert_token_file: Annotated[str | None, Option("A file with the bearer token for URLs.  [default: the one in "
+        "NEARDUP_ALERT_TOKEN]", kind="path", metavar="FILE")] = None  # fmt: skip

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Limits, Options
@@ -16,6 +16,7 @@ from indexer.ingest.readers import ColumnNames
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import LEFT_OUT, STDIN, IdFrom, Selection
 from indexer.model import DEFAULT_MIN_TOKENS, own_files
+from indexer.model.declared import Option
 from indexer.model.kinds import KindName, kind_named
 from indexer.model.paths import printable_path
 from indexer.model.times import Refresh
@@ -53,8 +54,10 @@ USUAL_CONTENT: Content = "landmarks"
 class WorkerLimits:
     """The limits of one document: `timeout` in seconds, `memory` in bytes."""
 
-    timeout: float = Limits().seconds
-    memory: int = Limits().memory
+    timeout: Annotated[float, Option("Time limit for each document.", kind="seconds",
+        goes_with=["files"])] = Limits().seconds  # fmt: skip
+    memory: Annotated[int, Option("Memory limit for each document.", kind="size",
+        goes_with=["files"])] = Limits().memory  # fmt: skip
 
     @property
     def limits(self) -> Limits:
@@ -101,9 +104,13 @@ class Extraction:
 class NamedColumns:
     """The names of the fields of JSON lines and columns of tables; None for the usual ones."""
 
-    text_field: str | None = None
-    id_field: str | None = None
-    title_field: str | None = None
+    text_field: Annotated[str | None, Option("The field of JSON lines, or column of a table, with the text (HTML with "
+        "--format html). A dot selects a field of an object, as in article.body.  [default: text, or html]",
+        metavar="NAME", goes_with=["files"])] = None  # fmt: skip
+    id_field: Annotated[str | None, Option("The field or column with the id.  [default: id, or else the number of the "
+        "line or row]", metavar="NAME", goes_with=["files"])] = None  # fmt: skip
+    title_field: Annotated[str | None, Option("The field or column with the title.  [default: title]", metavar="NAME",
+        goes_with=["files"])] = None  # fmt: skip
 
     def columns(self, extraction: Extraction) -> ColumnNames:
         """The names for a reader; the text is HTML if the documents are."""
@@ -115,8 +122,9 @@ class NamedColumns:
 class NamedFields:
     """The named fields for the texts of an index, and of files with many documents."""
 
-    field: tuple[str, ...] = ()
-    html: bool = False
+    field: Annotated[tuple[str, ...], Option("For an annotated index: a field with the text, as for neardup annotate, "
+        "in the same order. [default: the index's fields]", metavar="NAME")] = ()  # fmt: skip
+    html: Annotated[bool, Option("The fields hold HTML; extract its text.", goes_with=["field"])] = False
     columns: NamedColumns = NamedColumns()
 
     def fields(self, *, stored: bool) -> TextFields | None:
@@ -189,9 +197,9 @@ class Fingerprinting:
 
     jobs: int | None = None
     min_tokens: int | None = None
-    kind: KindName | None = None
     scheme: tuple[str, ...] = ()
     schemes: str | None = None
+    kind: KindName | None = None
 
     def least_words(self, kind: str) -> int:
         """The least number of words of a document of this kind that is not short."""
@@ -209,9 +217,17 @@ class Fingerprinting:
 class ClusterOptions:
     """Options of clustering beside the match rule; None for the default."""
 
-    bound: float | None = None
-    canonical: str | None = None
-    prefer: tuple[str, ...] = ()
+    bound: Annotated[float | None, Option("How far apart two documents of a cluster may be, as 1 minus their "
+        "similarity. Longer chains are split.  [default: twice what the rule allows]", least=0, most=1, metavar="S",
+        goes_with=["cluster"])] = None  # fmt: skip
+    canonical: Annotated[str | None, Option("The canonical document of a cluster: earliest (the first to come; in a "
+        "batch by --time-field, else by files and rows), longest (most words), declared (pages whose rel=canonical "
+        "names their own URL first, pages that name another one last), newest or oldest (the latest or first version, "
+        "where the order is known; else the earliest), field:NAME or field:NAME:desc (smallest or largest field), "
+        "source (by --prefer). In ties mails come first, and paths that name a copy (backup, copy, export) last.  "
+        "[default: earliest]", metavar="RULE", goes_with=["cluster"], setting="canonical")] = None  # fmt: skip
+    prefer: Annotated[tuple[str, ...], Option("With --canonical source: preferred paths or URLs. Repeat it for "
+        "several, the best first.", metavar="GLOB", goes_with=["canonical"], setting="canonical")] = ()  # fmt: skip
 
     @property
     def canonical_rule(self) -> CanonicalRule | None:
@@ -232,8 +248,8 @@ class Arriving:
 
     cluster: bool = False
     skip_duplicates: bool = False
-    skip: str | tuple[str, ...] | None = None
     verify: Literal["text", "sketch"] | None = None
+    skip: str | tuple[str, ...] | None = None
     new_to: str | None = None
     match: str | None = None
     distance: int | None = None

@@ -1,6 +1,6 @@
-"""Results, declared once: a frozen dataclass with the meaning of each field beside its type, as `Annotated`.
+"""Results and options, declared once: a frozen dataclass with the meaning of each field beside its type.
 
-From the declaration come the answer in JSON (`as_json`), the columns of Arrow tables and frames
+From the declaration of a result come the answer in JSON (`as_json`), the columns of Arrow tables and frames
 (`neardup.library.rows`), the list in the help of a command (`neardup.cli.options.answers`) and its section of
 docs/reference/json.md.
 """
@@ -25,6 +25,28 @@ class DeclaredMember(NamedTuple):
     kind: type | None
     many: bool
     of: type
+
+
+class Option(NamedTuple):
+    """What a command says of a field of options, beside its type in `Annotated`; the type and the default do the rest.
+
+    `kind` is a type of click, or the name of one in `neardup.cli.options.groups`. Numbers are from `least` to `most`.
+    `goes_with`, `not_with`, `in_engine` and `setting` are those of `neardup.cli.options.groups.Related`. A `typed`
+    option is for the command line alone. `names` replace the name of the field.
+    """
+
+    help: str
+    kind: Any = ""
+    least: float | None = None
+    most: float | None = None
+    metavar: str | None = None
+    goes_with: Sequence[str] = ()
+    not_with: Sequence[str] = ()
+    in_engine: bool = False
+    setting: str = ""
+    typed: bool = False
+    required: bool = False
+    names: Sequence[str] = ()
 
 
 def members(kind: type) -> list[DeclaredMember]:

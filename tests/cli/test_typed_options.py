@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from indexer.batch.sketches.inputs import Stale
 from indexer.cli import cli
 from indexer.cli.batch.sketching import Task
-from indexer.cli.options.groups import Group
-from indexer.cli.options.shared import FormatChoice, Seconds, Size
+from indexer.cli.options.groups import Group, Seconds, Size
+from indexer.cli.options.shared import FormatChoice
 from indexer.extract.base import Content
 from indexer.library.options import ClusterOptions
 from indexer.library.writers import RowFormat

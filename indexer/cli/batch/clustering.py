@@ -11,10 +11,10 @@ from indexer.cli.batch.judging import judged_fields, tell_unverified, verify_opt
 from indexer.cli.batch.running import spread_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import match_option, show_rule
 from indexer.cli.options.paths import A_FOLDER, A_PATH
-from indexer.cli.options.shared import Size, json_option
+from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchComparison, BatchSpread
 from indexer.library.options import ClusterOptions
@@ -26,39 +26,7 @@ if TYPE_CHECKING:
 # This many inputs are named.
 _SHOWN = 5
 
-compared_options = Group(
-    BatchComparison,
-    click.option(
-        "--memory",
-        cls=Related,
-        goes_with=["run_on=local"],
-        type=Size(),
-        metavar="SIZE",
-        default="2GiB",
-        show_default=True,
-        help="The memory for sketches with --run-on local. More of them are spilled to OUT, and compared part by part.",
-    ),
-    click.option(
-        "--against",
-        metavar="OLD",
-        type=A_PATH,
-        help="A folder with the sketches and clusters of older documents. These are compared too, clusters keep "
-        "their ids, and each new document names the older one it repeats.",
-    ),
-    click.option(
-        "--stale",
-        type=click.Choice(("refuse", "forget", "keep")),
-        default="refuse",
-        show_default=True,
-        help="Sketches of missing or changed inputs: refuse with the list, remove them, or keep counting them.",
-    ),
-    click.option(
-        "--latest",
-        is_flag=True,
-        help="If documents have one id and different texts, the last one counts. Otherwise they are refused.",
-    ),
-    verify_options,
-)
+compared_options = Group(BatchComparison, verify_options)
 
 
 @click.command(

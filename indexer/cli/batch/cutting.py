@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from indexer.cli.batch.running import running_options
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import json_option, words_option
+from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchPassages, BatchRun
 from indexer.text.counts import counted
@@ -19,36 +19,7 @@ if TYPE_CHECKING:
     from indexer.library.batch_outcomes import BatchPassagesCut
 
 
-def cutting_options(*goes_with: str) -> Group:
-    related: dict[str, Any] = {"cls": Related, "goes_with": goes_with}
-    return Group(
-        BatchPassages,
-        words_option(**related),
-        click.option(
-            "--least-left",
-            **related,
-            type=click.IntRange(1),
-            metavar="N",
-            default=1,
-            show_default=True,
-            help="Drop documents with a lost passage and fewer than N words left.",
-        ),
-        click.option(
-            "--text-field", **related, metavar="NAME", help="The field or column with the text.  [default: text]"
-        ),
-        click.option(
-            "--id-field",
-            **related,
-            metavar="NAME",
-            help="The field or column with the id.  [default: id; without one, file and row]",
-        ),
-        click.option(
-            "--time-field",
-            **related,
-            metavar="NAME",
-            help="The field or column with the time of a document. At the same time the lower id is first.",
-        ),
-    )
+cutting_options = Group(BatchPassages)
 
 
 @click.command(
@@ -78,7 +49,7 @@ With --run-on spark each file is read and written by a task. This process compar
 @click.option(
     "--out", type=A_PATH, metavar="OUT", help="Write the documents without the passages to this folder, a new one."
 )
-@cutting_options()
+@cutting_options
 @running_options
 @json_option
 def passages_command(

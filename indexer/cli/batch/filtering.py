@@ -3,56 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from indexer.cli.batch.cutting import cut_fields, cutting_options
+from indexer.cli.batch.cutting import cut_fields
 from indexer.cli.batch.running import running_options
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchOutput, BatchPassages, BatchRun
-from indexer.model import MOST_ORIGINS
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.batch_outcomes import BatchDeduped, BatchFiltered
 
-writing_options = Group(
-    BatchOutput,
-    click.option("--out", required=True, type=A_PATH, metavar="OUT", help="The folder to write to, a new one."),
-    click.option(
-        "--tag",
-        is_flag=True,
-        help="Write all documents, with neardup_keep, neardup_duplicate_of and neardup_cluster as columns or members.",
-    ),
-    click.option(
-        "--texts",
-        cls=Related,
-        not_with=["tag"],
-        is_flag=True,
-        help="Write the texts of single files too, in Parquet, and no copies; so does --tag.",
-    ),
-    click.option(
-        "--min-origins",
-        type=click.IntRange(2, MOST_ORIGINS),
-        metavar="N",
-        help="Leave out clusters from fewer than N hosts or folders.",
-    ),
-    click.option(
-        "--singletons",
-        cls=Related,
-        goes_with=["min_origins"],
-        type=click.Choice(["keep", "drop"]),
-        default="keep",
-        show_default=True,
-        help="With --min-origins, whether documents of no cluster stay.",
-    ),
-    title="What is written",
-)
+writing_options = Group(BatchOutput, title="What is written")
 
 
 def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) -> list[tuple[str, str]]:
@@ -66,38 +35,17 @@ def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) ->
 class Keeping:
     """The other documents to keep, the clusters that count, and the handling of repeated passages."""
 
-    against: tuple[str, ...]
-    unverified: bool
-    passages: Literal["cut", "report"] | None
-    cutting: BatchPassages
+    against: Annotated[tuple[str, ...], Option("A folder with sketches of documents kept elsewhere, such as the older "
+        "ones given to neardup batch cluster. Can be repeated.", kind="path", metavar="OLD")] = ()  # fmt: skip
+    unverified: Annotated[bool, Option("Filter also by clusters of a simhash alone, not verified by texts.",
+        typed=True)] = False  # fmt: skip
+    passages: Annotated[Literal["report", "cut"] | None, Option("Count how much of the kept documents repeats passages "
+        "of each other, or cut these too, as neardup batch passages does, from Parquet, JSON lines and --texts.",
+        not_with=["tag"])] = None  # fmt: skip
+    cutting: BatchPassages = BatchPassages()
 
 
-keeping_options = Group(
-    Keeping,
-    click.option(
-        "--against",
-        type=A_PATH,
-        multiple=True,
-        metavar="OLD",
-        help="A folder with sketches of documents kept elsewhere, such as the older ones given to neardup batch "
-        "cluster. Can be repeated.",
-    ),
-    click.option(
-        "--unverified",
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Filter also by clusters of a simhash alone, not verified by texts.",
-    ),
-    click.option(
-        "--passages",
-        cls=Related,
-        not_with=["tag"],
-        type=click.Choice(["report", "cut"]),
-        help="Count how much of the kept documents repeats passages of each other, or cut these too, as neardup "
-        "batch passages does, from Parquet, JSON lines and --texts.",
-    ),
-    cutting_options("passages"),
-)
+keeping_options = Group(Keeping, Group(BatchPassages, goes_with=["passages"]))
 
 
 @click.command(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from indexer.cli.options.groups import Group
 from indexer.cli.options.removal import remove_option
 from indexer.cli.terminal.output import say
@@ -17,16 +15,7 @@ if TYPE_CHECKING:
     from indexer.library.batch_outcomes import BatchClustered, BatchDeduped
 
 verify_options = Group(
-    BatchJudging,
-    click.option(
-        "--verify",
-        type=click.Choice(["text", "sketch"]),
-        allow_from_autoenv=False,
-        help="Decide what to remove by the texts, read again and aligned (the default), or by the sketches alone; "
-        "this also removes forms.",
-    ),
-    remove_option("Remove", not_with=["unverified", "verify=sketch"]),
-    title="What is removed",
+    BatchJudging, remove_option("Remove", not_with=["unverified", "verify=sketch"]), title="What is removed"
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, Related, typed
+from indexer.cli.options.groups import Group, typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import RunOutput, refresh_option, store_option, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say
@@ -18,54 +18,7 @@ if TYPE_CHECKING:
     from indexer.library.batch_outcomes import BatchLoaded
     from indexer.model.times import Refresh
 
-loading_options = Group(
-    BatchLoading,
-    click.option(
-        "--clusters",
-        type=A_PATH,
-        metavar="OUT",
-        help="The folder that neardup batch cluster wrote.  [default: DIR, if it has clusters]",
-    ),
-    click.option(
-        "--index-column",
-        cls=Related,
-        in_engine=True,
-        default="",
-        metavar="NAME",
-        help="The column of the input with the document's index, behind an alias or data stream.",
-    ),
-    click.option(
-        "--routing-column",
-        cls=Related,
-        in_engine=True,
-        default="",
-        metavar="NAME",
-        help="The column of the input with the routing value.",
-    ),
-    click.option("--no-create", is_flag=True, help="End with exit code 3 instead of making a new store."),
-    click.option(
-        "--create-missing",
-        cls=Related,
-        in_engine=True,
-        is_flag=True,
-        help="In somebody else's index: also create missing documents.",
-    ),
-    click.option(
-        "--allow-version-change",
-        cls=Related,
-        in_engine=True,
-        is_flag=True,
-        help="In somebody else's index: change documents even if their owner assigns versions (version_type external).",
-    ),
-    click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
-    click.option(
-        "--stale",
-        type=click.Choice(("refuse", "keep")),
-        default="refuse",
-        show_default=True,
-        help="Load the sketches of missing or changed inputs, or refuse.",
-    ),
-)
+loading_options = Group(BatchLoading)
 
 
 @click.command(

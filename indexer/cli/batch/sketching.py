@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
@@ -13,13 +13,13 @@ from indexer.cli.batch.running import running_options
 from indexer.cli.indexing import walk_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group
-from indexer.cli.options.paths import A_FOLDER
 from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import RunOutput, extraction_options, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say, size
 from indexer.errors import ExtractionError
 from indexer.library.batch_options import BatchRun
 from indexer.library.options import LEFT_OUT, Extraction, Fingerprinting, Walk
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -46,23 +46,15 @@ class Task(_TaskType):
 class SketchOptions:
     """The folder for sketches, the share of the work, and further notes on documents."""
 
-    out: str
-    time_field: str | None
-    task: tuple[int, int] | None
-    strict: bool
+    out: Annotated[str, Option("The folder to write to.", kind="folder", metavar="DIR", required=True)]
+    time_field: Annotated[str | None, Option("The field or column with the time of a document, for --canonical "
+        "earliest.", metavar="NAME")] = None  # fmt: skip
+    task: Annotated[tuple[int, int] | None, Option("Do only the I-th of N equal shares of the files.", kind=Task(),
+        metavar="I/N")] = None  # fmt: skip
+    strict: Annotated[bool, Option("End with exit code 6 if any document failed.")] = False
 
 
-batch_options = Group(
-    SketchOptions,
-    click.option("--out", required=True, type=A_FOLDER, metavar="DIR", help="The folder to write to."),
-    click.option(
-        "--time-field",
-        metavar="NAME",
-        help="The field or column with the time of a document, for --canonical earliest.",
-    ),
-    click.option("--task", type=Task(), metavar="I/N", help="Do only the I-th of N equal shares of the files."),
-    click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
-)
+batch_options = Group(SketchOptions)
 
 
 @click.command(

@@ -9,41 +9,7 @@ from indexer.cli.options.matching import distance_option, match_option
 from indexer.cli.options.paths import A_PATH
 from indexer.library.options import Arriving, ClusterOptions
 
-cluster_options = Group(
-    ClusterOptions,
-    click.option(
-        "--bound",
-        cls=Related,
-        goes_with=["cluster"],
-        type=click.FloatRange(0, 1),
-        metavar="S",
-        help="How far apart two documents of a cluster may be, as 1 minus their similarity. Longer chains are "
-        "split.  [default: twice what the rule allows]",
-    ),
-    click.option(
-        "--canonical",
-        cls=Related,
-        goes_with=["cluster"],
-        setting="canonical",
-        metavar="RULE",
-        help="The canonical document of a cluster: earliest (the first to come; in a batch by --time-field, else by "
-        "files and rows), longest (most words), declared (pages whose rel=canonical names their own URL first, "
-        "pages that name another one last), newest or oldest (the latest or first version, where the order is "
-        "known; else the earliest), field:NAME or field:NAME:desc (smallest or largest field), source (by "
-        "--prefer). In ties mails come first, and paths that name a copy (backup, copy, export) last.  [default: "
-        "earliest]",
-    ),
-    click.option(
-        "--prefer",
-        cls=Related,
-        goes_with=["canonical"],
-        setting="canonical",
-        multiple=True,
-        metavar="GLOB",
-        help="With --canonical source: preferred paths or URLs. Repeat it for several, the best first.",
-    ),
-    title="Clusters",
-)
+cluster_options = Group(ClusterOptions, title="Clusters")
 
 
 arrival_options = Group(

@@ -4,38 +4,102 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
+import types
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from indexer.cli.options.paths import A_FILE, A_FOLDER, A_PATH
 from indexer.cli.terminal.output import shown_store
 from indexer.errors import UsageError
 from indexer.model.paths import store_file
+
+if TYPE_CHECKING:
+    _BytesType = click.ParamType[int]
+    _SecondsType = click.ParamType[float]
+else:
+    _BytesType = _SecondsType = click.ParamType
+
+_DAY = 86_400
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 Returned = TypeVar("Returned")
 Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 
 
+class Size(_BytesType):
+    """A number of bytes: 500000, 200MB (powers of 1000), 2GiB (powers of 1024)."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        matched = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
+        if not matched:
+            self.fail(f"{value!r} is no size; write for example 500000, 200MB or 2GiB", param, ctx)
+        return int(float(matched[1]) * _UNITS[matched[2] or ""])
+
+    def shown(self, number: int) -> str:
+        return f"{number >> 30}GiB" if number % (1 << 30) == 0 else f"{number // 10**6}MB"
+
+
+class Seconds(_SecondsType):
+    name = "seconds"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            seconds = float(value if isinstance(value, int | float) else str(value))
+        except ValueError:
+            seconds = 0.0
+        # Written so that NaN is refused too.
+        if not 0 < seconds <= _DAY:
+            self.fail(f"{value!r} is no number of seconds above 0 and up to {_DAY}", param, ctx)
+        return seconds
+
+    def shown(self, seconds: float) -> str:
+        return f"{seconds:g}"
+
+
+KINDS: Mapping[str, click.ParamType[Any]] = {
+    "size": Size(),
+    "seconds": Seconds(),
+    "path": A_PATH,
+    "file": A_FILE,
+    "folder": A_FOLDER,
+}
+"""The types of click by their names in declarations."""
+
+
 class Group:
     """A decorator that adds options to a command, and gives it their values as one object of a dataclass.
 
-    The object is the parameter annotated with the dataclass. Each option fills the field of its name; a group among
-    `options` fills the field annotated with its dataclass. The help lists the options under the `title`, and groups
-    with a title of their own separately. Raises TypeError for a missing parameter or field, and for a field without an
-    option.
+    The object is the parameter annotated with the dataclass. Each field is an option declared beside its type
+    (`neardup.model.declared.Option`), or filled by one of `options`: an option of its name, or the group of its
+    dataclass. Fields `without` an option keep their defaults. Declared options also go with `goes_with`. The help lists
+    the options under the `title`, and groups with a title of their own separately. Raises TypeError for a missing
+    parameter or field, and for a field without an option.
     """
 
-    def __init__(self, kind: type, *options: Decorator, title: str = "") -> None:
+    def __init__(
+        self, kind: type, *options: Decorator, title: str = "", without: Sequence[str] = (),
+        goes_with: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         def made(**values: object) -> object:
             return kind(**values)
 
         made.__annotations__ = {member.name: member.type for member in dataclasses.fields(kind)}
-        wrapped: Callable[..., object] = made
-        for option in reversed(options):
-            wrapped = option(wrapped)
         self.kind = kind
+        brought = {_filled(option, made): option for option in options}
+        hints = typing.get_type_hints(kind, include_extras=True)
+        wrapped: Callable[..., object] = made
+        for member in reversed(dataclasses.fields(kind)):
+            option = brought.pop(member.name, None) or _declared(member, hints[member.name], goes_with)
+            wrapped = option(wrapped) if option and member.name not in without else wrapped
+        for option in brought.values():
+            wrapped = option(wrapped)
         # click adds each parameter at the end, the first one last.
         self.parameters: tuple[click.Parameter, ...] = tuple(reversed(getattr(wrapped, "__click_params__", [])))
         for parameter in self.parameters if title else ():
@@ -47,7 +111,7 @@ class Group:
         return self._made(**values)
 
     def __call__(self, command: Callable[..., Returned]) -> Callable[..., Returned]:
-        place = self._place(command)
+        place = self.place(command)
         names = [str(parameter.name) for parameter in self.parameters]
 
         @functools.wraps(command)
@@ -59,7 +123,7 @@ class Group:
         vars(wrapped)["__click_params__"] = added
         return wrapped
 
-    def _place(self, command: Callable[..., object]) -> str:
+    def place(self, command: Callable[..., object]) -> str:
         # Annotations are not evaluated, so that what they name need not be imported.
         names = [name for name, kind in command.__annotations__.items() if kind == self.kind.__name__]
         if len(names) != 1:
@@ -137,6 +201,45 @@ class Related(click.Option):
             # Not by get_default(), which reads the settings file.
             return self.default, ParameterSource.DEFAULT
         return value, source
+
+
+def _filled(option: Decorator, made: Callable[..., object]) -> str:
+    """The name of the field that an option or a group fills."""
+    if isinstance(option, Group):
+        return option.place(made)
+
+    def alone() -> None: ...
+
+    [parameter] = vars(option(alone))["__click_params__"]
+    return str(parameter.name)
+
+
+def _declared(member: dataclasses.Field[Any], hint: Any, goes_with: Sequence[str]) -> Decorator | None:
+    if typing.get_origin(hint) is not typing.Annotated:
+        return None
+    said, plain = hint.__metadata__[0], hint.__origin__
+    if typing.get_origin(plain) in (typing.Union, types.UnionType):
+        [plain] = [each for each in typing.get_args(plain) if each is not types.NoneType]
+    attributes: dict[str, Any] = {"multiple": typing.get_args(plain)[1:] == (...,), "metavar": said.metavar}
+    kind = typing.get_args(plain)[0] if attributes["multiple"] else plain
+    if kind is bool:
+        attributes["is_flag"] = True
+    elif said.kind:
+        attributes["type"] = KINDS.get(said.kind, said.kind)
+    elif typing.get_origin(kind) is typing.Literal:
+        attributes["type"] = click.Choice(typing.get_args(kind))
+    elif kind is not str:
+        attributes["type"] = (click.IntRange if kind is int else click.FloatRange)(said.least, said.most)
+        attributes["metavar"] = said.metavar or "N" * (kind is int)
+    default = member.default if member.default_factory is dataclasses.MISSING else member.default_factory()
+    if default not in (dataclasses.MISSING, None, ()) and default is not False:
+        attributes |= {"default": getattr(attributes.get("type"), "shown", lambda it: it)(default)}
+        attributes["show_default"] = default != ""
+    return click.option(
+        *(said.names or ["--" + member.name.replace("_", "-")]), member.name, cls=Related, help=said.help,
+        goes_with=[*said.goes_with, *goes_with], not_with=said.not_with, in_engine=said.in_engine, setting=said.setting,
+        allow_from_autoenv=not said.typed, required=said.required, **attributes,
+    )  # fmt: skip
 
 
 def _store_file(ctx: click.Context, opts: Mapping[str, Any]) -> str:

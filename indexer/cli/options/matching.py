@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.terminal.output import say
+from indexer.model.declared import Option
 
 if TYPE_CHECKING:
-    from indexer.library.rules import MatchRule, RuleRequest, Way
+    from indexer.library.rules import MatchRule, RuleRequest
 
 # This many documents are named that could not be verified.
 
@@ -42,14 +43,20 @@ distance_option = click.option(
 class Matching:
     """The options of the match rule, None by default; `explain` asks for the rule in words."""
 
-    match: str | None
-    distance: int | None
-    similarity: float | None
-    scheme: str | None
-    verify: Way | None
-    min_jaccard: float | None
-    min_containment: float | None
-    explain: bool
+    match: str | None = None
+    distance: int | None = None
+    similarity: Annotated[float | None, Option("The minimum similarity, 0 to 1, by --scheme or the best scheme of the "
+        "store.", least=0, most=1, metavar="S", setting="rule")] = None  # fmt: skip
+    scheme: Annotated[str | None, Option("Compare by this scheme of the store (see neardup schemes --store).",
+        metavar="NAME", setting="rule")] = None  # fmt: skip
+    verify: Annotated[Literal["hamming", "sketch", "text"] | None, Option("Verify candidates by the bits of the "
+        "simhash (within -k), by stored sketches, or by the texts, read again.", setting="rule")] = None  # fmt: skip
+    min_jaccard: Annotated[float | None, Option("With --verify sketch or text: the minimum share of common 5-word "
+        "shingles among all of both documents.  [default: 0.6 by sketches, 0.5 by texts]", least=0, most=1, metavar="J",
+        setting="rule")] = None  # fmt: skip
+    min_containment: Annotated[float | None, Option("The minimum share of the shorter document's 5-word shingles in "
+        "the other one. Texts are read again.", least=0, most=1, metavar="C", setting="rule")] = None  # fmt: skip
+    explain: Annotated[bool, Option("Explain the lookup: its keys, its guarantees, and how much it may miss.")] = False
 
     @property
     def wanted(self) -> RuleRequest:
@@ -66,57 +73,7 @@ class Matching:
         )
 
 
-match_options = Group(
-    Matching,
-    match_option,
-    distance_option,
-    click.option(
-        "--similarity",
-        cls=Related,
-        setting="rule",
-        type=click.FloatRange(0, 1),
-        metavar="S",
-        help="The minimum similarity, 0 to 1, by --scheme or the best scheme of the store.",
-    ),
-    click.option(
-        "--scheme",
-        cls=Related,
-        setting="rule",
-        metavar="NAME",
-        help="Compare by this scheme of the store (see neardup schemes --store).",
-    ),
-    click.option(
-        "--verify",
-        cls=Related,
-        setting="rule",
-        type=click.Choice(["hamming", "sketch", "text"]),
-        help="Verify candidates by the bits of the simhash (within -k), by stored sketches, or by the texts, read "
-        "again.",
-    ),
-    click.option(
-        "--min-jaccard",
-        cls=Related,
-        setting="rule",
-        type=click.FloatRange(0, 1),
-        metavar="J",
-        help="With --verify sketch or text: the minimum share of common 5-word shingles among all of both "
-        "documents.  [default: 0.6 by sketches, 0.5 by texts]",
-    ),
-    click.option(
-        "--min-containment",
-        cls=Related,
-        setting="rule",
-        type=click.FloatRange(0, 1),
-        metavar="C",
-        help="The minimum share of the shorter document's 5-word shingles in the other one. Texts are read again.",
-    ),
-    click.option(
-        "--explain",
-        is_flag=True,
-        help="Explain the lookup: its keys, its guarantees, and how much it may miss.",
-    ),
-    title="What counts as near",
-)
+match_options = Group(Matching, match_option, distance_option, title="What counts as near")
 
 
 def show_rule(rule: MatchRule) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 import click
 
 from indexer.cli.config import DEFAULT_STORE
-from indexer.cli.options.groups import Decorator, Group, Related
+from indexer.cli.options.groups import Decorator, Group, Related, Size
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import say, shown_store, told_each_minute
@@ -25,27 +24,9 @@ if TYPE_CHECKING:
     from indexer.library.opening import Follow
     from indexer.model.times import Refresh
 
-    _BytesType = click.ParamType[int]
-    _SecondsType = click.ParamType[float]
     _FormatType = click.Choice[str]
 else:
-    _BytesType = _SecondsType = click.ParamType
     _FormatType = click.Choice
-
-_DAY = 86_400
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-
-
-class Size(_BytesType):
-    """A number of bytes: 500000, 200MB (powers of 1000), 2GiB (powers of 1024)."""
-
-    name = "size"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        matched = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
-        if not matched:
-            self.fail(f"{value!r} is no size; write for example 500000, 200MB or 2GiB", param, ctx)
-        return int(float(matched[1]) * _UNITS[matched[2] or ""])
 
 
 class FormatChoice(_FormatType):
@@ -59,43 +40,7 @@ class FormatChoice(_FormatType):
         return str(value)
 
 
-class Seconds(_SecondsType):
-    name = "seconds"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            seconds = float(value if isinstance(value, int | float) else str(value))
-        except ValueError:
-            seconds = 0.0
-        # Written so that NaN is refused too.
-        if not 0 < seconds <= _DAY:
-            self.fail(f"{value!r} is no number of seconds above 0 and up to {_DAY}", param, ctx)
-        return seconds
-
-
-limit_options = Group(
-    WorkerLimits,
-    click.option(
-        "--timeout",
-        cls=Related,
-        goes_with=["files"],
-        type=Seconds(),
-        metavar="SECONDS",
-        default=f"{WorkerLimits().timeout:g}",
-        show_default=True,
-        help="Time limit for each document.",
-    ),
-    click.option(
-        "--memory",
-        cls=Related,
-        goes_with=["files"],
-        type=Size(),
-        metavar="SIZE",
-        default="2GiB",
-        show_default=True,
-        help="Memory limit for each document.",
-    ),
-)
+limit_options = Group(WorkerLimits)
 
 
 CONTENTS = click.Choice(get_args(Content))
@@ -284,15 +229,3 @@ def only_one(**given: object) -> None:
     if len(used) != 1:
         names = ", ".join(given)
         raise UsageError(f"give one of {names}" + (f"; you gave {' and '.join(used)}" if used else ""))
-
-
-def words_option(**related: Any) -> Decorator:
-    return click.option(
-        "--words",
-        **related,
-        type=click.IntRange(1),
-        metavar="N",
-        default=50,
-        show_default=True,
-        help="The least length of a passage.",
-    )
