@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import RunOutput, index_option, limit_options, refresh_option, talk_options
 from indexer.cli.terminal.output import answer_json, say
@@ -52,20 +52,18 @@ An index is refused if it does not keep all of _source, is read-only, or has ver
 to write its fingerprints to another index.
 """,
 )
-@index_option("The index, alias or data stream.")
-@annotating_options
-@fingerprint_options
-@limit_options
-@refresh_option
-@talk_options
+@options(
+    index_option("The index, alias or data stream."),
+    annotating_options,
+    fingerprint_options,
+    limit_options,
+    refresh_option,
+    talk_options,
+)
 def annotate_command(
-    store: str,
-    annotating: Annotating,
-    making: Fingerprinting,
-    worker: WorkerLimits,
-    refresh: Refresh,
+    *, store: str, annotating: Annotating, making: Fingerprinting, worker: WorkerLimits, refresh: Refresh,
     talk: RunOutput,
-) -> int:
+) -> int:  # fmt: skip
     """Fingerprint the documents of an index from their own fields."""
     from indexer.library.annotating import annotate
 

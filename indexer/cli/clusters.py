@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
 from indexer.cli.files.row_formats import written_rows
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
-from indexer.cli.options.groups import Related
+from indexer.cli.options.groups import options
 from indexer.cli.options.matching import Matching, match_options
-from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import filter_option, json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.answers import tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.terminal.output import answer_json, fields, say
 from indexer.cli.terminal.relations import relations_shown
 from indexer.errors import UsageError
-from indexer.library.writers import FORMATS
+from indexer.library.writers import RowFormat
+from indexer.model.declared import Option
 from indexer.text.counts import counted, share_shown
 from indexer.text.visible import beginning
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from indexer.library.options import ClusterOptions
     from indexer.library.records import Clustering
     from indexer.library.rules import MatchRule
-    from indexer.library.writers import RowFormat
     from indexer.model.times import Refresh
 
 
@@ -53,54 +52,21 @@ With --against, left is in the store and right in the other one. Standard error 
 compared, and why.
 """,
 )
-@store_option
-@match_options
-@click.option(
-    "--format",
-    type=click.Choice(FORMATS),
-    default="csv",
-    show_default=True,
-    help="The output format; parquet needs the extra parquet.",
-)
-@click.option("-o", "--output", metavar="FILE", type=A_PATH, help="Write to FILE instead of standard output.")
-@click.option(
-    "--against",
-    cls=Related,
-    setting="against",
-    metavar="FILE|STORE",
-    type=A_PATH,
-    help="Pair the documents with another store, or with the fingerprints printed by neardup hash --json.",
-)
-@click.option(
-    "--collapse",
-    cls=Related,
-    setting="against",
-    is_flag=True,
-    help="Pair documents with equal sketches only with the first of them.",
-)
-@click.option(
-    "--include-short", is_flag=True, help="Also compare documents with too few words for a meaningful fingerprint."
-)
-@click.option(
-    "--relation",
-    cls=Related,
-    setting="against",
-    is_flag=True,
-    help="Say how the texts of each pair relate, and name the differences. This reads the texts again, and takes much "
-    "longer than finding the pairs.",
-)
-@filter_option
-def pairs(  # noqa: PLR0913, PLR0917 - they are options of the command
-    store: str,
-    matching: Matching,
-    format: RowFormat,  # noqa: A002 - the setting's name
-    output: str | None,
-    against: str | None,
-    collapse: bool,
-    include_short: bool,
-    relation: bool,
+@options(store_option, match_options, filter_option)
+def pairs(  # noqa: PLR0913 - they are options of the command
+    *, store: str, matching: Matching,
+    format: Annotated[RowFormat, Option("The output format; parquet needs the extra parquet.")] = "csv",  # noqa: A002
+    output: Annotated[str | None, Option("Write to FILE instead of standard output.", names=["-o", "--output"],
+        kind="path", metavar="FILE")],
+    against: Annotated[str | None, Option("Pair the documents with another store, or with the fingerprints printed by "
+        "neardup hash --json.", kind="path", metavar="FILE|STORE", setting="against")],
+    collapse: Annotated[bool, Option("Pair documents with equal sketches only with the first of them.",
+        setting="against")],
+    include_short: Annotated[bool, Option("Also compare documents with too few words for a meaningful fingerprint.")],
+    relation: Annotated[bool, Option("Say how the texts of each pair relate, and name the differences. This reads the "
+        "texts again, and takes much longer than finding the pairs.", setting="against")],
     filter: str | None,  # noqa: A002
-) -> None:
+) -> None:  # fmt: skip
     """List all pairs of stored documents that are near-duplicates."""
     if against and collapse:
         raise UsageError("--collapse is for the pairs of one store, not for --against")
@@ -147,43 +113,23 @@ next cluster. neardup cluster says if something changes. Running it again writes
 document's cluster.
 """,
 )
-@store_option
-@match_options
-@cluster_options
-@click.option(
-    "--time-field",
-    metavar="NAME",
-    help="The field with the date, in the metadata or in the documents of an index, for --canonical earliest. "
-    "Documents without it come last. An empty name means the time of indexing.  [default: as in the last "
-    "clustering]",
-)
-@refresh_option
-@click.option(
-    "--relation/--no-relation",
-    default=None,
-    help="Note how each removable document relates to the one it repeats: identical, edited, a form with other "
-    "facts, and so on. Reads texts again, each once. By default for fields of an index and files of at most 2 MB. "
-    "With --relation for all; without, only identical documents are noted, also among new ones.",
-)
-@click.option(
-    "--apart",
-    type=click.Choice(["form", "none"]),
-    help="With form, documents with other facts, such as two invoices, are separate clusters, each with its own "
-    "copies. Reads all texts of clusters again each time.  [default: as in the last clustering, at first none]",
-)
-@click.option("--dry-run", is_flag=True, help="Print the changes, and write nothing.")
-@json_option
-def cluster(  # noqa: PLR0913, PLR0917 - they are options of the command
-    store: str,
-    matching: Matching,
-    clustering: ClusterOptions,
-    time_field: str | None,
+@options(store_option, match_options, cluster_options, refresh_option, json_option)
+def cluster(  # noqa: PLR0913 - they are options of the command
+    *, store: str, matching: Matching, clustering: ClusterOptions,
+    time_field: Annotated[str | None, Option("The field with the date, in the metadata or in the documents of an "
+        "index, for --canonical earliest. Documents without it come last. An empty name means the time of indexing.  "
+        "[default: as in the last clustering]", metavar="NAME")],
     refresh: Refresh,
-    relation: bool | None,
-    apart: Literal["form", "none"] | None,
-    dry_run: bool,
+    relation: Annotated[bool | None, Option("Note how each removable document relates to the one it repeats: "
+        "identical, edited, a form with other facts, and so on. Reads texts again, each once. By default for fields of "
+        "an index and files of at most 2 MB. With --relation for all; without, only identical documents are noted, "
+        "also among new ones.")],
+    apart: Annotated[Literal["form", "none"] | None, Option("With form, documents with other facts, such as two "
+        "invoices, are separate clusters, each with its own copies. Reads all texts of clusters again each time.  "
+        "[default: as in the last clustering, at first none]")],
+    dry_run: Annotated[bool, Option("Print the changes, and write nothing.")],
     json: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Put all stored documents into clusters of near-duplicates, and write the changes to the store."""
     with opened_collection(store, read_only=dry_run, refresh=refresh) as collection:
         made = collection.cluster(

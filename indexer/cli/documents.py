@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.removal import remove_option
 from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.hints import with_store
@@ -53,9 +53,8 @@ Examples:
 """,
 )
 @click.argument("identity", metavar="ID")
-@store_option
-@json_option
-def show(identity: str, store: str, json: bool) -> None:
+@options(store_option, json_option)
+def show(*, identity: str, store: str, json: bool) -> None:
     """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either.
 
     The document is read again, to show which of its parts are not in the text that is compared, and why.
@@ -170,16 +169,13 @@ Ends with exit code 5 if an id was not found, or several documents have it. The 
 """,
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
-@click.option(
-    "--from", "listed", metavar="FILE", help="Read ids from FILE (-: standard input), one per line or separated by NUL."
-)
-@store_option
-@copy_options
-@refresh_option
-@json_option
+@options(store_option, copy_options, refresh_option, json_option)
 def delete(
-    identities: tuple[str, ...], listed: str | None, store: str, copying: Copying, refresh: Refresh, json: bool
-) -> int:
+    *, identities: tuple[str, ...],
+    listed: Annotated[str | None, Option("Read ids from FILE (-: standard input), one per line or separated by NUL.",
+        names=["--from"], metavar="FILE")],
+    store: str, copying: Copying, refresh: Refresh, json: bool,
+) -> int:  # fmt: skip
     """Delete documents from the store, and their recorded failures; or documents with all their copies."""
     if copying.copies_of:
         if identities or listed:
@@ -294,19 +290,13 @@ Examples:
 With --format prometheus the answer is metrics in Prometheus's text format, for its textfile collector.
 """,
 )
-@store_option
-@click.option(
-    "--format",
-    cls=Related,
-    not_with=["json"],
-    setting="form",
-    type=click.Choice(["text", "json", "prometheus"]),
-    default="text",
-    show_default=True,
-    help="The form of the answer.",
-)
-@click.option("--json", cls=Related, setting="form", is_flag=True, help="Answer in JSON.")
-def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool) -> None:  # noqa: A002
+@options(store_option)
+def stats(
+    *, store: str,
+    format: Annotated[Literal["text", "json", "prometheus"], Option("The form of the answer.", not_with=["json"],  # noqa: A002
+        setting="form")] = "text",
+    json: Annotated[bool, Option("Answer in JSON.", setting="form")],
+) -> None:  # fmt: skip
     """Show statistics of the store, and what its fingerprints were made with."""
     with opened_collection(store, read_only=True) as collection:
         if format == "prometheus" and not json:
@@ -373,10 +363,12 @@ killed run. Prints a line each: ok, warning or error, and what to do. --texts re
 changed ones. Ends with exit code 7 for a warning or an error, 3 or 4 if the store can't be opened.
 """,
 )
-@store_option
-@click.option("--texts", is_flag=True, help="Also read every document again, and find those that have changed.")
-@json_option
-def doctor(store: str, texts: bool, json: bool) -> int:
+@options(store_option, json_option)
+def doctor(
+    *, store: str,
+    texts: Annotated[bool, Option("Also read every document again, and find those that have changed.")],
+    json: bool,
+) -> int:  # fmt: skip
     """Find what is wrong with a store, or soon will be; nothing is changed."""
     from indexer.library.examining import examine
 

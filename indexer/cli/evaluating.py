@@ -10,7 +10,7 @@ import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.fields import field_options
-from indexer.cli.options.groups import Group, refuse_typed
+from indexer.cli.options.groups import Group, options, refuse_typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     extraction_options,
@@ -103,23 +103,19 @@ counted.
 """,
 )
 @click.argument("truth", required=False, type=A_PATH)
-@measuring_options
-@judging_options
-@field_options
-@store_option_unless("documents")
-@jobs_option
-@extraction_options
-@json_option
+@options(
+    measuring_options,
+    judging_options,
+    field_options,
+    store_option_unless("documents"),
+    jobs_option,
+    extraction_options,
+    json_option,
+)
 def evaluate(
-    truth: str | None,
-    measuring: Measuring,
-    judging: Judging,
-    named_fields: NamedFields,
-    store: str,
-    jobs: int | None,
-    extraction: Extraction,
-    json: bool,
-) -> None:
+    *, truth: str | None, measuring: Measuring, judging: Judging, named_fields: NamedFields, store: str,
+    jobs: int | None, extraction: Extraction, json: bool,
+) -> None:  # fmt: skip
     """Measure match rules on your documents: recall, precision, curves and costs.
 
     The ground truth is TRUTH, or else the exact Jaccard coefficient of the documents' sets of 5-word shingles.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from indexer.cli.annotate import index_fields_options
 from indexer.cli.indexing import folder_options
-from indexer.cli.options.groups import Group, Titled, refuse_typed
+from indexer.cli.options.groups import Group, Titled, options, refuse_typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import index_option, limit_options, refresh_option
@@ -17,6 +17,7 @@ from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import say, shown_store
 from indexer.library.engine_options import Alerting, Annotating, Watching
 from indexer.library.options import Extraction, Fingerprinting, InFolders, WorkerLimits
+from indexer.model.declared import Option
 
 if TYPE_CHECKING:
     from indexer.library.followed import Followed
@@ -63,42 +64,25 @@ them every interval, or less often if that takes long.
 """,
 )
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=A_PATH)
-@index_option("The index, alias or data stream; with folders, the store file.")
-@index_fields_options
-@folder_options
-@fingerprint_options
-@limit_options
-@watching_options
-@alerting_options
-@refresh_option
-@click.option("--once", is_flag=True, help="End when everything is up to date.")
-@click.option(
-    "--status-port",
-    type=click.IntRange(0, 65535),
-    metavar="N",
-    help="Answer GET /healthz and /metrics at this port (0: any free one).",
+@options(
+    index_option("The index, alias or data stream; with folders, the store file."),
+    index_fields_options,
+    folder_options,
+    fingerprint_options,
+    limit_options,
+    watching_options,
+    alerting_options,
+    refresh_option,
 )
-@click.option(
-    "--status-host",
-    metavar="ADDRESS",
-    default="127.0.0.1",
-    show_default=True,
-    help="The address for --status-port. It shows counts and the index's name, and asks for no token.",
-)
-def follow_command(  # noqa: PLR0913, PLR0917 - the parameters of a command are its options
-    folders: tuple[str, ...],
-    store: str,
-    annotating: Annotating,
-    in_folders: InFolders,
-    making: Fingerprinting,
-    worker: WorkerLimits,
-    watching: Watching,
-    alerting: Alerting,
-    refresh: Refresh,
-    once: bool,
-    status_port: int | None,
-    status_host: str,
-) -> None:
+def follow_command(  # noqa: PLR0913 - they are options of the command
+    *, folders: tuple[str, ...], store: str, annotating: Annotating, in_folders: InFolders, making: Fingerprinting,
+    worker: WorkerLimits, watching: Watching, alerting: Alerting, refresh: Refresh,
+    once: Annotated[bool, Option("End when everything is up to date.")],
+    status_port: Annotated[int | None, Option("Answer GET /healthz and /metrics at this port (0: any free one).",
+        least=0, most=65535)],
+    status_host: Annotated[str, Option("The address for --status-port. It shows counts and the index's name, and asks "
+        "for no token.", metavar="ADDRESS")] = "127.0.0.1",
+) -> None:  # fmt: skip
     """Keep fingerprints and clusters up to date as documents come and go, in an index, or in a file for folders."""
     from indexer.library.following import Follower
     from indexer.service.status import status_served

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from indexer.cli.options import arguments
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.arguments import from_stdin
+from indexer.cli.options.groups import options
 from indexer.cli.options.matching import Matching, match_options, show_rule
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
@@ -17,6 +18,7 @@ from indexer.cli.terminal.output import about, answer, answer_json, fields, say
 from indexer.cli.terminal.relations import order_shown, relation_shown
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.library.options import Extraction
+from indexer.model.declared import Option
 from indexer.text.counts import counted, share_shown
 
 if TYPE_CHECKING:
@@ -42,12 +44,12 @@ A and B are files, or ids of stored documents; "id:ID" is always an id. - is sta
 )
 @click.argument("a", type=A_PATH)
 @click.argument("b", type=A_PATH)
-@store_option
-@match_options
-@click.option("--passages", is_flag=True, help="Show the passages in both: their places and words.")
-@extraction_options
-@json_option
-def compare(a: str, b: str, store: str, matching: Matching, passages: bool, extraction: Extraction, json: bool) -> None:
+@options(store_option, match_options, extraction_options, json_option)
+def compare(
+    *, a: str, b: str, store: str, matching: Matching,
+    passages: Annotated[bool, Option("Show the passages in both: their places and words.")],
+    extraction: Extraction, json: bool,
+) -> None:  # fmt: skip
     """Show how similar two documents are: shingles and passages in both, differing bits, and whether they are near."""
     from indexer.library import comparing
     from indexer.library.rules import rule_of
@@ -131,11 +133,14 @@ gave no text.
 """,
 )
 @click.argument("files", nargs=-1, type=A_PATH)
-@click.option("--text", metavar="TEXT", help="Fingerprint this text; - reads it from standard input.")
-@click.option("--scheme", metavar="NAME", help="Print the sketch of this scheme instead: NAME[:parameter=value,...].")
-@extraction_options
-@json_option
-def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, extraction: Extraction, json: bool) -> int:
+@options(extraction_options, json_option)
+def hash_(
+    *, files: tuple[str, ...],
+    text: Annotated[str | None, Option("Fingerprint this text; - reads it from standard input.", metavar="TEXT")],
+    scheme: Annotated[str | None, Option("Print the sketch of this scheme instead: NAME[:parameter=value,...].",
+        metavar="NAME")],
+    extraction: Extraction, json: bool,
+) -> int:  # fmt: skip
     """Print the fingerprint of each FILE; - is standard input. No store is needed."""
     if not files and text is None:
         raise UsageError("name at least one file, - for standard input, or give --text")

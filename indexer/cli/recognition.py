@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import click
 
 from indexer.cli.options.answers import Answering
+from indexer.cli.options.groups import options
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields, size
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 
@@ -22,9 +26,12 @@ Examples:
   neardup index scans/ --ocr eng+deu --kind scans
 """,
 )
-@click.option("--clear", is_flag=True, allow_from_autoenv=False, help="Remove the kept results.")
-@json_option
-def ocr(clear: bool, json: bool) -> None:
+@options(json_option)
+def ocr(
+    *,
+    clear: Annotated[bool, Option("Remove the kept results.", typed=True)],
+    json: bool,
+) -> None:  # fmt: skip
     """Show which tesseract reads scanned pages, in which languages, and how much of what it read is kept."""
     from indexer.library.recognition import ocr_state
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import filter_option, json_option, opened_collection, store_option
 from indexer.cli.terminal.output import answer, answer_json, fields, say, table
 from indexer.errors import UsageError
@@ -80,16 +80,12 @@ anything.
 The documents are read again from their sources; unreadable ones are listed. The store needs no particular scheme.
 """,
 )
-@store_option
-@listed_options
-@filter_option
-@json_option
+@options(store_option, listed_options, filter_option, json_option)
 def passages(
-    store: str,
-    listing: Listed,
+    *, store: str, listing: Listed,
     filter: str | None,  # noqa: A002
     json: bool,
-) -> None:
+) -> None:  # fmt: skip
     """List the passages of N words or more that stand in two documents or more, those in most documents first."""
     if json and listing.format != "text":
         raise UsageError("--json is one object; for one a line say --format jsonl")

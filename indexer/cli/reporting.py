@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from indexer.cli.options import arguments
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
 from indexer.cli.terminal.excerpts import shown_place
@@ -77,28 +77,14 @@ In the page you can choose documents to keep, to drop and to call not the same, 
 documents are right.
 """,
 )
-@store_option
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="The output file; - is standard output.  [default: report.html, or standard output for the other formats]",
-)
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(get_args(ReportFormat)),
-    default="html",
-    show_default=True,
-    help="A page, or its figures.",
-)
-@showing_options
+@options(store_option, showing_options)
 def report(
-    store: str,
-    output: str | None,
-    format: ReportFormat,  # noqa: A002 - the setting's name
+    *, store: str,
+    output: Annotated[str | None, Option("The output file; - is standard output.  [default: report.html, or standard "
+        "output for the other formats]", names=["-o", "--output"], metavar="FILE")],
+    format: Annotated[ReportFormat, Option("A page, or its figures.")] = "html",  # noqa: A002
     showing: Showing,
-) -> None:
+) -> None:  # fmt: skip
     """Report how much of the store is duplicated, and where, as a page or in figures."""
     place = output or ("report.html" if format == "html" else "-")
     with opened_collection(store, read_only=True) as collection:
@@ -141,26 +127,15 @@ compared with its place in the book.
 )
 @click.argument("a", type=A_PATH)
 @click.argument("b", type=A_PATH)
-@store_option
-@click.option(
-    "--context",
-    type=click.IntRange(0),
-    metavar="WORDS",
-    default=12,
-    show_default=True,
-    help="Show this many unchanged words around each change.",
-)
-@click.option(
-    "--max-words",
-    type=click.IntRange(1, 1_000_000),
-    metavar="N",
-    default=100_000,
-    show_default=True,
-    help="Compare only the first N words of each. The time grows with the square of N.",
-)
-@extraction_options
-@json_option
-def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: Extraction, json: bool) -> None:
+@options(store_option, extraction_options, json_option)
+def diff(
+    *, a: str, b: str, store: str,
+    context: Annotated[int, Option("Show this many unchanged words around each change.", least=0,
+        metavar="WORDS")] = 12,
+    max_words: Annotated[int, Option("Compare only the first N words of each. The time grows with the square of N.",
+        least=1, most=1_000_000)] = 100_000,
+    extraction: Extraction, json: bool,
+) -> None:  # fmt: skip
     """Show which words of A were removed and which of B were added."""
     from indexer.library import comparing
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.fields import field_options
-from indexer.cli.options.groups import Related
+from indexer.cli.options.groups import options
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, jobs_option, json_option, opened_collection, store_option
 from indexer.cli.terminal.output import answer, answer_json, fields, say, shown_store, size, table
 from indexer.library.options import Extraction, NamedFields
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 
@@ -33,23 +35,21 @@ neardup index --scheme NAME adds others. "bytes" is the size of the payload of a
 number of keys that are looked up and stored; "near from" is the threshold of a rule that names only the scheme.
 """,
 )
-@click.option(
-    "--store",
-    type=A_PATH,
-    metavar="FILE|URL",
-    envvar="NEARDUP_STORE",
-    help="Also list the schemes of this store.",
+@options(
+    click.option(
+        "--store",
+        type=A_PATH,
+        metavar="FILE|URL",
+        envvar="NEARDUP_STORE",
+        help="Also list the schemes of this store.",
+    )
 )
-@click.option(
-    "--remove",
-    cls=Related,
-    goes_with=["store"],
-    allow_from_autoenv=False,
-    metavar="NAME",
-    help="With --store: remove a secondary scheme and its sketches.",
-)
-@click.option("--json", cls=Related, not_with=["remove"], is_flag=True, help="Answer in JSON.")
-def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
+def schemes_command(
+    *, store: str | None,
+    remove: Annotated[str | None, Option("With --store: remove a secondary scheme and its sketches.", metavar="NAME",
+        goes_with=["store"], typed=True)],
+    json: Annotated[bool, Option("Answer in JSON.", not_with=["remove"])],
+) -> None:  # fmt: skip
     """List all schemes: what each measures, its parameters, its costs; with --store also those of the store."""
     from indexer.library.scheme_figures import list_schemes
 
@@ -101,26 +101,14 @@ lines files, or the fields of an annotated index named by --field. Unreadable do
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
-@store_option
-@click.option(
-    "--scheme", multiple=True, required=True, metavar="NAME[:PARAM=VALUE,...]",
-    help="The scheme in need of the statistics, as given to neardup index.",
-)  # fmt: skip
-@click.option("--from-store", is_flag=True, help="Count the documents of the store, read again from their sources.")
-@field_options
-@jobs_option
-@extraction_options
-@json_option
+@options(store_option, field_options, jobs_option, extraction_options, json_option)
 def corpus(
-    paths: tuple[str, ...],
-    store: str,
-    scheme: tuple[str, ...],
-    from_store: bool,
-    named_fields: NamedFields,
-    jobs: int | None,
-    extraction: Extraction,
-    json: bool,
-) -> None:
+    *, paths: tuple[str, ...], store: str,
+    scheme: Annotated[tuple[str, ...], Option("The scheme in need of the statistics, as given to neardup index.",
+        metavar="NAME[:PARAM=VALUE,...]", required=True)],
+    from_store: Annotated[bool, Option("Count the documents of the store, read again from their sources.")],
+    named_fields: NamedFields, jobs: int | None, extraction: Extraction, json: bool,
+) -> None:  # fmt: skip
     """Count in how many documents each word occurs, and keep the counts in the store, for schemes that need them."""
     from indexer.library.statistics import gather
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import click
 
-from indexer.cli.options.groups import Seconds, Size
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import Seconds, options
 from indexer.cli.options.shared import store_option
 from indexer.cli.terminal.output import say, shown_store
+from indexer.model.declared import Option
 
 _threads = click.option(
     "--threads",
@@ -49,54 +51,23 @@ URL of this machine. The token, at least 16 characters, may also be in NEARDUP_S
 same questions as tools of the Model Context Protocol at /mcp. Needs the extra serve, and for --mcp also mcp.
 """,
 )
-@store_option
-@click.option(
-    "--host",
-    metavar="ADDRESS",
-    default="127.0.0.1",
-    show_default=True,
-    help="The address to listen on. Any other than this machine's own needs a token and TLS.",
-)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    metavar="N",
-    default=8600,
-    show_default=True,
-    help="The port (0: any free one).",
-)
-@click.option("--allow-host", multiple=True, metavar="NAME", help="A further name for the service in requests.")
-@click.option("--token-file", type=A_PATH, metavar="FILE", help="A file with the bearer token for all requests.")
-@click.option("--tls-certificate", type=A_PATH, metavar="FILE", help="The certificate, for HTTPS.")
-@click.option("--tls-key", type=A_PATH, metavar="FILE", help="The private key of the certificate.")
-@click.option(
-    "--trust-network",
-    is_flag=True,
-    help="Listen on another address without a token or TLS. Everybody who reaches it can ask about the stored "
-    "documents.",
-)
-@_threads
-@_waiting
-@_timeout
-@click.option(
-    "--max-request", type=Size(), metavar="SIZE", default="16MB", show_default=True, help="The largest request."
-)
-@click.option("--mcp", is_flag=True, help="Answer agents too, at /mcp, by the Model Context Protocol.")
-def serve(  # noqa: PLR0913, PLR0917 - the parameters of a command are its options
-    store: str,
-    host: str,
-    port: int,
-    allow_host: tuple[str, ...],
-    token_file: str | None,
-    tls_certificate: str | None,
-    tls_key: str | None,
-    trust_network: bool,
-    threads: int,
-    waiting: int,
-    timeout: float,
-    max_request: int,
-    mcp: bool,
-) -> None:
+@options(store_option, _threads, _waiting, _timeout)
+def serve(  # noqa: PLR0913 - they are options of the command
+    *, store: str,
+    host: Annotated[str, Option("The address to listen on. Any other than this machine's own needs a token and TLS.",
+        metavar="ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, Option("The port (0: any free one).", least=0, most=65535)] = 8600,
+    allow_host: Annotated[tuple[str, ...], Option("A further name for the service in requests.", metavar="NAME")],
+    token_file: Annotated[str | None, Option("A file with the bearer token for all requests.", kind="path",
+        metavar="FILE")],
+    tls_certificate: Annotated[str | None, Option("The certificate, for HTTPS.", kind="path", metavar="FILE")],
+    tls_key: Annotated[str | None, Option("The private key of the certificate.", kind="path", metavar="FILE")],
+    trust_network: Annotated[bool, Option("Listen on another address without a token or TLS. Everybody who reaches it "
+        "can ask about the stored documents.")],
+    threads: int, waiting: int, timeout: float,
+    max_request: Annotated[int, Option("The largest request.", kind="size")] = 16_000_000,
+    mcp: Annotated[bool, Option("Answer agents too, at /mcp, by the Model Context Protocol.")],
+) -> None:  # fmt: skip
     """Answer questions of programs over HTTP, read-only."""
     from indexer.library.tokens import read_token
     from indexer.service import limits, serving
@@ -123,11 +94,8 @@ only read: an agent can propose deletions, and people decide. Texts of documents
 neardup serve --mcp does the same over HTTP. Needs the extra mcp.
 """,
 )
-@store_option
-@_threads
-@_waiting
-@_timeout
-def mcp(store: str, threads: int, waiting: int, timeout: float) -> None:
+@options(store_option, _threads, _waiting, _timeout)
+def mcp(*, store: str, threads: int, waiting: int, timeout: float) -> None:
     """Answer the questions of an agent (Model Context Protocol), read-only."""
     from indexer.service import limits, serving
 

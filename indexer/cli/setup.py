@@ -9,7 +9,7 @@ from typing import Annotated
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, Related, typed
+from indexer.cli.options.groups import Group, options, typed
 from indexer.cli.options.schemes import kind_option, schemes_of_new_option
 from indexer.cli.options.shared import index_option, json_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, say
@@ -68,43 +68,17 @@ OpenSearch Dashboards. They replace earlier versions. With --remove, only these 
 dashboards come from the same settings as for the store.
 """,
 )
-@index_option("The index.")
-@new_index_options
-@pipeline_options
-@click.option(
-    "--search-templates",
-    cls=Related,
-    not_with=["repair"],
-    is_flag=True,
-    help="Also install search templates, for applications that look for similar documents by name.",
-)
-@click.option(
-    "--dashboards",
-    cls=Related,
-    not_with=["repair"],
-    metavar="URL",
-    help="Also install dashboards in Kibana or OpenSearch Dashboards at this URL.",
-)
-@click.option(
-    "--space",
-    cls=Related,
-    goes_with=["dashboards"],
-    default="",
-    metavar="NAME",
-    help="The space or tenant for --dashboards.  [default: the product's default]",
-)
-@mode_options
-@json_option
+@options(index_option("The index."), new_index_options, pipeline_options, mode_options, json_option)
 def setup_command(
-    store: str,
-    new: NewIndex,
-    pipelines: PipelineOptions,
-    search_templates: bool,
-    dashboards: str | None,
-    space: str,
-    mode: Mode,
-    json: bool,
-) -> int:
+    *, store: str, new: NewIndex, pipelines: PipelineOptions,
+    search_templates: Annotated[bool, Option("Also install search templates, for applications that look for similar "
+        "documents by name.", not_with=["repair"])],
+    dashboards: Annotated[str | None, Option("Also install dashboards in Kibana or OpenSearch Dashboards at this URL.",
+        metavar="URL", not_with=["repair"])],
+    space: Annotated[str, Option("The space or tenant for --dashboards.  [default: the product's default]",
+        metavar="NAME", goes_with=["dashboards"])] = "",
+    mode: Mode, json: bool,
+) -> int:  # fmt: skip
     """Set up an index in a search engine for neardup; it can be repeated safely."""
     from indexer.library.setting_up import setup
 

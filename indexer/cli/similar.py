@@ -12,7 +12,7 @@ from indexer.cli.options import arguments
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.arguments import from_stdin
 from indexer.cli.options.columns import column_options
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.matching import Matching, match_options
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
@@ -57,22 +57,15 @@ class Listing:
         "fingerprint.")] = False  # fmt: skip
     passages: Annotated[bool, Option("Read the texts of matches again, and show the passages in both, with their "
         "places and words.", not_with=["hash_"])] = False  # fmt: skip
-    relation: bool | None = None
+    relation: Annotated[bool | None, Option("Say how the text relates to each near one, and name the differences. "
+        "Reads texts again. By default for a single document, without --json, for fields of an index and files of at "
+        "most 2 MB.")] = None  # fmt: skip
     filter: str | None = None
     verify_in_engine: Annotated[bool, Option("With a rule of simhash-doc alone: let the engine check distances (by a "
         "Painless script). The answer is the same.")] = False  # fmt: skip
 
 
-listing_options = Group(
-    Listing,
-    click.option(
-        "--relation/--no-relation",
-        default=None,
-        help="Say how the text relates to each near one, and name the differences. Reads texts again. By default for a "
-        "single document, without --json, for fields of an index and files of at most 2 MB.",
-    ),
-    filter_option,
-)
+listing_options = Group(Listing, filter_option)
 
 
 @click.command(
@@ -107,23 +100,13 @@ answered. The exit code is then 6 or 5.
 """,
 )
 @click.argument("files", metavar="[FILE|DIR|GLOB|ID|-]...", nargs=-1, type=A_PATH)
-@store_option
-@question_options
-@match_options
-@listing_options
-@extraction_options
-@column_options
-@json_option
+@options(
+    store_option, question_options, match_options, listing_options, extraction_options, column_options, json_option
+)
 def similar_command(
-    files: tuple[str, ...],
-    store: str,
-    about: Asked,
-    matching: Matching,
-    listing: Listing,
-    extraction: Extraction,
-    columns: NamedColumns,
-    json: bool,
-) -> int:
+    *, files: tuple[str, ...], store: str, about: Asked, matching: Matching, listing: Listing, extraction: Extraction,
+    columns: NamedColumns, json: bool,
+) -> int:  # fmt: skip
     """Show the stored documents that are similar to FILE, the most similar first.
 
     FILE is a file, a folder, a pattern, - for standard input, or the id of a stored document. There may be many.

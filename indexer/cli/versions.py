@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from indexer.cli.options.answers import Answering
+from indexer.cli.options.groups import options
 from indexer.cli.options.shared import json_option, opened_collection, store_option
 from indexer.cli.terminal.output import answer, answer_json, say
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -33,15 +35,14 @@ and texts give their order. Without them, or if they contradict each other, the 
 """,
 )
 @click.argument("identity", metavar="ID")
-@store_option
-@click.option("--no-changes", is_flag=True, help="Don't read the texts again to show the changes of each version.")
-@click.option(
-    "--time-field",
-    metavar="NAME",
-    help="The field with the date of a document, in its metadata or in an index.  [default: as in the last clustering]",
-)
-@json_option
-def history(identity: str, store: str, no_changes: bool, time_field: str | None, json: bool) -> None:
+@options(store_option, json_option)
+def history(
+    *, identity: str, store: str,
+    no_changes: Annotated[bool, Option("Don't read the texts again to show the changes of each version.")],
+    time_field: Annotated[str | None, Option("The field with the date of a document, in its metadata or in an index.  "
+        "[default: as in the last clustering]", metavar="NAME")],
+    json: bool,
+) -> None:  # fmt: skip
     """List the versions of document ID, from the oldest, and what each changed of the one before it."""
     with opened_collection(store, read_only=True) as collection:
         found = collection.history(identity, changes=not no_changes, time_field=time_field)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
@@ -11,13 +11,14 @@ from indexer.cli.batch.judging import judged_fields, tell_unverified, verify_opt
 from indexer.cli.batch.running import spread_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.matching import match_option, show_rule
-from indexer.cli.options.paths import A_FOLDER, A_PATH
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchComparison, BatchSpread
 from indexer.library.options import ClusterOptions
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -66,23 +67,14 @@ OUT/clustering.json keeps the figures, and neardup batch report shows them again
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
-@click.option("--out", required=True, type=A_FOLDER, metavar="OUT", help="The folder to write to.")
-@match_option
-@cluster_options
-@compared_options
-@spread_options
-@click.option("--explain", is_flag=True, help="Explain the lookup: its keys, its guarantees, and how much it may miss.")
-@json_option
+@options(match_option, cluster_options, compared_options, spread_options, json_option)
 def cluster(
-    folder: str,
-    out: str,
-    match: str | None,
-    clustering: ClusterOptions,
-    comparison: BatchComparison,
-    spread: BatchSpread,
-    explain: bool,
+    *, folder: str,
+    out: Annotated[str, Option("The folder to write to.", kind="folder", metavar="OUT", required=True)],
+    match: str | None, clustering: ClusterOptions, comparison: BatchComparison, spread: BatchSpread,
+    explain: Annotated[bool, Option("Explain the lookup: its keys, its guarantees, and how much it may miss.")],
     json: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Put the documents of a folder's sketches into clusters of near-duplicates."""
     from indexer.library import batches
 

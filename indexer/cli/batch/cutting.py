@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from indexer.cli.batch.running import running_options
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchPassages, BatchRun
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -46,15 +46,13 @@ With --run-on spark each file is read and written by a task. This process compar
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
-@click.option(
-    "--out", type=A_PATH, metavar="OUT", help="Write the documents without the passages to this folder, a new one."
-)
-@cutting_options
-@running_options
-@json_option
+@options(cutting_options, running_options, json_option)
 def passages_command(
-    paths: tuple[str, ...], out: str | None, cutting: BatchPassages, running: BatchRun, json: bool
-) -> None:
+    *, paths: tuple[str, ...],
+    out: Annotated[str | None, Option("Write the documents without the passages to this folder, a new one.",
+        kind="path", metavar="OUT")],
+    cutting: BatchPassages, running: BatchRun, json: bool,
+) -> None:  # fmt: skip
     """Count, and with --out cut, the passages that documents repeat, except where they first stand."""
     from indexer.library import batches
 

@@ -10,8 +10,7 @@ import click
 from indexer.cli.batch.cutting import cut_fields
 from indexer.cli.batch.running import running_options
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchOutput, BatchPassages, BatchRun
@@ -79,21 +78,13 @@ written, and the file with the missing copy is named.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
-@click.option(
-    "--clusters", required=True, type=A_PATH, metavar="DIR", help="The folder that neardup batch cluster wrote."
-)
-@writing_options
-@keeping_options
-@running_options
-@json_option
+@options(writing_options, keeping_options, running_options, json_option)
 def filter_command(
-    paths: tuple[str, ...],
-    clusters: str,
-    writing: BatchOutput,
-    keeping: Keeping,
-    running: BatchRun,
-    json: bool,
-) -> None:
+    *, paths: tuple[str, ...],
+    clusters: Annotated[str, Option("The folder that neardup batch cluster wrote.", kind="path", metavar="DIR",
+        required=True)],
+    writing: BatchOutput, keeping: Keeping, running: BatchRun, json: bool,
+) -> None:  # fmt: skip
     """Write the documents to keep of files that were clustered, each file in its own format."""
     from indexer.library import batches
 

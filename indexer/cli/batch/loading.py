@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, typed
+from indexer.cli.options.groups import Group, options, typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import RunOutput, refresh_option, store_option, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say
@@ -44,11 +44,8 @@ compared with the new ones; neardup cluster does that.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
-@store_option
-@loading_options
-@refresh_option
-@talk_options
-def load(folder: str, store: str, loading: BatchLoading, refresh: Refresh, talk: RunOutput) -> int:
+@options(store_option, loading_options, refresh_option, talk_options)
+def load(*, folder: str, store: str, loading: BatchLoading, refresh: Refresh, talk: RunOutput) -> int:
     """Put what a batch has made into a store: documents with their sketches, their clusters, and the rule."""
     from indexer.library import batches
 

@@ -8,6 +8,7 @@ import click
 
 from indexer.cli.batch.clustering import show_clusters
 from indexer.cli.options.answers import Answering
+from indexer.cli.options.groups import options
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields, table
@@ -32,8 +33,8 @@ comparisons.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
-@json_option
-def report(folder: str, json: bool) -> None:
+@options(json_option)
+def report(*, folder: str, json: bool) -> None:
     """Show the figures of a batch's clusters, and what was largest and took most."""
     from indexer.library import batches
 

@@ -12,7 +12,7 @@ from indexer.cli.batch.clustering import inputs_named
 from indexer.cli.batch.running import running_options
 from indexer.cli.indexing import walk_options
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import RunOutput, extraction_options, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say, size
@@ -80,21 +80,11 @@ If files of a named folder or pattern are gone, their sketches are removed. Inpu
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
-@batch_options
-@walk_options
-@fingerprint_options
-@extraction_options
-@running_options
-@talk_options
+@options(batch_options, walk_options, fingerprint_options, extraction_options, running_options, talk_options)
 def sketch(
-    paths: tuple[str, ...],
-    batch: SketchOptions,
-    walk: Walk,
-    making: Fingerprinting,
-    extraction: Extraction,
-    running: BatchRun,
-    talk: RunOutput,
-) -> int:
+    *, paths: tuple[str, ...], batch: SketchOptions, walk: Walk, making: Fingerprinting, extraction: Extraction,
+    running: BatchRun, talk: RunOutput,
+) -> int:  # fmt: skip
     """Write the sketches of documents to files of Parquet."""
     from indexer.library import batches
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -90,21 +92,18 @@ class Group:
         def made(**values: object) -> object:
             return kind(**values)
 
-        made.__annotations__ = {member.name: member.type for member in dataclasses.fields(kind)}
+        members = dataclasses.fields(kind)
+        made.__annotations__ = {member.name: member.type for member in members}
         self.kind = kind
-        brought = {_filled(option, made): option for option in options}
-        hints = typing.get_type_hints(kind, include_extras=True)
-        wrapped: Callable[..., object] = made
-        for member in reversed(dataclasses.fields(kind)):
-            option = brought.pop(member.name, None) or _declared(member, hints[member.name], goes_with)
-            wrapped = option(wrapped) if option and member.name not in without else wrapped
-        for option in brought.values():
-            wrapped = option(wrapped)
+        hints, defaults = _declared_hints(kind, made.__annotations__), {each.name: _default(each) for each in members}
+        declared = {
+            name: _option(name, hint, defaults[name], goes_with) for name, hint in hints.items() if name not in without
+        }
         # click adds each parameter at the end, the first one last.
-        self.parameters: tuple[click.Parameter, ...] = tuple(reversed(getattr(wrapped, "__click_params__", [])))
+        self._made = _with_options(made, declared, options)
+        self.parameters: tuple[click.Parameter, ...] = tuple(reversed(getattr(self._made, "__click_params__", [])))
         for parameter in self.parameters if title else ():
             vars(parameter).setdefault("title", title)
-        self._made = wrapped
         self._require_complete(made.__annotations__)
 
     def made(self, values: Mapping[str, object]) -> object:
@@ -136,6 +135,23 @@ class Group:
         except TypeError as error:
             named = ", ".join(fields)
             raise TypeError(f"the options of {self.kind.__name__} are not its fields, {named}: {error}") from None
+
+
+def options(*brought: Decorator) -> Decorator:
+    """A decorator for a command with its options in the order of its parameters.
+
+    Each is declared beside the type of its parameter, or is one of the `brought` options and groups.
+    """
+
+    def decorated(command: Callable[..., object]) -> Callable[..., object]:
+        given = inspect.signature(command).parameters
+        declared = {
+            name: _option(name, hint, None if given[name].default is inspect.Parameter.empty else given[name].default)
+            for name, hint in _declared_hints(command, command.__annotations__).items()
+        }
+        return _with_options(command, declared, brought)
+
+    return decorated
 
 
 class Titled(click.Command):
@@ -203,26 +219,44 @@ class Related(click.Option):
         return value, source
 
 
-def _filled(option: Decorator, made: Callable[..., object]) -> str:
-    """The name of the field that an option or a group fills."""
-    if isinstance(option, Group):
-        return option.place(made)
+def _with_options(
+    command: Callable[..., object], declared: Mapping[str, Decorator], brought: Sequence[Decorator]
+) -> Callable[..., object]:
+    """The command with its options in the order of its annotations; others come first."""
+    chosen = dict(declared)
+    for option in brought:
+        if isinstance(option, Group):
+            chosen[option.place(command)] = option
+        else:
+            [parameter] = vars(option(lambda: None))["__click_params__"]
+            chosen[str(parameter.name)] = option
+    ordered = sorted(chosen, key=[*reversed(command.__annotations__), *chosen].index)
+    return functools.reduce(lambda made, name: chosen[name](made), ordered, command)
 
-    def alone() -> None: ...
 
-    [parameter] = vars(option(alone))["__click_params__"]
-    return str(parameter.name)
+def _declared_hints(thing: Any, annotations: Mapping[str, Any]) -> dict[str, Any]:
+    # The others may name types that are imported for type checkers alone.
+    own = {name: each for name, each in annotations.items() if str(each).startswith("Annotated[")}
+    names = vars(sys.modules[thing.__module__])
+    return typing.get_type_hints(types.SimpleNamespace(__annotations__=own), names, include_extras=True)
 
 
-def _declared(member: dataclasses.Field[Any], hint: Any, goes_with: Sequence[str]) -> Decorator | None:
-    if typing.get_origin(hint) is not typing.Annotated:
-        return None
-    said, plain = hint.__metadata__[0], hint.__origin__
+def _default(member: dataclasses.Field[Any]) -> object:
+    if member.default_factory is not dataclasses.MISSING:
+        return member.default_factory()
+    return None if member.default is dataclasses.MISSING else member.default
+
+
+def _option(name: str, hint: Any, default: object, goes_with: Sequence[str] = ()) -> Decorator:
+    said, plain, flag = hint.__metadata__[0], hint.__origin__, name.replace("_", "-")
+    on_or_off = plain == bool | None
     if typing.get_origin(plain) in (typing.Union, types.UnionType):
         [plain] = [each for each in typing.get_args(plain) if each is not types.NoneType]
     attributes: dict[str, Any] = {"multiple": typing.get_args(plain)[1:] == (...,), "metavar": said.metavar}
     kind = typing.get_args(plain)[0] if attributes["multiple"] else plain
-    if kind is bool:
+    if on_or_off:
+        attributes["default"], flag = None, f"{flag}/--no-{flag}"
+    elif kind is bool:
         attributes["is_flag"] = True
     elif said.kind:
         attributes["type"] = KINDS.get(said.kind, said.kind)
@@ -231,14 +265,13 @@ def _declared(member: dataclasses.Field[Any], hint: Any, goes_with: Sequence[str
     elif kind is not str:
         attributes["type"] = (click.IntRange if kind is int else click.FloatRange)(said.least, said.most)
         attributes["metavar"] = said.metavar or "N" * (kind is int)
-    default = member.default if member.default_factory is dataclasses.MISSING else member.default_factory()
-    if default not in (dataclasses.MISSING, None, ()) and default is not False:
+    if default not in (None, ()) and default is not False:
         attributes |= {"default": getattr(attributes.get("type"), "shown", lambda it: it)(default)}
         attributes["show_default"] = default != ""
     return click.option(
-        *(said.names or ["--" + member.name.replace("_", "-")]), member.name, cls=Related, help=said.help,
-        goes_with=[*said.goes_with, *goes_with], not_with=said.not_with, in_engine=said.in_engine, setting=said.setting,
-        allow_from_autoenv=not said.typed, required=said.required, **attributes,
+        *(said.names or [f"--{flag}"]), name, cls=Related, help=said.help,
+        goes_with=[*said.goes_with, *goes_with], not_with=said.not_with, in_engine=said.in_engine,
+        setting=said.setting, allow_from_autoenv=not said.typed, required=said.required, **attributes,
     )  # fmt: skip
 
 
