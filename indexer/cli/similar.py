@@ -122,10 +122,8 @@ def similar_command(
             collection.tell_plan(rule)
         shown = Answers(rule, listing.at_least, as_json=json, sole=_sole(files, about))
         answers = collection.similar_each(
-            None if text is None else [from_stdin(text)],
-            names=files or None,
-            ids=ids or None,
-            hashes=None if about.hash_ is None else [about.hash_],
+            files or ids or [from_stdin(text) if text is not None else about.hash_],
+            by="names" if files else "ids" if ids else "documents" if text is not None else "hashes",
             fields=columns,
             extraction=extraction,
             match=rule,

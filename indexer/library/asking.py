@@ -6,10 +6,10 @@ import glob
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.errors import ExtractionError, NotFoundError, UsageError, shown
 from indexer.extract.base import REASONS, Limits, Options
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from indexer.matching.question import Question
     from indexer.stores.base import Store
 
+
+AskedBy = Literal["documents", "paths", "ids", "names", "hashes"]
+"""The ways to name the documents of questions."""
 
 # What a text without a name is called.
 THE_TEXT = "the text"
@@ -81,6 +84,18 @@ class QuestionReader:
     columns: ColumnNames
     folder: str
     workers: KeptWorkers | None = None
+
+    def questions(self, asked: Any, by: AskedBy) -> Iterator[Question | Unanswered]:
+        """The documents asked about. Raises UsageError."""
+        if by == "ids" and isinstance(asked, str):
+            raise UsageError('by="ids" takes a list of ids; for one use similar(id=...)')
+        ways: Mapping[AskedBy, Callable[[Any], Iterator[Question | Unanswered]]] = {
+            "documents": self.given, "paths": lambda paths: self.paths(paths_of(paths)), "names": self.names,
+            "ids": lambda ids: stored(self.store, ids), "hashes": hashes,
+        }  # fmt: skip
+        if by not in ways:
+            raise UsageError(f"by={by!r}: ask by {', '.join(ways)}")
+        return ways[by](asked)
 
     def names(self, names: Iterable[str]) -> Iterator[Question | Unanswered]:
         """The documents behind names, in order: files, folders, patterns, "-", or ids of stored documents."""

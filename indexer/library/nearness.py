@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from indexer.model.own_files import AnyPath
 
 if TYPE_CHECKING:
     from indexer.library.comparisons import Comparison, TextDifference
-    from indexer.matching.asking import Unanswered
     from indexer.matching.question import Question
     from indexer.matching.relating import Relating
 
@@ -73,12 +72,9 @@ class Nearness(OpenStore):
 
     def similar_each(  # noqa: PLR0913 - they are options of the command
         self,
-        documents: Any = None,
+        asked: Any,
         *,
-        paths: AnyPath | Iterable[AnyPath] | None = None,
-        ids: Iterable[str] | None = None,
-        names: Iterable[str] | None = None,
-        hashes: Iterable[str] | None = None,
+        by: asking.AskedBy = "documents",
         fields: Mapping[str, str] | NamedColumns | None = None,
         extraction: Extraction | None = None,
         match: AnyRule = None,
@@ -94,39 +90,25 @@ class Nearness(OpenStore):
     ) -> Iterator[Similar]:
         """Yield the answer of `similar` for each of many documents, in order; in an engine 50 are one request.
 
-        Documents and `fields` are as for `add_many`, `paths` as for `index`. Others are stored ones, by `ids`, or
-        fingerprints, by `hashes`; `names` are the arguments of `neardup similar`: paths, "-" for standard input, and
-        ids. A document is no answer to itself: the one with its id and source, or its path, is left out. An unreadable
-        or unknown one has an `error`. With `explain` each has the `plan` of the rule; with `passages` each match has
-        the passages in common, from texts read again; `relation` is as for `similar`; with `parts`, a document without
-        near ones has the document with a part of it. `verify_in_engine` is for a rule of simhash-doc alone, and changes
-        no answer. With `current` matches changed by their owner since the fingerprint are left out of an index, and
-        counted. Memory: that of 50 documents. Raises UsageError.
+        `asked` are documents, as for `add_many`, with their `fields`. With `by` they are "paths" as for `index`, "ids"
+        of stored documents, "hashes" (fingerprints), or "names" as for `neardup similar`: paths, "-" for standard
+        input, and ids. A document is no answer to itself: the one with its id and source, or its path, is left out. An
+        unreadable or unknown one has an `error`. With `explain` each has the `plan` of the rule; with `passages` each
+        match has the passages in common, from texts read again; `relation` is as for `similar`; with `parts`, a
+        document without near ones has the document with a part of it. `verify_in_engine` is for a rule of simhash-doc
+        alone, and changes no answer. With `current` matches changed by their owner since the fingerprint are left out
+        of an index, and counted. Memory: that of 50 documents. Raises UsageError.
         """
-        ways = {"documents": documents, "paths": paths, "ids": ids, "names": names, "hashes": hashes}
-        if len(given := [way for way, value in ways.items() if value is not None]) != 1:
-            raise UsageError("ask about documents, paths=, ids=, names= or hashes=")
-        if given == ["ids"] and isinstance(ids, str):
-            raise UsageError("ids= takes a list of ids; for one use similar(id=...)")
         from indexer.matching.asking import added_by, lookup_each
 
         with self._lock:
-            rule = self.rule(match, hashes=hashes is not None)
+            rule = self.rule(match, hashes=by == "hashes")
             extraction = extraction or Extraction()
             columns = fields.columns(extraction) if isinstance(fields, NamedColumns) else columns_of(fields)
             how = asking.QuestionReader(self.store, extraction, columns, self._folder, self.workers)
-            asked: Iterable[Question | Unanswered]
-            if paths is not None:
-                asked = how.paths(asking.paths_of(paths))
-            elif names is not None:
-                asked = how.names(names)
-            elif ids is not None:
-                asked = asking.stored(self.store, ids)
-            else:
-                asked = asking.hashes(hashes) if hashes is not None else how.given(documents)
             plan = plan_of(rule) if explain else None
             found = lookup_each(
-                self.store, rule, asked, limit=limit, at_least=at_least, include_short=include_short,
+                self.store, rule, how.questions(asked, by), limit=limit, at_least=at_least, include_short=include_short,
                 inside=verify_in_engine, current=current,
                 added=added_by(self.store, rule, passages=passages, relation=relation),
             )  # fmt: skip

@@ -28,7 +28,7 @@ class DeclaredMember(NamedTuple):
 
 
 class Option(NamedTuple):
-    """What a command says of a field of options, beside its type in `Annotated`; the type and the default do the rest.
+    """The declaration of an option, beside its type in `Annotated`; the type and the default do the rest.
 
     `kind` is a type of click, or the name of one in `neardup.cli.options.groups`. Numbers are from `least` to `most`.
     `goes_with`, `not_with`, `in_engine` and `setting` are those of `neardup.cli.options.groups.Related`. A `typed`

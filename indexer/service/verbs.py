@@ -102,9 +102,9 @@ def _similar(collection: Collection, request: SimilarRequest, *, current: bool =
     if request.at_least is not None and (request.limit is None or request.limit > MOST_NEAREST):
         raise UsageError(f"'limit': must be {MOST_NEAREST:,} at most with 'at_least', which may ask for every document")
 
-    def asked(documents: Any, ids: Sequence[str] | None) -> Iterator[Similar]:
+    def answers(asked: Sequence[Any], by: asking.AskedBy) -> Iterator[Similar]:
         return collection.similar_each(
-            documents, ids=ids, match=request.match, limit=request.limit, at_least=request.at_least,
+            asked, by=by, match=request.match, limit=request.limit, at_least=request.at_least,
             include_short=request.include_short, passages=request.passages, relation=request.relation,
             explain=request.explain, current=current,
         )  # fmt: skip
@@ -114,7 +114,8 @@ def _similar(collection: Collection, request: SimilarRequest, *, current: bool =
             raise UsageError(f"'documents', number {number}: has neither a text nor an id")
     texts = [(one.id, one.text) if one.id else one.text for one in request.documents if one.text is not None]
     stored = [one.id or "" for one in request.documents if one.text is None]
-    of_texts, of_ids = asked(texts, None) if texts else iter(()), asked(None, stored) if stored else iter(())
+    of_texts = answers(texts, "documents") if texts else iter(())
+    of_ids = answers(stored, "ids") if stored else iter(())
     for one in request.documents:
         yield next(of_ids if one.text is None else of_texts)
 

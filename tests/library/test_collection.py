@@ -74,7 +74,7 @@ def test_ids_and_texts_are_what_they_should_be(collection: indexer.Collection) -
         collection["a"]
     asks: list[Callable[[Any], object]] = [
         collection.get, collection.delete, lambda given: collection[given], lambda given: collection.similar(id=given),
-        lambda given: list(collection.similar_each(ids=[given])), lambda given: collection.delete_copies([given]),
+        lambda given: list(collection.similar_each([given], by="ids")), lambda given: collection.delete_copies([given]),
     ]  # fmt: skip
     for ask in asks:
         for given in (7, b"a", ["a", 7]):

@@ -31,7 +31,7 @@ def test_texts_rows_and_ids_have_the_answers_of_each_alone(collection: indexer.C
     assert sum(map(len, alone)) == COUNT
     assert [each.matches for each in collection.similar_each(texts)] == alone
     ids = [f"d{number}" for number in range(COUNT)]
-    found = list(collection.similar_each(ids=ids))
+    found = list(collection.similar_each(ids, by="ids"))
     assert [each.name for each in found] == ids
     assert [each.matches for each in found] == [collection.similar(id=name) for name in ids]
     # A row is no answer to itself.
@@ -72,20 +72,20 @@ def test_files_and_what_can_t_be_asked_about(collection: indexer.Collection, tmp
     (docs / "b.xml").write_text("<a>", "utf-8")
     (docs / "c.jsonl").write_text(json.dumps({"id": "row", "text": prose(2)}) + "\n", "utf-8")
     collection.index(docs, jobs=1)
-    page, broken, row = collection.similar_each(paths=docs)
+    page, broken, row = collection.similar_each(docs, by="paths")
     assert {match.id for match in page.matches} == {"d1", "d61"}
     assert (row.name, {match.id for match in row.matches}) == ("row", {"d2", "d62"})
     assert isinstance(broken.error, ExtractionError)
     assert (broken.name, broken.error.reason, broken.matches) == (str(docs / "b.xml"), "malformed", Rows(Match))
     assert str(broken.error) == broken.matches.note
-    known, missing = collection.similar_each(ids=["d1", "nowhere"])
+    known, missing = collection.similar_each(["d1", "nowhere"], by="ids")
     assert known.error is None
     assert isinstance(missing.error, NotFoundError)
     with pytest.raises(NotFoundError, match="no such file or folder"):
-        collection.similar_each(paths=[docs / "none"])
-    for wrong in ({}, {"documents": ["a"], "ids": ["b"]}, {"ids": "d1"}):
-        with pytest.raises(UsageError, match=r"ask about|similar\(id="):
-            collection.similar_each(**wrong)  # type: ignore[arg-type]
+        collection.similar_each([docs / "none"], by="paths")
+    for wrong in ("ids", "nothing"):
+        with pytest.raises(UsageError, match=r"ask by documents, paths|similar\(id="):
+            collection.similar_each("d1", by=wrong)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="put it into a list"):
         list(collection.similar_each("one text"))
 
@@ -93,7 +93,7 @@ def test_files_and_what_can_t_be_asked_about(collection: indexer.Collection, tmp
 def test_threads_ask_at_once(collection: indexer.Collection) -> None:
     ids = [f"d{number}" for number in range(COUNT)]
     with ThreadPoolExecutor(3) as pool:
-        for found in pool.map(lambda _: list(collection.similar_each(ids=ids)), range(3)):
+        for found in pool.map(lambda _: list(collection.similar_each(ids, by="ids")), range(3)):
             assert [[match.id for match in each.matches] for each in found] == [
                 [f"d{(number + 60) % COUNT}"] for number in range(COUNT)
             ]

@@ -95,8 +95,8 @@ RENAMED = {
     # A program asks for the sources of a run, and lists them.
     ("index", "dry_run"): "sources",
     ("history", "no_changes"): "changes",
-    ("similar", "hash_"): "hashes",
-    ("similar", "identities"): "ids",
+    ("similar", "hash_"): "asked",
+    ("similar", "identities"): "asked",
     **{("similar", f"{name}_field"): "fields" for name in ("text", "id", "title")},
     ("corpus", "scheme"): "schemes",
     ("delete", "listed"): "ids",

@@ -194,11 +194,11 @@ def test_what_comes_is_compared_with_texts_that_are_there(server: Server, index_
     assert "neardup annotate" in said
     annotate(url)
     with indexer.open(url, read_only=True) as collection:
-        [asked] = collection.similar_each(ids=[gone], current=True, limit=5)
+        [asked] = collection.similar_each([gone], by="ids", current=True, limit=5)
         assert [match.id for match in asked.matches] == [kept]
     update(server, index_name, gone, {"body": prose(5)})
     with indexer.open(url, read_only=True) as collection:
-        [asked] = collection.similar_each(ids=[gone], current=True, limit=5)
+        [asked] = collection.similar_each([gone], by="ids", current=True, limit=5)
         assert (asked.total, asked.outdated) == (0, 1)
 
 
