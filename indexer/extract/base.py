@@ -29,6 +29,10 @@ LEAST_MEMORY = 64 << 20
 # Raised whenever the same bytes may give another text: fingerprints made under different versions don't mix.
 EXTRACTOR_VERSION = "4"
 
+PartsLeftOut = tuple[tuple[str, str], ...]
+"""The parts of a document that are not in its text, each with its kind."""
+QUOTED = "quoted"
+"""The kind of what a mail repeats of another one, and of signatures; no digest covers it."""
 BYTES = "bytes"
 """The kind of what is known of a document without text: the SHA-256 of its bytes."""
 
@@ -58,7 +62,17 @@ _WHY_LEFT_OUT = {
     "comment": "it is a remark on the text",
     "chart": "it stands in a picture",
     "diagram": "it stands in a picture",
-    "quoted": "it is quoted from another mail, or a signature",
+    QUOTED: "it is quoted from another mail, or a signature",
+    "svg": "it stands in a picture",
+    "canvas": "it stands for a picture",
+    "noscript": "it stands for what scripts show",
+    "template": "scripts show it",
+    **dict.fromkeys(("object", "iframe", "audio", "video"), "it stands for what is shown there"),
+    "rt": "it says how to read the word before it",
+    "annotation": "it writes a formula once more",
+    "datalist": "it is offered for a field",
+    "note": "it is a remark in the subtitles",
+    "table of contents": "it is made of the headings",
     "page margin": "it stands on every page",
     "page header": "it stands on every page",
     "page footer": "it stands on every page",

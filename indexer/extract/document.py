@@ -66,10 +66,9 @@ def read_document(
     elif options.format is None and not is_mail_name(unpacked.name) and is_encoded_mail(content):
         from indexer.extract.mails import read_mail
 
-        words, known, title = read_mail(content)
+        words, known, title, beside = read_mail(content)
         read = _read(known, words, options, limits, reader)
-        subject = (("subject", title),) if title else ()
-        kind, extracted = known, replace(read, title=title or read.title, left_out=read.left_out + subject)
+        kind, extracted = known, replace(read, title=title or read.title, left_out=read.left_out + beside)
     elif options.format:
         known = cast("Format", options.format)
         kind, extracted = known, _read(known, content, options, limits, reader)

@@ -20,9 +20,11 @@ from email.policy import Compat32
 from typing import Any
 
 from indexer.errors import ExtractionError
+from indexer.extract.base import QUOTED, PartsLeftOut
 from indexer.extract.formats import Format
+from indexer.extract.text import cleaned
 from indexer.text.counts import counted
-from indexer.text.quotations import own_words
+from indexer.text.quotations import beside, own_words
 
 # A mail with more parts, or parts deeper in parts, is made to take time. Mails in mails may be a little deeper.
 _MOST_PARTS, _DEEPEST, _DEEPEST_MAILS = 1_000, 12, 48
@@ -137,50 +139,58 @@ class MailParts:
         self.attached[member] = data
 
 
-def words_of_mail(mail: Message, body: list[BodyPart], attached: Mapping[str, bytes]) -> tuple[bytes, Format]:
+def words_of_mail(
+    mail: Message, body: list[BodyPart], attached: Mapping[str, bytes]
+) -> tuple[bytes, Format, PartsLeftOut]:
+    """The own words of a mail, their format, and what is quoted in its plain text."""
     last = "\n".join(f"{member} {hashlib.sha256(data).hexdigest()[:16]}" for member, data in attached.items())
     is_html = any(piece.is_html for piece in body)
     if is_html:
-        pieces = [piece.text if piece.is_html else _as_html(own_words(piece.text)) for piece in body]
+        own = [piece.text if piece.is_html else own_words(piece.text) for piece in body]
+        pieces = [text if piece.is_html else _as_html(text) for piece, text in zip(body, own, strict=True)]
         # As in a browser, the mark outdoes whatever encoding the HTML declares.
         data = codecs.BOM_UTF8 + "<hr>".join(filter(None, [*pieces, _as_html(last)])).encode("utf-8", "replace")
     else:
-        words = own_words("\n".join(piece.text for piece in body))
-        data = f"{words}\n{last}".strip().encode("utf-8", "replace")
-    return data, _kind(url_of(mail), is_html=is_html)
+        body = [BodyPart("\n".join(piece.text for piece in body), is_html=False)]
+        own = [own_words(body[0].text)]
+        data = f"{own[0]}\n{last}".strip().encode("utf-8", "replace")
+    quoted = (beside(piece.text, text) for piece, text in zip(body, own, strict=True))
+    left_out = tuple((QUOTED, cleaned(text)) for text in quoted if text)
+    return data, _kind(url_of(mail), is_html=is_html), left_out
 
 
-def read_mail(data: bytes) -> tuple[bytes, Format, str]:
-    """The words, format and title of a mail, or of all mails of a mailbox, in a file of another name.
+def read_mail(data: bytes) -> tuple[bytes, Format, str, PartsLeftOut]:
+    """The words, format and title of a mail, or of all mails of a mailbox, in a file of another name; what is left out.
 
     Raises ExtractionError.
     """
     data = data.removeprefix(codecs.BOM_UTF8)
     read = [_read(mail) for mail in _SEPARATORS.split(data) if mail.strip()]
-    title = next((title for _, _, title in read if title), "")
-    if all(kind == "text" for _, kind, _ in read):
-        return b"\n\n".join(words for words, _, _ in read), "text", title
+    title = next((title for _, _, title, _ in read if title), "")
+    left_out = tuple(part for *_, parts in read for part in parts) + ((("subject", title),) if title else ())
+    if all(kind == "text" for _, kind, _, _ in read):
+        return b"\n\n".join(words for words, *_ in read), "text", title, left_out
     if len(read) == 1:
-        return read[0]
+        return *read[0][:3], left_out
     pieces = (
         _as_html(words.decode("utf-8", "replace")).encode() if kind == "text" else words.removeprefix(codecs.BOM_UTF8)
-        for words, kind, _ in read
+        for words, kind, *_ in read
     )
-    return codecs.BOM_UTF8 + b"<hr>".join(pieces), "mail", title
+    return codecs.BOM_UTF8 + b"<hr>".join(pieces), "mail", title, left_out
 
 
-def _read(data: bytes) -> tuple[bytes, Format, str]:
+def _read(data: bytes) -> tuple[bytes, Format, str, PartsLeftOut]:
     parts = MailParts()
     try:
         mail = parsed_mail(data)
         body = parts.body(mail)
-        words, kind = words_of_mail(mail, body, parts.attached)
+        words, kind, quoted = words_of_mail(mail, body, parts.attached)
     except (NotImplementedError, RecursionError) as error:
         raise ExtractionError("unsupported", f"a mail that can't be read: {error}") from None
     except Exception as error:
         # The parser of the standard library raises whatever it likes on damaged mails.
         raise ExtractionError("malformed", f"a mail that can't be read: {type(error).__name__}: {error}") from None
-    return (words, kind, field_of(mail, "Subject")) if body and words else (data, "text", "")
+    return (words, kind, field_of(mail, "Subject"), quoted) if body and words else (data, "text", "", ())
 
 
 def _kind(url: str, *, is_html: bool) -> Format:

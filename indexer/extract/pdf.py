@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from indexer.core.markup import BLOCK_END
 from indexer.errors import ExtractionError
-from indexer.extract.base import EXTRACTOR_VERSION, Limits, too_large
+from indexer.extract.base import EXTRACTOR_VERSION, Limits, PartsLeftOut, too_large
 from indexer.extract.formats import PDF_READERS
 from indexer.extract.layout import LEAST_NUMBERS, by_columns, without_line_numbers
 from indexer.extract.margins import without_running_lines
@@ -57,7 +57,6 @@ _LONG_ROW, _SAMPLED, _SAME_COLUMN, _MOST_ROWS, _LEAST_GAPS = 30, 6, 6.0, 0.6, 4
 # So many pages at the beginning, and each one after as many, are looked at.
 _FIRST_PAGES = 4
 _LONGEST_VALUE = 1 << 20
-PartsLeftOut = tuple[tuple[str, str], ...]
 _ABOUT = ("Title", "ModDate", "CreationDate")
 Origins = Callable[[int], tuple[float, float]]
 # The characters of the first page that are looked at for a title, the lines that it may have, and by how much its
@@ -79,7 +78,7 @@ def extract_pdf(
     if extractor == "fast":
         about, read, whole, fields = _read_fast(data, limits)
     else:
-        about, read, whole, fields = *_read_reference(data, limits, probe), _fields_in(data)
+        about, read, whole, fields = *_read_reference(data, limits, probe), _beside_text(data)
     pages, scanned = with_scans(data, read, reader) if whole and not probe else (read, "")
     text, begins, left_out = _read(pages)
     notes = () if text else (f"no text on {counted(len(pages), 'page')}: perhaps scanned",)
@@ -221,6 +220,7 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
             raise ExtractionError("encrypted", "an empty password does not open it") from None
         raise ExtractionError("malformed", f"not a PDF that pdfium reads: {error}") from None
     failed: list[int] = []
+    comments = dict[tuple[str, str], None]()
 
     def pages() -> Iterator[list[str]]:
         columned = False
@@ -231,6 +231,7 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
                 # What draws columns in turn does it on all pages, and looking for it takes time.
                 looked_at = columned or number < _FIRST_PAGES or number % _FIRST_PAGES == 0
                 lines, found = _lines(text_page, by_gaps=looked_at)
+                comments.update(dict.fromkeys(_comments(page)))
                 columned = columned or found
                 text_page.close()
                 page.close()
@@ -246,7 +247,7 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
         about = {name: document.get_metadata_value(name) for name in _ABOUT}
         if not about["Title"].strip():
             about["Title"] = title_on_page(document)
-        return about, read, not failed, _field_values(document)
+        return about, read, not failed, (*_field_values(document), *comments)
     finally:
         document.close()
 
@@ -361,29 +362,47 @@ def _field_values(document: pypdfium2.PdfDocument) -> PartsLeftOut:
                 if not annotation:
                     continue
                 if raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET:
-                    named = _field_text(raw.FPDFAnnot_GetFormFieldName, document.formenv, annotation)
-                    if value := _field_text(raw.FPDFAnnot_GetFormFieldValue, document.formenv, annotation):
+                    named = _string(raw.FPDFAnnot_GetFormFieldName, document.formenv, annotation)
+                    if value := _string(raw.FPDFAnnot_GetFormFieldValue, document.formenv, annotation):
                         found[f"field {named}".strip(), value] = None
                 raw.FPDFPage_CloseAnnot(annotation)
     return tuple(found)
 
 
-def _fields_in(data: bytes) -> PartsLeftOut:
+def _comments(page: pypdfium2.PdfPage) -> Iterator[tuple[str, str]]:
+    from pypdfium2 import raw
+
+    for at in range(raw.FPDFPage_GetAnnotCount(page)):
+        if not (annotation := raw.FPDFPage_GetAnnot(page, at)):
+            continue
+        # A pop-up shows what another one says.
+        if raw.FPDFAnnot_GetSubtype(annotation) not in (
+            raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP,
+        ) and (text := _string(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")):  # fmt: skip
+            yield "comment", text
+        raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _beside_text(data: bytes) -> PartsLeftOut:
     import pypdfium2
 
+    comments = dict[tuple[str, str], None]()
     try:
         with closing(pypdfium2.PdfDocument(data)) as document:
-            return _field_values(document)
+            for number in range(len(document)):
+                with suppress(pypdfium2.PdfiumError), closing(document[number]) as page:
+                    comments.update(dict.fromkeys(_comments(page)))
+            return (*_field_values(document), *comments)
     except pypdfium2.PdfiumError:
         return ()
 
 
-def _field_text(function: Any, form: Any, annotation: Any) -> str:
+def _string(function: Any, *given: Any) -> str:
     from ctypes import POINTER, c_ushort, cast, create_string_buffer
 
-    size = min(function(form, annotation, None, 0), _LONGEST_VALUE)
+    size = min(function(*given, None, 0), _LONGEST_VALUE)
     buffer = create_string_buffer(size)
-    function(form, annotation, cast(buffer, POINTER(c_ushort)), size)
+    function(*given, cast(buffer, POINTER(c_ushort)), size)
     return cleaned(buffer.raw.decode("utf-16-le", "replace").rstrip("\0"))
 
 

@@ -27,7 +27,8 @@ def is_subtitles(head: bytes) -> bool:
 
 def extract_subtitles(data: bytes) -> Document:
     text, codec = decode(data)
-    cues = list(_cues(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
+    notes: list[list[str]] = []
+    cues = list(_cues(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), notes))
     if not cues:
         return extract_text(data)
     said, before = list[str](), list[str]()
@@ -37,26 +38,32 @@ def extract_subtitles(data: bytes) -> Document:
         # An empty cue is a pause, and what rolls does not roll over it.
         before = lines
     whole = "\n".join(said)
-    return Document(whole, first_line(whole), extractor=f"subtitles rules {EXTRACTOR_VERSION} ({codec})")
+    name = f"subtitles rules {EXTRACTOR_VERSION} ({codec})"
+    left_out = tuple(("note", cleaned(" ".join(note))) for note in notes)
+    return Document(whole, first_line(whole), extractor=name, left_out=left_out)
 
 
-def _cues(lines: list[str]) -> Iterator[list[str]]:
+def _cues(lines: list[str], notes: list[list[str]]) -> Iterator[list[str]]:
     starts = [place for place, line in enumerate(lines) if _TIMES.fullmatch(line)]
+    _without_notes(["", *lines[: starts[0] if starts else 0]], notes)
     for place, end in zip(starts, [*starts, len(lines)][1:], strict=True):
         cue = lines[place + 1 : end]
         if end < len(lines) and cue and cue[-1].strip() and (len(cue) == 1 or not cue[-2].strip()):
             # What stands alone before the times names the next cue.
             cue.pop()
-        yield list(_without_notes(cue))
+        yield _without_notes(cue, notes)
 
 
-def _without_notes(cue: list[str]) -> Iterator[str]:
-    in_note, is_blank = False, False
+def _without_notes(cue: list[str], notes: list[list[str]]) -> list[str]:
+    kept, in_note, is_blank = list[str](), False, False
     for line in cue:
-        in_note = (in_note and bool(line.strip())) or (is_blank and _NO_CUES.match(line) is not None)
+        begins = is_blank and _NO_CUES.match(line) is not None
+        if begins:
+            notes.append([])
+        in_note = begins or (in_note and bool(line.strip()))
         is_blank = not line.strip()
-        if not in_note:
-            yield line
+        (notes[-1] if in_note else kept).append(line)
+    return kept
 
 
 def _plain(line: str) -> str:

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import cast
 
 from indexer.errors import ExtractionError, UsageError
-from indexer.extract.base import REASONS, Content, Extracted, Failed, Item, Limits, Options
+from indexer.extract.base import REASONS, Content, Extracted, Failed, Item, Limits, Options, PartsLeftOut
 from indexer.extract.brought import missing, named_again, require_format
 from indexer.extract.ocr.names import languages_of
 from indexer.ingest.digests import options_of
@@ -18,7 +18,7 @@ from indexer.ingest.naming import container_of
 from indexer.ingest.parts_again import StoredParts
 from indexer.ingest.regular_files import UnreadableError, read_file
 from indexer.ingest.sources import Input, Rejected
-from indexer.model import Document, Record
+from indexer.model import Document, Record, Ref
 from indexer.model.chunking import chunks_by_size
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
@@ -57,7 +57,8 @@ class StoredTexts:
             yield record, document if isinstance(document, ExtractionError) else document.text
 
     def documents(self, records: Iterable[Record]) -> Iterator[tuple[Record, Document | ExtractionError]]:
-        for some in chunks_by_size(self._items(records), _TOGETHER, _size, _BYTES):
+        beside: dict[Ref, PartsLeftOut] = {}
+        for some in chunks_by_size(self._items(records, beside), _TOGETHER, _size, _BYTES):
             known = [_known(item) for item in some]
             left = [item for item, outcome in zip(some, known, strict=True) if not outcome and isinstance(item, Item)]
             extracted = iter(self._extracted(left))
@@ -67,7 +68,10 @@ class StoredTexts:
                     detail = outcome.detail or REASONS.get(outcome.reason, "")
                     yield outcome.key, ExtractionError(outcome.reason, detail)
                 else:
-                    yield outcome.key, _as_indexed(outcome.key, outcome.document)
+                    document = outcome.document
+                    if parts := beside.pop(outcome.key.ref, ()):
+                        document = replace(document, left_out=document.left_out + parts)
+                    yield outcome.key, _as_indexed(outcome.key, document)
 
     def _found(self, records: Iterable[Record]) -> Iterator[tuple[Record, Input | Rejected]]:
         parts: dict[str, list[Record]] = {}
@@ -112,7 +116,9 @@ class StoredTexts:
         if large:
             raise UnreadableError(_UNREADABLE, f"the file has more than {counted(self._most or 0, 'byte')}")
 
-    def _items(self, records: Iterable[Record]) -> Iterator[Item[Record] | Failed[Record]]:
+    def _items(
+        self, records: Iterable[Record], beside: dict[Ref, PartsLeftOut]
+    ) -> Iterator[Item[Record] | Failed[Record]]:
         for record, source in self._found(records):
             if isinstance(source, Rejected):
                 # Of the reasons for a document, these are no words of extraction.
@@ -121,6 +127,7 @@ class StoredTexts:
             elif gone := missing(record.extractor):
                 yield Failed(record, _UNREADABLE, gone)
             else:
+                beside[record.ref] = source.left_out
                 yield self._item(record, source)
 
     def _item(self, record: Record, source: Input) -> Item[Record] | Failed[Record]:

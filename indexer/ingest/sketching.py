@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from indexer.core.text import digest_of_folded, folded_text, text_digest
+from indexer.extract.base import QUOTED
 from indexer.model import SIMHASH_DOC, Document, Fingerprint, Sketch
 from indexer.model.joined import Joined, Texts, joined_texts
 from indexer.schemes.base import Scheme, SketchedTexts, sketch_text, sketch_texts
@@ -80,7 +81,8 @@ def read_digest_of(document: Document) -> str:
 def _digests_of(document: Document) -> tuple[str, str]:
     folded = folded_text(document.text)
     title = "" if document.format == "text" else document.title
-    return digest_of_folded(folded).hex(), read_digest_of_folded(folded, title, document.left_out)
+    left_out = [part for part in document.left_out if part[0] != QUOTED]
+    return digest_of_folded(folded).hex(), read_digest_of_folded(folded, title, left_out)
 
 
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, BinaryIO, Literal
 
 from indexer.errors import NotFoundError, UsageError, machines_fault
-from indexer.extract.base import Extractor
+from indexer.extract.base import Extractor, PartsLeftOut
 from indexer.extract.formats import Format
 from indexer.ingest.naming import (
     absolute,
@@ -63,7 +63,7 @@ class Input:
     `id` is empty if it is to be made from the content. `source` is an absolute path or a URL for the user to open.
     `name` is the file name of bytes in memory. `again` retries a failed document even if unchanged. `container` is the
     file with many documents it was read from, unless `source` says so; `number` its line, row or record there, and
-    `place` the id of this place if `id` is another.
+    `place` the id of this place if `id` is another; `left_out` is what the file's reader left out of `data`.
     """
 
     id: str
@@ -79,6 +79,7 @@ class Input:
     number: int = 0
     place: str = ""
     extractor: Extractor | None = None
+    left_out: PartsLeftOut = ()
 
     @property
     def place_in_file(self) -> str:
@@ -474,7 +475,7 @@ def _input(entry: FileEntry, identity: str, source: str, container: str, place: 
     name = entry.name or os.path.basename(entry.member)
     within = container if entry.url or container_of(source) != container else ""
     about = entry.title, entry.metadata, entry.again, name, within, entry.number, place if place != identity else ""
-    return Input(identity, entry.url or source, "", entry.data, entry.format, *about)
+    return Input(identity, entry.url or source, "", entry.data, entry.format, *about, left_out=entry.left_out)
 
 
 def _hash_of_path(name: str) -> int:

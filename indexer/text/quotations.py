@@ -56,6 +56,18 @@ def own_words(text: str) -> str:
     return found or text
 
 
+def beside(text: str, own: str) -> str:
+    """The lines of a mail that are not among its own words."""
+    kept = filter(str.strip, own.splitlines())
+    following, found = next(kept, "").strip(), list[str]()
+    for line in filter(str.strip, text.splitlines()):
+        if following and line.strip() == following:
+            following = next(kept, "").strip()
+        else:
+            found.append(line)
+    return "\n".join(found)
+
+
 def introduces(line: str) -> bool:
     return line.endswith(":") and len(line) <= _LONGEST_INTRODUCTION
 

@@ -102,6 +102,39 @@ def test_values_of_a_form_in_a_pdf_are_read(extractor: Extractor) -> None:
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_remarks_on_a_pdf_are_read(extractor: Extractor) -> None:
+    remarks = (
+        b"/Annots[<</Type/Annot/Subtype/Highlight/Rect[9 9 99 29]/Contents(too dear)>>"
+        b"<</Type/Annot/Subtype/Text/Rect[9 9 99 29]/Contents(ask Ann)>>"
+        b"<</Type/Annot/Subtype/Link/Rect[9 9 99 29]/Contents(a link)>>]/MediaBox"
+    )
+    made = make_pdf([["Twelve beds"]], numbered=False)
+    found = read(made.replace(b"/MediaBox", remarks), "a.pdf", extractor)
+    assert (found.text, found.left_out) == ("Twelve beds", (("comment", "too dear"), ("comment", "ask Ann")))
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_words_that_no_reader_of_a_page_sees_stand_beside_it(extractor: Extractor) -> None:
+    page = (
+        "<h1>Tea</h1><svg><text>East</text></svg><noscript>Turn scripts on</noscript><video>No film</video>"
+        "<ruby>\u6771<rp>(</rp><rt>higashi</rt><rp>)</rp></ruby><script>var a</script><style>p {}</style>"
+    )
+    left_out = (("svg", "East"), ("noscript", "Turn scripts on"), ("video", "No film"), ("rt", "higashi"))
+    assert read(page, "a.html", extractor).left_out == left_out
+
+
+def test_what_a_mail_quotes_stands_beside_its_words() -> None:
+    head = "From: Ann <ann@example.org>\nMessage-ID: <1@example.org>\nSubject: Tea\n"
+    wrote = "On 3 May 2026 at 12:10, ben@example.org wrote:"
+    said = f"Fine by me.\n\n{wrote}\n> Twelve crowns\n> a pot\n\nAnn\n-- \nThe tea house\n"
+    quoted = f"{wrote} > Twelve crowns > a pot -- The tea house"
+    encoded = f"{head}MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n"
+    found = read(f"{encoded}{said}\n--b--\n", "letter")
+    assert found.text.split() == ["Fine", "by", "me.", "Ann"]
+    assert found.left_out == (("quoted", quoted), ("subject", "Tea"))
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
 def test_headers_and_deletions_of_a_letter_stand_beside_its_text(extractor: Extractor) -> None:
     space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>6</w:t></w:r>'

@@ -70,7 +70,12 @@ MAILS = {
 @pytest.mark.parametrize("name", MAILS)
 def test_a_mail_in_html_has_its_own_words(name: str, extractor: Extractor) -> None:
     source, own = MAILS[name]
-    assert folded(read_document(source.encode(), "", Options(format="mail", extractor=extractor), Limits())).text == own
+    found = read_document(source.encode(), "", Options(format="mail", extractor=extractor), Limits())
+    assert folded(found).text == own
+    # Each word is the mail's own or quoted.
+    whole = read_document(source.encode(), "", Options(format="html", extractor=extractor), Limits())
+    quoted = [text for kind, text in found.left_out if kind == "quoted"]
+    assert sorted(" ".join([own, *quoted]).split()) == sorted(whole.text.split())
 
 
 def test_a_page_keeps_what_it_quotes() -> None:
@@ -92,7 +97,7 @@ def test_of_a_mail_with_words_some_are_left(parts: list[str]) -> None:
     source = "".join(parts).encode()
     whole, own = (
         read_document(each, "", Options(format="html", content="full"), Limits()).text.split()
-        for each in (source, own_html(source))
+        for each in (source, own_html(source)[0])
     )
     assert bool(own) == bool(whole)
     assert len(own) <= len(whole)

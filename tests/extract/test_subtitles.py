@@ -63,6 +63,9 @@ def test_a_note_in_between_is_left_out_and_what_is_said_again_later_is_not() -> 
     assert read(srt(said), "a.srt")[1].split("\n") == said
     noted = vtt(said[:2]) + "\nNOTE cut here\n\n" + vtt(said[2:]).partition("}\n\n")[2]
     assert read(noted, "a.vtt")[1].split("\n") == said
+    found = read_document(noted.encode(), "a.vtt", Options(), Limits())
+    notes = ["NOTE made by hand in the evening", "STYLE ::cue { color: red }", "NOTE cut here"]
+    assert found.left_out == tuple(("note", each) for each in notes)
 
 
 @pytest.mark.parametrize(

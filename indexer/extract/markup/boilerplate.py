@@ -34,6 +34,7 @@ _SAYS_MORE = frozenset((*_WRITTEN, "option", *_NEVER_SHOWN))
 _NO_FIELDS = frozenset(words("hidden submit button reset image file password"))
 ELEMENTS = [*_NEVER_SHOWN, *_FURNITURE, "sup", *_DELETED]
 _ALWAYS_OUT = frozenset(_NEVER_SHOWN)
+_NO_WORDS = frozenset(("head", "title", "script", "style", "rp", "annotation-xml"))
 # The page itself: scripts hide it until they show it, and its classes name what the page has, such as "sidebar".
 _PAGE = frozenset(("html", "body"))
 _OUT = frozenset(words("nav aside dialog search button select textarea amp-sidebar amp-consent"))
@@ -151,6 +152,8 @@ def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tupl
         # What stood in something left out is gone already.
         says_more = element.tag in _SAYS_MORE and not element.gone
         if says_more and element.tag in _ALWAYS_OUT:
+            if element.tag not in _NO_WORDS and (said := cleaned(element.text)):
+                aside.append((element.tag, said))
             element.remove()
             continue
         elements.append(element)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from indexer.core.markup import BLOCK_END, CELL_END, ENDS_LINES, ENDS_WORD, ROW_END, Names, Scan, scanned
-from indexer.extract.base import EXTRACTOR_VERSION, Content, require_main_content
+from indexer.extract.base import EXTRACTOR_VERSION, Content, PartsLeftOut, require_main_content
 from indexer.extract.declared import declared_in_page
 from indexer.extract.markup import boilerplate
 from indexer.extract.markup.quoted import own_html
@@ -65,11 +65,11 @@ _EMPTY_RAW = re.compile(rb"<((?i:title|script|style|iframe|noscript|textarea|tem
 
 
 def extract_html(data: bytes, content: Content, engine: str, *, is_mail: bool = False) -> Document:
-    source = _utf8(data)
+    source, quoted = _utf8(data), PartsLeftOut()
     if is_mail:
-        source = own_html(_flattened(source) if len(source) > _SMALL else source)
+        source, quoted = own_html(_flattened(source) if len(source) > _SMALL else source)
     if content == "main":
-        return _main_content(source)
+        return _main_content(source, quoted)
     page = scanned(source, _NAMES)
     if len(source) > _SMALL and page.depth > _SUSPECT_DEPTH:
         page = scanned(_flattened(source), _NAMES)
@@ -84,7 +84,7 @@ def extract_html(data: bytes, content: Content, engine: str, *, is_mail: bool = 
             notes = ("all text stands in navigation, banners, footers, asides, dialogs or forms; it was kept",)
     return Document(
         found.text, found.title, extractor=_engine_name(engine), notes=notes, declared=declared_in_page(source),
-        left_out=found.left_out,
+        left_out=found.left_out + quoted,
     )  # fmt: skip
 
 
@@ -278,7 +278,7 @@ def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> _R
     return _ReadPage(in_blocks("".join(tree.find_all(string=_is_text))), cleaned(title), left_out)
 
 
-def _main_content(source: bytes) -> Document:
+def _main_content(source: bytes, quoted: PartsLeftOut) -> Document:
     """The main block as trafilatura finds it.
 
     Chosen by measurement on 529 pages of API documentation and 532 translations of one text: trafilatura, told to
@@ -291,7 +291,7 @@ def _main_content(source: bytes) -> Document:
     tree, title, left_out = _pruned(page, "full")
     if not tree.text().strip():
         tree, title, left_out = _pruned(page, "full", unwrapped=True)
-    left_out += (("whole page", cleaned(tree.text())),)
+    left_out += (("whole page", cleaned(tree.text())), *quoted)
     # Its own deduplication and its slower second opinions would make the text depend on more than the page.
     text = trafilatura.extract(
         tree.html, fast=True, favor_recall=True, include_comments=False, include_tables=True, deduplicate=False

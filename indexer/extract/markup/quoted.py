@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
+from indexer.extract.base import QUOTED, PartsLeftOut
+from indexer.extract.text import cleaned
 from indexer.text.quotations import introduces, is_head
 
 # As mail programs mark them: Thunderbird and Apple Mail, Gmail, Proton, Yahoo. The frame around a quotation
@@ -20,20 +22,23 @@ _MOST_HEADS = 100
 _LONGEST_HEAD = 20_000
 
 
-def own_html(source: bytes) -> bytes:
+def own_html(source: bytes) -> tuple[bytes, PartsLeftOut]:
+    """The HTML of a mail without quotations and signatures, and these."""
     tree = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
     if tree.body is None:
-        return source
+        return source, ()
+    out: list[str] = []
     for head in tree.css(_DIVIDED)[:_MOST_HEADS]:
         if _is_head(head):
-            _cut_from(head, tree.body)
+            _cut_from(head, tree.body, out)
             break
     for quoted in tree.css(_QUOTED):
         if quoted.parent is not None:
-            _take_introduction(quoted)
-            quoted.decompose()
-    _remove(tree.css(f"{_INTRODUCED}, {_SIGNED}"))
-    return (tree.html or "").encode() if tree.body.text().strip() else source
+            _remove([*_introduction(quoted), quoted], out)
+    _remove(tree.css(f"{_INTRODUCED}, {_SIGNED}"), out)
+    if not tree.body.text().strip():
+        return source, ()
+    return (tree.html or "").encode(), tuple((QUOTED, text) for text in map(cleaned, out) if text)
 
 
 def _is_head(node: LexborNode) -> bool:
@@ -47,12 +52,12 @@ def _is_head(node: LexborNode) -> bool:
     return is_head([line for line in LexborHTMLParser(written).text().splitlines() if line.strip()])
 
 
-def _cut_from(node: LexborNode, body: LexborNode) -> None:
+def _cut_from(node: LexborNode, body: LexborNode, out: list[str]) -> None:
     above = node.parent
-    _remove([*_behind(node), node])
+    _remove([node, *_behind(node)], out)
     while above is not None and above.mem_id != body.mem_id:
         outer = above.parent
-        _remove([*_behind(above)])
+        _remove([*_behind(above)], out)
         above = outer
 
 
@@ -63,15 +68,16 @@ def _behind(node: LexborNode) -> Iterable[LexborNode]:
         behind = behind.next
 
 
-def _remove(nodes: Iterable[LexborNode]) -> None:
+def _remove(nodes: Iterable[LexborNode], out: list[str]) -> None:
     for node in nodes:
         if node.parent is not None:
+            out.append(node.text(separator=" "))
             node.decompose()
 
 
-def _take_introduction(quoted: LexborNode) -> None:
+def _introduction(quoted: LexborNode) -> Iterable[LexborNode]:
     before = quoted.prev
     while before is not None and not (before.text() or "").strip():
         before = before.prev
     if before is not None and introduces((before.text() or "").strip()):
-        before.decompose()
+        yield before

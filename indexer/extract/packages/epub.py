@@ -27,12 +27,15 @@ def extract_epub(parts: PackageParts, content: Content, extractor: str) -> Docum
     texts: list[str] = []
     left_out: list[tuple[str, str]] = []
     named = ""
-    for page in package.pages(posixpath.dirname(package_path)):
+    for page, is_contents in package.pages(posixpath.dirname(package_path)).items():
         if page in locked:
             raise ExtractionError("encrypted", f"the page {page} is encrypted")
         # A book may name what it lacks; a path that leads out of the book names nothing in it.
         if page in parts:
             found = extract_html(parts.read(page), content, extractor)
+            if is_contents:
+                left_out.append(("table of contents", found.text))
+                continue
             texts.append(found.text)
             left_out += found.left_out
             named = found.extractor
@@ -52,14 +55,15 @@ class _Package:
         self.package = ""
         self.title: list[str] = []
         self.locked: set[str] = set()
-        self._items: dict[str, str] = {}
+        self._items: dict[str, tuple[str, bool]] = {}
         self._spine: list[str] = []
         self._path: list[str] = []
         self._titles = 0
 
-    def pages(self, folder: str) -> list[str]:
-        hrefs = [self._items[each] for each in self._spine if each in self._items]
-        return list(dict.fromkeys(posixpath.normpath(posixpath.join(folder, unquote(href))) for href in hrefs))
+    def pages(self, folder: str) -> dict[str, bool]:
+        """The paths of the pages in their order; true for a page of links to the others."""
+        items = [self._items[each] for each in self._spine if each in self._items]
+        return {posixpath.normpath(posixpath.join(folder, unquote(href))): contents for href, contents in items}
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         name = tag.rpartition("}")[2].rpartition(":")[2]
@@ -67,9 +71,8 @@ class _Package:
         if name == "rootfile" and not self.package:
             self.package = posixpath.normpath(attributes.get("full-path", ""))
         elif name == "item" and attributes.get("media-type") in _PAGES:
-            # The table of contents is a page of links to the others.
-            if "nav" not in attributes.get("properties", "").split():
-                self._items[attributes.get("id", "")] = attributes.get("href", "").partition("#")[0]
+            contents = "nav" in attributes.get("properties", "").split()
+            self._items[attributes.get("id", "")] = attributes.get("href", "").partition("#")[0], contents
         elif name == "itemref" and len(self._spine) < _MOST_PAGES:
             self._spine.append(attributes.get("idref", ""))
         elif name == "CipherReference":

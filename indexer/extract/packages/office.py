@@ -45,7 +45,8 @@ _OUT_OF_DOCX = {"del": DELETED, "moveFrom": "", "Fallback": ""}
 _OUT_OF_OPEN_DOCUMENT = {
     "tracked-changes": DELETED,
     "annotation": "comment",
-    **dict.fromkeys(("note-citation", "table-of-content", "illustration-index", "table-index"), ""),
+    **dict.fromkeys(("table-of-content", "illustration-index", "table-index"), "table of contents"),
+    "note-citation": "",
 }
 _MARGINS = {
     **dict.fromkeys(("header", "header-left", "header-first", "hdr"), "page header"),

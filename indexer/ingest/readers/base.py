@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar
 
 from indexer.errors import UsageError
+from indexer.extract.base import PartsLeftOut
 from indexer.extract.formats import Format
 from indexer.extract.sniffing import HEAD, kind_of_head
 from indexer.model import REASON_KEY
@@ -39,7 +40,7 @@ class FileEntry:
 
     `number` counts lines, rows or records from 1, and is 0 if `member`, the path of a file in an archive, says enough.
     `id` is empty if the document has none; `data` is UTF-8 for the format text. `again` says that a store refused it
-    before. `name` helps to tell its kind.
+    before. `name` helps to tell its kind. `left_out` is what the reader left out of `data`.
     """
 
     number: int
@@ -52,6 +53,7 @@ class FileEntry:
     again: bool = False
     member: str = ""
     name: str = ""
+    left_out: PartsLeftOut = ()
 
 
 @dataclass(frozen=True, slots=True)

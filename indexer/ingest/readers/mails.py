@@ -98,14 +98,15 @@ class Mailbox(Archive):
 
 
 def _entry(mail: Message, body: list[BodyPart], attached: Mapping[str, bytes]) -> FileEntry:
-    data, kind = words_of_mail(mail, body, attached)
+    data, kind, left_out = words_of_mail(mail, body, attached)
     about = {name.lower().replace("-", "_"): field_of(mail, name) for name in ("From", "To", "Cc", "Message-ID")}
     about["date"] = _date(mail)
     url = url_of(mail)
     return FileEntry(
         *(0, "", data, kind, field_of(mail, "Subject"), url if "://" in url[:20] else ""),
         {name: value for name, value in about.items() if value},
-    )
+        left_out=left_out,
+    )  # fmt: skip
 
 
 def _message_of(data: bytes, name: str) -> bytes:
