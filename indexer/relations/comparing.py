@@ -98,7 +98,7 @@ class _SentenceComparison:
         if (body := shared_body(left, right, self._blocks)) is None:
             return None
         return RenditionCheck(
-            left, right, body, lambda block: self._replaced_facts([ChangedSentences(block, (block,))]),
+            left, right, self._blocks, body, lambda block: self._replaced_facts([ChangedSentences(block, (block,))]),
             other_format=self._other_format,
         )  # fmt: skip
 

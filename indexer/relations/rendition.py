@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from indexer.relations.alignment import Block
-from indexer.relations.facts import DifferingFact
+from indexer.relations.facts import DifferingFact, canonical
 from indexer.relations.wording import Wording
 from indexer.text.vocabulary import vocabulary_of
 
@@ -22,18 +23,26 @@ _BLOCK_COST = 8
 # A fact that is replaced stands in so few words; longer ones are notes and links, of which another one stands there.
 _CLEAN, _NAME = 4, 2
 # Other words in the place of some, as labels and cross references have them, are at most this share of the body.
-_REPLACED = 0.05
+_REPLACED = 0.02
 # A formula that formats write otherwise looks like another number; in so many words one of them may be.
 _A_FORMULA = 10_000
 # Of more lines before or behind the body those next to it tell one frame from another one.
 _MOST_LINES = 100
+# A title, an address, a number and a date stand in so many first lines.
+_HEAD = 10
 # A dateline has at most so many words, and the headline before it so many more.
 _LONGEST_LEAD, _LEAD = 12, 40
 _NUMBERS = ("number", "amount", "date", "time")
 _MARKUP = frozenset(".,;:[]()^*_#|`~ \n\t")
-_MARKED = re.compile("[\\^\\[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
-_DIGITS = re.compile(r"\W*\d{0,3}\W*")
-_MARK = re.compile(rf"(.*?){_DIGITS.pattern}", re.DOTALL)
+_BRACKETS = str.maketrans("<{[>}]", "((()))")
+_AT_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+# What a format moves, as dates in a reference or rows of a table, stands within so many words.
+_AROUND = 100
+_GREEK = re.compile("[\u0370-\u03ff]")
+_MARKED = re.compile(r"[\^\[]")
+_RAISED = re.compile("[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]+")
+_MARK = re.compile(r"(.*?)\W*\d{0,3}\W*", re.DOTALL)
+_NO_OTHER = re.compile(r"[^\w()\[\]<>]*\d{0,3}[^\w()\[\]<>]*")
 _LONGEST_MARK = 40
 _ENUMERATOR = re.compile(r"[\W\d]*([^\W\d]{1,4})?\W*")
 
@@ -92,12 +101,13 @@ class RenditionCheck:
         self,
         left: Wording,
         right: Wording,
+        blocks: Sequence[Block],
         body: SharedBody,
         facts: Callable[[Block], Iterable[DifferingFact]],
         *,
         other_format: bool,
     ) -> None:
-        self._left, self._right, self.body, self._facts = left, right, body, facts
+        self._left, self._right, self._blocks, self.body, self._facts = left, right, blocks, body, facts
         self._other_format = other_format
         self._replaced = self._facts_replaced = 0
         self.by_format: list[tuple[str, str]] = []
@@ -120,55 +130,86 @@ class RenditionCheck:
         return (not self._other_format and self._has_stop(block)) or self._is_too_much(block)
 
     def _is_too_much(self, block: Block) -> bool:
-        self._replaced += max(block.end - block.start, block.other_end - block.other_start)
+        # In another format a passage may stand beside a directive, a link or a label that one of them has instead.
+        counted = min if self._other_format else max
+        self._replaced += counted(
+            sum(map(wording.is_word, range(start, end))) for wording, start, end in self._sides(block)
+        )
         return self._replaced > _REPLACED * self.body.words
 
     # Of another format.
 
     def _refuted_in_other_format(self, sentences: ChangedSentences) -> bool:
         if not self.body.overlaps(sentences.block):
-            [block, *more] = sentences.inner or [sentences.block]
-            one_fact = not more and self._is_clean(block) and self._is_one_changed(sentences)
-            return one_fact and not self._is_by_format(block, *self._said(block))
-        gone, new = (self._letters(sentences.inner, side=side) for side in (0, 1))
-        moved = not (gone - new) or not (new - gone)
+            return any(map(self._changes_fact, sentences.inner)) and self._is_one_changed(sentences)
+        if _same_letters(*self._said(sentences.block)):
+            return False
         for block in sentences.inner:
-            one, other = self._said(block)
-            if self._is_by_format(block, one, other) or (moved and not self._is_clean(block)):
-                self.by_format.append((one, other))
-            elif self._is_clean(block) and self._replaces_fact(block):
+            if self._changes_fact(block):
                 self._facts_replaced += 1
                 if self._facts_replaced * _A_FORMULA > self.body.words:
                     return True
-            elif one and other and self._is_too_much(block):
+            elif self._is_too_much(block):
                 return True
+            self.by_format.append(self._said(block))
         return False
 
-    def _is_by_format(self, block: Block, one: str, other: str) -> bool:
-        """True for signs and letters that formats write otherwise, marks of references and numbers of sections."""
-        if _same_letters(one, other):
-            signs = {*one, *other} - _MARKUP
-            # Of keys that are pressed together, as in Ctrl-6, the sign is no minus.
-            joins = block.start and not self._left.before(block.start) and self._left.word(block.start - 1).isalpha()
-            return bool(_letters(one)) or not (one and other) or not signs or bool(joins and signs <= {"-", "+"})
-        if not (one and other):
-            return not any(fact.kind == "negation" for fact in self._facts(block)) or not self._is_clean(block)
-        return self._are_marks(block, one, other) or (
-            self._enumerates(self._left, block.start, block.end)
-            and self._enumerates(self._right, block.other_start, block.other_end)
-        )
-
-    def _are_marks(self, block: Block, one: str, other: str) -> bool:
-        if max(len(one), len(other)) > _LONGEST_MARK or not (_MARKED.search(one) or _MARKED.search(other)):
+    def _changes_fact(self, block: Block) -> bool:
+        """True if in a few words a fact stands for another one, or a negation for none, and neither has moved."""
+        one, other = self._said(block)
+        if not self._is_clean(block) or "\n\n" in one + other:
             return False
+        if _same_letters(one, other):
+            signs, others = ({*each.translate(_BRACKETS)} - _MARKUP for each in (one, other))
+            return not _letters(one) and bool(signs and others) and signs != others
+        ours, theirs = self._lost(block)
+        if self._negate(self._left, ours) != self._negate(self._right, theirs):
+            return True
+        return bool(ours and theirs) and self._replaces_fact(block) and not self._is_of_format(block, one, other)
+
+    def _is_of_format(self, block: Block, one: str, other: str) -> bool:
+        """True for words without a space between them, marks of references and numbers of sections."""
+        shorter, longer = sorted((one, other), key=len)
+        if len(shorter.split()) > 1 and _letters(longer).startswith(_letters(shorter)):
+            return True
+        return self._is_mark(block, one, other) or all(self._enumerates(*side) for side in self._sides(block))
+
+    @cached_property
+    def _negations(self) -> frozenset[str]:
+        return vocabulary_of(self._left.text).negations | vocabulary_of(self._right.text).negations
+
+    def _negate(self, wording: Wording, places: Iterable[int]) -> bool:
+        return any(_letters(wording.word(place)).rstrip("0123456789") in self._negations for place in places)
+
+    def _lost(self, block: Block) -> list[list[int]]:
+        """The words of each side that stand less often in what differs around on the other side."""
+        first = bisect_left(self._blocks, block.start - _AROUND, key=lambda each: each.end)
+        last = bisect_right(self._blocks, block.end + _AROUND, key=lambda each: each.start)
+        counts = Counter[int](), Counter[int]()
+        for each in self._blocks[first:last]:
+            for count, (wording, start, end) in zip(counts, self._sides(each), strict=True):
+                count.update(wording.values[start:end].tolist())
+        more = counts[0] - counts[1], counts[1] - counts[0]
+        return [
+            [place for place in range(start, end) if int(wording.values[place]) in some]
+            for (wording, start, end), some in zip(self._sides(block), more, strict=True)
+        ]
+
+    def _is_mark(self, block: Block, one: str, other: str) -> bool:
+        """True for the mark of a reference or a note, in the place of none or of a number without brackets."""
         if block.start and not self._left.before(block.start) and self._left.word(block.start - 1)[-1].isdigit():
             return False
-        said = [unicodedata.normalize("NFKC", each) for each in (one, other)]
-        for marked, plain in (said, said[::-1]):
-            found = _MARK.fullmatch(marked)
-            if found and plain.startswith(found[1]) and _DIGITS.fullmatch(plain.removeprefix(found[1])):
-                return True
-        return False
+        said = [
+            _RAISED.sub(lambda raised: f"^{unicodedata.normalize('NFKC', raised[0])}", each) for each in (one, other)
+        ]
+        return any(
+            len(marked) <= _LONGEST_MARK
+            and _MARKED.search(marked)
+            and (found := _MARK.fullmatch(marked))
+            and _NO_OTHER.fullmatch(plain.removeprefix(found[1]))
+            and plain.startswith(found[1])
+            for marked, plain in (said, said[::-1])
+        )
 
     @staticmethod
     def _enumerates(wording: Wording, start: int, end: int) -> bool:
@@ -180,7 +221,10 @@ class RenditionCheck:
         size = block.end - block.start
         is_one = size == block.other_end - block.other_start and size <= _NAME
         return any(
-            (is_one or fact.kind in _NUMBERS) and fact.left.strip("()[].,") != fact.right.strip("()[].,")
+            (is_one or fact.kind in _NUMBERS)
+            and _bare(fact.left) != _bare(fact.right)
+            # A formula that one format writes in signs, as β0, and another one in words.
+            and bool(_GREEK.search(fact.left)) == bool(_GREEK.search(fact.right))
             for fact in self._facts(block)
             if fact.left and fact.right
         )
@@ -189,26 +233,37 @@ class RenditionCheck:
 
     def frames_differ(self) -> bool:
         """True if each side has a frame of its own, and not the same one with other facts."""
-        ours, theirs = self._own_lines
-        matched = 0
-        for line in ours[:]:
-            if (found := next((other for other in theirs if _alike(line, other)), None)) is not None:
-                matched += 1
-                ours.remove(line)
-                theirs.remove(found)
-        own = sum(not line.is_plain for line in (*ours, *theirs))
-        plain = [sum(line.is_plain for line in side) for side in (ours, theirs)]
-        own += abs(plain[0] - plain[1])
-        return own > matched or (self._other_format and not matched)
-
-    @cached_property
-    def _own_lines(self) -> tuple[list[_FrameLine], list[_FrameLine]]:
         body = self.body
-        ours = _frame_lines(self._left, body.start, body.end)
-        theirs = _frame_lines(self._right, body.other_start, body.other_end)
+        ours = self._frame(self._left, body.start, body.end)
+        theirs = self._frame(self._right, body.other_start, body.other_end)
+        if self._other_format:
+            # Each format breaks lines in its own way, so only words tell that they are alike.
+            return not any(line.is_replaced_by(other) for line in ours for other in theirs)
         both = {line.values for line in ours} & {line.values for line in theirs}
         mine, yours = ([line for line in side if line.values not in both] for side in (ours, theirs))
-        return mine, yours
+        matched = 0
+        for line in mine[:]:
+            if (found := next((other for other in yours if line.is_like(other)), None)) is not None:
+                matched += 1
+                mine.remove(line)
+                yours.remove(found)
+        own = sum(not line.is_plain for line in (*mine, *yours))
+        plain = [sum(line.is_plain for line in side) for side in (mine, yours)]
+        return own + abs(plain[0] - plain[1]) > matched
+
+    def _frame(self, wording: Wording, start: int, end: int) -> list[_FrameLine]:
+        """The lines without a sentence end before and behind the body; of another format, those of the head."""
+        lines = wording.lines()
+        before = [line for line in lines if line[1] <= start]
+        behind = [line for line in lines if line[0] >= end]
+        some = before[:_HEAD] if self._other_format else [*before[-_MOST_LINES:], *behind[:_MOST_LINES]]
+        grammar = vocabulary_of(wording.text).grammar
+        found = [_frame_line(wording, *line, grammar) for line in some if not _ends_sentence(wording, *line)]
+        if self._other_format:
+            # What one format has in one line may stand in two lines of another one.
+            there = frozenset[int]().union(*(line.there for line in found))
+            found = [line._replace(there=there) for line in found]
+        return found
 
     # Blocks.
 
@@ -219,9 +274,8 @@ class RenditionCheck:
     def _is_clean(block: Block) -> bool:
         return max(block.end - block.start, block.other_end - block.other_start) <= _CLEAN
 
-    def _letters(self, blocks: Iterable[Block], side: int) -> Counter[str]:
-        said = (self._said(block)[side] for block in blocks)
-        return Counter(word for text in said for word in map(_letters, text.split()) if word)
+    def _sides(self, block: Block) -> tuple[tuple[Wording, int, int], tuple[Wording, int, int]]:
+        return (self._left, block.start, block.end), (self._right, block.other_start, block.other_end)
 
     def _has_stop(self, block: Block) -> bool:
         return _ends_sentence(self._left, block.start, block.end) or _ends_sentence(
@@ -258,7 +312,7 @@ class RenditionCheck:
 
     def _is_framing(self, block: Block) -> bool:
         """True for whole lines, none of them a sentence, and for datelines without other numbers."""
-        sides = (self._left, block.start, block.end), (self._right, block.other_start, block.other_end)
+        sides = self._sides(block)
         leads = block.start <= self.body.start + _LEAD and all(self._is_lead(*side) for side in sides)
         if leads and not all(any(map(str.isdigit, said)) for said in self._said(block)):
             return True
@@ -269,29 +323,53 @@ class RenditionCheck:
     def _is_lead(wording: Wording, start: int, end: int) -> bool:
         """True for a dateline: the first words of a line, ended by a dash or a colon."""
         line = wording.line_before(end)
-        ended = start == end or line.endswith(":") or _LEAD_END.match(wording.line_behind(end))
-        return bool(ended) and len(line.split()) <= _LONGEST_LEAD and not _STOPS.search(line)
+        ended = start == end or _ends_lead(wording, end)
+        return ended and len(line.split()) <= _LONGEST_LEAD and not _STOPS.search(line)
 
     @staticmethod
     def _is_edge(wording: Wording, place: int) -> bool:
-        lead = wording.line_before(place).endswith(":") or _LEAD_END.match(wording.line_behind(place))
-        return place in wording.sentence_ends or "\n" in wording.before(place) or bool(lead)
+        return place in wording.sentence_ends or "\n" in wording.before(place) or _ends_lead(wording, place)
 
 
 class _FrameLine(NamedTuple):
-    """A line of a frame: its words, and its shape, in which names and numbers are the same for all."""
+    """A line of a frame: what stands there, its words, its names and numbers, and a shape in which these are alike."""
 
     values: bytes
+    there: frozenset[int]
     words: frozenset[int]
+    facts: frozenset[int]
     shape: tuple[str, ...]
 
     @property
     def is_plain(self) -> bool:
         return self.shape == ("A",)
 
+    def is_like(self, other: _FrameLine) -> bool:
+        """True for two lines of one frame that differ in facts, as far as their words and shapes tell."""
+        if self.shape == other.shape:
+            return self.differs_in_facts(other) and (not self.is_plain or bool(self.words & other.words))
+        return self.differs_in_facts(other) and self.shares_words(other)
+
+    def differs_in_facts(self, other: _FrameLine) -> bool:
+        """True if a name stands for another one, or a number for another one."""
+        mine, yours = self.facts - other.there, other.facts - self.there
+        return bool(mine & self.words and yours & other.words) or bool(mine - self.words and yours - other.words)
+
+    def shares_words(self, other: _FrameLine) -> bool:
+        return 2 * len(self.words & other.words) > max(len(self.words), len(other.words))
+
+    def is_replaced_by(self, other: _FrameLine) -> bool:
+        """True for two lines of which all words but one are the same."""
+        rest = self.words - other.words, other.words - self.words
+        return self.differs_in_facts(other) and self.shares_words(other) and max(map(len, rest)) <= 1
+
 
 _LEAD_END = re.compile(r"[^\w\n]*?(?:[\u2013\u2014:]|\s-\s)")
 _STOPS = re.compile(r"[.!?\u3002\uff01\uff1f](?=\s|$)")
+
+
+def _ends_lead(wording: Wording, place: int) -> bool:
+    return wording.line_before(place).endswith(":") or bool(_LEAD_END.match(wording.line_behind(place)))
 
 
 def _ends_sentence(wording: Wording, start: int, end: int) -> bool:
@@ -305,34 +383,30 @@ def _is_line(wording: Wording, start: int, end: int) -> bool:
     return all(place in (0, len(wording)) or "\n" in wording.before(place) for place in (start, end))
 
 
-def _frame_lines(wording: Wording, start: int, end: int) -> list[_FrameLine]:
-    """The lines without a sentence end before and behind the body."""
-    grammar = vocabulary_of(wording.text).grammar
-    found = []
-    lines = wording.lines()
-    before = [line for line in lines if line[1] <= start][-_MOST_LINES:]
-    behind = [line for line in lines if line[0] >= end][:_MOST_LINES]
-    for first, last in (*before, *behind):
-        if not _ends_sentence(wording, first, last):
-            shape: list[str] = []
-            for place in range(first, last):
-                word = wording.word(place)
-                kind = "0" if any(map(str.isdigit, word)) else wording.folded(place)
-                if word[0].isupper() and kind not in grammar:
-                    kind = "A"
-                if wording.is_word(place) and shape[-1:] != [kind]:
-                    shape.append(kind)
-            values = wording.values[first:last]
-            found.append(_FrameLine(values.tobytes(), frozenset(values.tolist()), tuple(shape)))
-    return found
+def _frame_line(wording: Wording, start: int, end: int, grammar: frozenset[str]) -> _FrameLine:
+    shape: list[str] = []
+    words: list[int] = []
+    facts: list[int] = []
+    values = wording.values[start:end]
+    for place, value in zip(range(start, end), values.tolist(), strict=True):
+        word = wording.word(place)
+        kind = "0" if any(map(str.isdigit, word)) else wording.folded(place)
+        if word[0].isupper() and kind not in grammar:
+            kind = "A"
+        if kind in ("0", "A"):
+            facts.append(value)
+        if not wording.is_word(place):
+            continue
+        if kind != "0":
+            words.append(value)
+        if shape[-1:] != [kind]:
+            shape.append(kind)
+    there = frozenset(values.tolist())
+    return _FrameLine(values.tobytes(), there, frozenset(words), frozenset(facts), tuple(shape))
 
 
-def _alike(one: _FrameLine, other: _FrameLine) -> bool:
-    """True for two lines of one frame that differ in facts, as far as their words and shapes tell."""
-    shared = len(one.words & other.words)
-    if one.shape == other.shape:
-        return not one.is_plain or shared > 0
-    return 2 * shared > max(len(one.words), len(other.words))
+def _bare(said: str) -> str:
+    return _AT_EDGES.sub("", canonical(said))
 
 
 def _letters(said: str) -> str:

@@ -13,6 +13,7 @@ from indexer.relations.comparing import relate
 from indexer.relations.relation import COPIES
 from indexer.relations.wording import Wording
 from tests.relations.labelled import KINDS, Writer, labelled
+from tests.relations.renderings import in_two_formats, manual
 from tests.relations.reprints import FRAMES, Story, detail, reprints, story
 
 CLOSE = (*COPIES, "rendition")
@@ -104,6 +105,31 @@ def test_marks_of_a_format_make_a_rendition_of_two_formats_only() -> None:
     text = "\n\n".join((story(3).title, *story(3).paragraphs))
     assert word(text, _as_markdown(text), other_format=True) == "rendition"
     assert word(text, _as_markdown(text)) in ("form", "reworded")
+
+
+def test_a_manual_in_two_formats_is_a_rendition_and_a_corrected_one_a_form() -> None:
+    found = Counter[tuple[str, bool]]()
+    for seed in range(3):
+        given = manual(seed)
+        changed = {
+            "a number": given.corrected("of 23 feet", "of 24 feet"),
+            "a negation": given.corrected("{not} left", "left"),
+        }
+        for left, right in in_two_formats(given, given):
+            found["the same", word(left, right, other_format=True) in CLOSE] += 1
+        for kind, other in changed.items():
+            for left, right in in_two_formats(given, other):
+                found[kind, word(left, right, other_format=True) == "form"] += 1
+    assert {right for _, right in found} == {True}, found
+
+
+def test_manuals_by_one_template_are_no_renditions() -> None:
+    given = manual(5)
+    for old, new in (("v7.1.0", "v7.2.0"), (given.name, "harbour-xyz")):
+        sibling = given.corrected("of 23 feet", "of 42 feet")
+        sibling = sibling._replace(name=sibling.name.replace(old, new), version=sibling.version.replace(old, new))
+        for left, right in in_two_formats(given, sibling):
+            assert word(left, right, other_format=True) not in CLOSE
 
 
 def test_what_a_change_of_a_text_lets_stay_stays_also_in_other_formats() -> None:
