@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from heapq import nlargest
+from hashlib import blake2b
+from heapq import nlargest, nsmallest
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from indexer.clustering.copied import BOILERPLATE, RepeatedPassage, StorePassages
 from indexer.core.passages.windows import Positions
-from indexer.model import Ref
+from indexer.model import Ref, name_of
 from indexer.stores.base import Store
 
 _WORDS = 20
 _MEMBERS, _CLUSTERS = 12, 5
+# Documents that are in none of the clusters, read to tell a menu from a story.
+_OTHERS = 60
 # What is copied has more in common, and what has less is seldom near.
 _LEAST, _MOST = 0.5, 0.95
 
 
 class ClusterOnPassages(NamedTuple):
-    """A cluster of `size` documents near for passages of ten documents or more.
+    """A cluster of `size` documents near for passages of ten documents or more, also of other ones than its own.
 
     `share` (0.5 to 0.95) is the part of a document's words in passages common to half of the documents, the median of
     at most twelve read. `passage` is the longest.
@@ -49,15 +53,19 @@ def largest_resting(store: Store) -> list[ClusterOnPassages]:
 
 def sampled_resting(store: Store, members: Mapping[str, Sequence[Ref]]) -> list[ClusterOnPassages]:
     """The clusters held together by passages of 20 words or more, by their ids: twelve documents of each are read
-    again.
+    again, and some of no such cluster.
 
     Raises StoreError.
     """
     read = [ref for each in members.values() for ref in _some(each)]
     if not read:
         return []
+    inside = {ref for each in members.values() for ref in each}
+    others = (record.ref for record in store.scan(sketches=False) if record.ref not in inside)
+    # By chance, and the same in each run.
+    outside = nsmallest(_OTHERS, others, key=lambda ref: blake2b(name_of(ref).encode("utf-8", "replace")).digest())
     with StorePassages(store, _WORDS) as found:
-        found.read(refs=read)
+        found.read(refs=[*read, *outside])
         return list(clusters_on_passages(found, members.items()))
 
 
@@ -95,6 +103,7 @@ class _Looking:
             np.concatenate([np.unique(self._owners[inside[document]]) for document in documents]), return_counts=True
         )
         common = every[(2 * counts >= len(read)) & (self._passages.documents[every] >= BOILERPLATE)]
+        common = common[self._stand_outside(common, members)]
         if not common.size:
             return None
         shares = sorted(self._share(document, inside[document], common) for document in documents)
@@ -103,6 +112,16 @@ class _Looking:
             return None
         longest = int(common[np.argmax(self._passages.words[common])])
         return ClusterOnPassages(name, len(members), share, self._found.common_passage(longest))
+
+    def _stand_outside(self, passages: Positions, members: Sequence[Ref]) -> npt.NDArray[np.bool_]:
+        # A text that only its copies have is no menu.
+        if not passages.size:
+            return np.zeros(0, dtype=np.bool_)
+        inside = {int(self._repeats.copy_of[self._numbers[ref]]) for ref in members if ref in self._numbers}
+        counts = np.zeros(passages.size, dtype=np.int64)
+        for document in inside:
+            counts += self._repeats.copies[document] * np.isin(passages, self._owners[self._inside(document)])
+        return np.asarray(self._passages.documents[passages] > counts)
 
     def _inside(self, document: int) -> slice:
         return slice(*np.searchsorted(self._places, self._repeats.offsets[document : document + 2]).tolist())

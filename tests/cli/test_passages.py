@@ -96,9 +96,13 @@ def test_what_a_text_says_to_a_terminal_is_escaped(neardup: Neardup) -> None:
 
 
 def test_clusters_that_are_near_for_a_licence_are_named(neardup: Neardup) -> None:
-    """Those of copies are not, nor those of versions with another end, nor a chapter that books have too."""
+    """Those of copies are not, nor those of versions with another end, nor a chapter that books have too, nor a story
+    that is nowhere else.
+    """
     menu, article = prose(200, 150), prose(201, 300)
     files = {f"manual/{number:02}.txt": f"{menu}\n\n{prose(number, 30)}\n" for number in range(12)}
+    files |= {"manual/index.txt": f"{menu}\n\n{prose(203, 900)}\n"}
+    files |= {f"reprints/{number:02}.txt": f"{prose(204, 160)} {prose(800 + number, 30)}" for number in range(12)}
     files |= {f"copies/{number:02}.txt": article for number in range(12)}
     files |= {f"news/{number}.txt": f"{prose(202, 100)} {prose(300 + number, 20)}" for number in range(2)}
     # A few that hold the licence, and what else is in them is far longer.
@@ -110,7 +114,7 @@ def test_clusters_that_are_near_for_a_licence_are_named(neardup: Neardup) -> Non
     neardup("index", *sorted({path.partition("/")[0] for path in files}))
     assert neardup("cluster", "--dry-run", "--json").json["resting"] == []
     made = neardup("cluster", "--json").json
-    assert made["clusters"] == 5
+    assert made["clusters"] == 6
     [large] = made["resting"]
     assert (large["documents"], large["words"], large["share"]) == (12, 150, round(150 / 180, 6))
     assert large["text"].split() == menu.split()
@@ -120,8 +124,8 @@ def test_clusters_that_are_near_for_a_licence_are_named(neardup: Neardup) -> Non
         in ended.err
     )
     found = neardup("passages", "--json").json["resting"]
-    assert found[0] == {**large, "held_by": 12}
-    assert [(row["documents"], row["words"], row["held_by"]) for row in found] == [(12, 150, 12), (2, 60, 12)]
+    assert found[0] == {**large, "held_by": 13}
+    assert [(row["documents"], row["words"], row["held_by"]) for row in found] == [(12, 150, 13), (2, 60, 12)]
     lines = neardup("passages", "--by", "cluster").out.splitlines()
     assert lines[0].startswith("12 documents of ")
     assert lines[1].strip().startswith(menu[:100])
