@@ -18,6 +18,7 @@ from indexer.ingest.rereading import StoredTexts
 from indexer.matching.rule import default_rule
 from indexer.model import Record, Ref, name_of
 from indexer.model.declared import as_json
+from indexer.relations.relation import VerdictWord, verdict_of
 from indexer.report.counting import ReportCounts, Share, figures
 from indexer.report.figures import ClusterMember, LargeCluster, NamedShare, ReportFigures
 from indexer.report.forms import ShownForm, largest_forms
@@ -68,6 +69,11 @@ class ShownCluster:
     members: tuple[tuple[Record, float], ...]
     repeats: tuple[bool, ...] = ()
     relations: tuple[str, ...] = ()
+
+    @property
+    def verdicts(self) -> list[VerdictWord]:
+        noted = zip(self.repeats, self.relations, strict=True)
+        return [verdict_of(relation if repeats else None) for repeats, relation in noted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +237,7 @@ def plain_figures(report: ReportContents) -> ReportFigures:
         by_source=_shares(numbers.by_source),
         by_time=_shares(numbers.by_time),
         largest=tuple(
-            LargeCluster(row.id, row.size, row.least, tuple(_member(record, near) for record, near in row.members))
+            LargeCluster(row.id, row.size, row.least, tuple(map(_member, row.members, row.verdicts)))
             for row in report.clusters
         ),
     )
@@ -245,10 +251,11 @@ def _shares(shares: Mapping[str, Share]) -> tuple[NamedShare, ...]:
     return tuple(NamedShare.of(name, share) for name, share in shares.items())
 
 
-def _member(record: Record, similarity: float) -> ClusterMember:
+def _member(near: tuple[Record, float], verdict: VerdictWord) -> ClusterMember:
+    record, similarity = near
     return ClusterMember(
-        name_of(record.ref), similarity, record.title, record.source, record.format, record.size
-    )  # fmt: skip
+        name_of(record.ref), similarity, verdict, record.title, record.source, record.format, record.size
+    )
 
 
 def _figure_rows(report: ReportContents) -> Iterator[tuple[str, str, str, float]]:
@@ -314,7 +321,10 @@ def report_markdown(report: ReportContents) -> str:
         ("Over time", numbers.by_time),
     ):
         rows = [
-            (name, f"{share.documents:,}", f"{share.repeating:,}", f"{share.part:.1%}", f"{share.could_go:,}")
+            (
+                name.removeprefix(numbers.above),
+                *(f"{share.documents:,}", f"{share.repeating:,}", f"{share.part:.1%}", f"{share.could_go:,}"),
+            )
             for name, share in shares.items()
         ]
         lines += _md_table(heading, (heading.split()[-1], "documents", "repeat another", "part", "could go"), rows)

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
+from itertools import compress, takewhile
 from typing import Annotated, Any
 
 import numpy as np
@@ -136,6 +136,7 @@ class ReportCounts:
     `repeating` documents are near a kept one: `could_go` of them say the same, as `prune` finds, `same_work` are the
     same work in another format or frame, `differ` are forms, reworded or corrected, `undecided` ones have no readable
     text. `by_source` is by host, or by folder as deep as stays readable; `by_time` by hour, day, month or year.
+    `above` is the path above the common folder of all files, for names that begin at this folder; empty for none.
     """
 
     rule: MatchRule
@@ -158,6 +159,7 @@ class ReportCounts:
     by_format: dict[str, Share]
     by_source: dict[str, Share]
     by_time: dict[str, Share]
+    above: str
 
     @property
     def not_compared(self) -> int:
@@ -302,6 +304,7 @@ def figures(
                 {_source_name(key): share for key, share in scan.sources.readable(_SHOWN_SOURCES).items()}
             ),
             by_time={str(key): share for key, share in sorted(scan.times.readable(_SHOWN_TIMES).items(), key=str)},
+            above=f"{origin_name(scan.folder[:-1])}/" if len(scan.folder) > 2 else "",
         ),
         largest,
     )
@@ -342,6 +345,7 @@ class _RecordCounts:
         self.sources = _SharesByKey(1, _DEEPEST, _cut_source)
         self.times = _SharesByKey(0, len(_TIME_LENGTHS) - 1, _cut_time)
         self._time_field = time_field
+        self.folder: tuple[str, ...] = ()
 
     def times_of(self, store: Store, records: Sequence[Record]) -> list[Any]:
         if not (name := self._time_field):
@@ -371,7 +375,11 @@ class _RecordCounts:
         known = record.format if record.format in self.formats or len(self.formats) < _SHOWN_SOURCES else OTHERS
         self.formats.setdefault(known or UNKNOWN, Share()).add(share)
         # Each keeps the share that it is given, so each gets its own.
-        self.sources.add(origin_parts(record.source), replace(share))
+        origin = origin_parts(record.source)
+        self.sources.add(origin, replace(share))
+        if origin[0] == "/":
+            pairs = zip(self.folder or origin, origin, strict=False)
+            self.folder = tuple(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         matched = _TIME.match(time) if isinstance(time, str) else None
         if matched and len(matched[0]) == _TIME_LENGTHS[1]:
             # Where some say no hour, all are counted by days.

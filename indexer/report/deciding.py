@@ -10,9 +10,8 @@ from typing import Any
 
 from indexer.clustering.decision_file import FORM
 from indexer.ingest.naming import container_of
-from indexer.model import Record, Ref, name_of
+from indexer.model import Record, name_of
 from indexer.model.paths import path_of_printable
-from indexer.relations.relation import COPIES
 from indexer.report.contents import ReportContents, ShownCluster, ShownSample
 from indexer.report.dates import date_of
 from indexer.report.links import is_web
@@ -54,21 +53,19 @@ def _json(value: Any) -> str:
 
 
 def _cluster(cluster: ShownCluster, report: ReportContents) -> Mapping[str, Any]:
-    noted = zip(cluster.repeats, cluster.relations, strict=True)
-    members = [
-        _member(record, report.figures.rule.shown(near) if place else "", repeats, relation, report.links)
-        for place, ((record, near), (repeats, relation)) in enumerate(zip(cluster.members, noted, strict=True))
-    ]
+    members = [_member(cluster, place, report) for place in range(len(cluster.members))]
     return {"id": cluster.id, "size": cluster.size, "members": members}
 
 
-def _member(record: Record, near: str, repeats: bool, relation: str, links: Mapping[Ref, str]) -> Mapping[str, Any]:
+def _member(cluster: ShownCluster, place: int, report: ReportContents) -> Mapping[str, Any]:
+    (record, near), verdict = cluster.members[place], cluster.verdicts[place]
+    said = verdict, _SAID.get(cluster.relations[place], ""), report.figures.rule.shown(near) if place else ""
     return {
         "id": name_of(record.ref),
         "digest": record.seen_digest,
-        **described(record, links, _SAID.get(relation, ""), near),
-        "proposed": "keep" if not repeats else "drop" if relation in COPIES else "",
-    }  # fmt: skip
+        **described(record, report, *said),
+        "proposed": "keep" if not cluster.repeats[place] else "drop" if verdict == "could go" else "",
+    }
 
 
 def sample_data(sample: ShownSample) -> str:
@@ -83,19 +80,21 @@ def sample_data(sample: ShownSample) -> str:
     return _json({"form": FORM, "seed": sample.seed, "size": sample.size, "pairs": pairs})
 
 
-def described(record: Record, links: Mapping[Ref, str], *said: str) -> Mapping[str, str]:
-    title, name = titled(record)
+def described(record: Record, report: ReportContents, *said: str) -> Mapping[str, str]:
+    title, name = titled(record, report.figures.above)
     facts = [*said, date_of(record), record.format, _size(record.size)]
-    href = links.get(record.ref) or _link(record.source)
+    href = report.links.get(record.ref) or _link(record.source)
     return {"title": title, "name": name, "href": href, "facts": " \u00b7 ".join(filter(None, facts))}
 
 
-def titled(record: Record) -> tuple[str, str]:
+def titled(record: Record, above: str = "") -> tuple[str, str]:
+    """The title of a document, and its place, without the path `above` the common folder."""
     source = record.source or record.ref.id
     file = source.rstrip("/").rpartition("/")[2] or source
     known = record.title.strip() and record.title not in (source, record.ref.id, file)
     name = name_of(document_of(record) or record.ref)
-    where = source if source.endswith(record.ref.id) else f"{name} \u00b7 {source}"
+    below = source.removeprefix(above)
+    where = below if source.endswith(record.ref.id) else f"{name} \u00b7 {below}"
     return printable(beginning(record.title, _TITLE) if known else file), printable(where)
 
 

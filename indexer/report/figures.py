@@ -34,6 +34,7 @@ class ClusterMember:
 
     id: Annotated[str, "The name of the document"]
     similarity: Annotated[float, "The similarity (0 to 1) to the canonical document"]
+    verdict: Annotated[str, '"could go", "differs" or "stays"']
     title: Annotated[str, "Its title"]
     source: Annotated[str, "Its path or URL"]
     format: Annotated[str, "Its format"]

@@ -15,10 +15,9 @@ from markupsafe import Markup
 
 from indexer.extract.base import REASONS
 from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
-from indexer.matching.rule import MatchRule
 from indexer.model import Ref
 from indexer.report.contents import ComparedTexts, ReportContents, ShownPair
-from indexer.report.counting import NOT_COMPARED, Share
+from indexer.report.counting import NOT_COMPARED, ReportCounts, Share
 from indexer.report.deciding import decisions_data, described, sample_data, titled
 from indexer.text.counts import counted, share_shown
 from indexer.text.differences import Piece, shortened
@@ -39,8 +38,8 @@ RELATIONS = {
     "": "not known: neardup cluster --relation notes it",
 }
 # The page stays below 10 MB: this many characters for clusters, for deciding about them, and so on.
-_CLUSTER_ROOM = 1_500_000
-_DECIDE_ROOM = 5_000_000
+_CLUSTER_ROOM = 1_200_000
+_DECIDE_ROOM = 5_300_000
 _PAIR_ROOM = 1_200_000
 _PASSAGE_ROOM = 600_000
 _ONE_PAIR_ROOM = 60_000
@@ -62,7 +61,7 @@ class _DiffRow:
 
 
 def report_html(report: ReportContents, version: str) -> str:
-    environment = _environment(report.figures.rule, report.links)
+    environment = _environment(report.figures, report.links)
     style, script = _asset("report.css") + _asset("decide.css"), "".join(map(_asset, _SCRIPTS))
     deciding, decidable = decisions_data(report, _DECIDE_ROOM)
     cluster_template, pair_template = environment.get_template("cluster.html"), environment.get_template("pair.html")
@@ -123,7 +122,7 @@ def report_html(report: ReportContents, version: str) -> str:
     return page.lstrip().encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _environment(rule: MatchRule, links: Mapping[Ref, str]) -> Environment:
+def _environment(figures: ReportCounts, links: Mapping[Ref, str]) -> Environment:
     environment = Environment(
         loader=PackageLoader("indexer.report"),
         autoescape=True,
@@ -137,10 +136,10 @@ def _environment(rule: MatchRule, links: Mapping[Ref, str]) -> Environment:
         "percent": lambda value: f"{value:.1%}",
         "bytes": _bytes,
         "cut": _cut,
-        "near": rule.shown,
-        "cut_path": _cut_path,
+        "near": figures.rule.shown,
+        "cut_path": lambda text: _cut_path(text.removeprefix(figures.above)),
         "titled": lambda record: titled(record)[0],
-        "where": lambda record: titled(record)[1],
+        "where": lambda record: titled(record, figures.above)[1],
         "link": lambda record: links.get(record.ref, ""),
         "beginning": beginning,
         "whole": share_shown,
@@ -224,10 +223,10 @@ def _pair(template: Any, pair: ShownPair) -> str:
 
 
 def _sampled(template: Any, report: ReportContents) -> list[Markup]:
-    shown, sample, links = list[Markup](), report.sample, report.links
+    shown, sample = list[Markup](), report.sample
     for number, pair in enumerate(sample.pairs if sample else ()):
         room = _SAMPLE_ROOM // len(sample.pairs) if sample else 0
-        about = {"number": number, "left": described(pair.left, links), "right": described(pair.right, links)}
+        about = {"number": number, "left": described(pair.left, report), "right": described(pair.right, report)}
         for size in (room, room // 8):
             rows, cut = _rows(pair, size)
             html = template.render(pair=pair, rows=rows, cut=cut, **about)

@@ -169,13 +169,14 @@ def test_what_may_say_more_is_not_proposed_to_go(tmp_path: Path) -> None:
             """
             cards()[0].querySelectorAll(".head button")[0].click();
             answer.proposed = rows(cards()[0]).map((row) => row.dataset.chosen);
-            answer.facts = rows(cards()[0]).map((row) => row.querySelector(".facts").textContent.split(" \u00b7 ")[0]);
+            const facts = rows(cards()[0]).map((row) => row.querySelector(".facts").textContent);
+            answer.facts = facts.map((said) => said.split(" \u00b7 ").slice(0, 2).join(": "));
             """,
         )
         [kept] = [one for one in collection.prune(dry_run=True).surplus if one.kept]
     assert kept.id == "docs/c.txt"
-    assert dict(zip(answer["facts"], answer["proposed"], strict=True))["sentences missing or moved"] == ""
-    assert dict(zip(answer["facts"], answer["proposed"], strict=True))["same text"] == "drop"
+    assert dict(zip(answer["facts"], answer["proposed"], strict=True))["differs: sentences missing or moved"] == ""
+    assert dict(zip(answer["facts"], answer["proposed"], strict=True))["could go: same text"] == "drop"
     numbers = page.contents.figures
     assert (numbers.could_go.documents, numbers.differ.documents) == (1, 1)
 

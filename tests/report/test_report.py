@@ -423,6 +423,7 @@ def test_passages_and_clusters_that_rest_on_them(tmp_path: Path) -> None:
     menu, release = prose(1, 150), f"{HOSTILE} {prose(2, 120)}"
     folder = tmp_path / "docs"
     write(folder, {f"manual/{number:02}.txt": f"{menu}\n\n{prose(10 + number, 30)}" for number in range(12)})
+    write(folder, {"manual/index.txt": f"{menu}\n\n{prose(30, 900)}"})
     write(folder, {"wire/a.txt": release, "paper/b.txt": f"{prose(40, 200)} {release}"})
     with indexer.open(tmp_path / "docs.neardup") as collection:
         collection.index([folder / "wire"])
@@ -436,7 +437,7 @@ def test_passages_and_clusters_that_rest_on_them(tmp_path: Path) -> None:
     assert usual.passages is None
     passages = found.passages
     assert passages is not None
-    assert (passages.documents, passages.found, len(passages.passages)) == (14, 2, 1)
+    assert (passages.documents, passages.found, len(passages.passages)) == (15, 2, 1)
     table = passages.origins
     cells = {
         (table.names[row].rpartition("/")[2], table.names[column].rpartition("/")[2]): words
@@ -445,7 +446,7 @@ def test_passages_and_clusters_that_rest_on_them(tmp_path: Path) -> None:
         if words
     }
     assert cells.keys() == {("manual", "manual"), ("wire", "paper")}
-    assert cells["manual", "manual"] == 11 * 150
+    assert cells["manual", "manual"] == 12 * 150
     page = report_html(replace(found, passages=replace(passages, passages=passages.passages * 2)), "1")
     assert "Shown are the 2 in most documents" not in page
     assert " ".join(menu.split())[:200] in page
