@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.clustering.choosing import Choice, choose
+from indexer.clustering.choosing import choose
 from indexer.clustering.grouping import group
-from indexer.clustering.relations import Permitted, Relations, settled
+from indexer.clustering.relations import Permitted, Relations, Verdict, settled
 from indexer.errors import ExtractionError, UsageError, shown, takes_named
 from indexer.library.making import TextInput, all_sketches, is_many
 from indexer.library.memory import rule_without_store
@@ -253,26 +254,17 @@ def dedupe(
     of_text, rank, first = distinct.ranked()
     # What the rule can't compare is a copy of what equals it only.
     compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
-    comparison = Comparer(rule, nodes.payloads)
-    ranks = rank[first[compared]]
-    whole, chosen = _chosen(nodes, comparison, ranks, threads)
-    chosen_of, values = chosen.of.copy(), chosen.similarity.copy()
+    aligned = partial(_relations, listed, first[compared], Permitted.named(remove))
+    reads = verify == "text" and distinct.are_texts
+    chosen_of, values, verdicts = _settled(nodes, rule, rank[first[compared]], aligned if reads else None, threads)
     relations: dict[int, Relation] = {}
     reasons: dict[int, str] = {}
-    if verify == "text" and distinct.are_texts:
-        aligned = _relations(listed, first[compared], chosen.of, Permitted.named(remove))
-
-        def near(one: int, other: int) -> bool:
-            return _similarity(comparison, nodes, one, other) >= 0
-
-        for place, verdict in settled(aligned, chosen.of, ranks, whole[nodes.node_of], near):
-            position, other = int(first[compared[place]]), place if verdict.reason else verdict.repeats
-            if verdict.reason:
-                reasons[position] = verdict.reason.says
-            elif verdict.relation:
-                relations[position] = verdict.relation
-            if other != chosen_of[place]:
-                chosen_of[place], values[place] = other, _similarity(comparison, nodes, place, other)
+    for place, verdict in verdicts.items():
+        position = int(first[compared[place]])
+        if verdict.reason:
+            reasons[position] = verdict.reason.says
+        elif verdict.relation:
+            relations[position] = verdict.relation
     of, similarity = np.arange(first.size), np.ones(first.size)
     of[compared], similarity[compared] = compared[chosen_of], values
     missing = np.array(distinct.missing, dtype=np.int64)
@@ -280,23 +272,54 @@ def dedupe(
 
 
 def dedupe_sketches(
-    made: Iterable[dict[str, Any]], rule: MatchRule, *, threads: int | None = None
-) -> tuple[Positions, Similarities]:
-    """(of, similarity), as in `Deduped`, for documents given by their sketches, the first ones preferred.
+    made: Sequence[dict[str, Any]],
+    rule: MatchRule,
+    relations: Callable[[Positions], Relations[int]],
+    *,
+    threads: int | None = None,
+) -> tuple[Positions, Similarities, Mapping[int, Verdict[int]]]:
+    """(of, similarity), as in `Deduped`, for documents given by their sketches, and the verdicts on near ones.
 
-    A sketch of each of the rule's schemes by its name, None if missing. All near documents go, also forms.
+    A sketch of each of the rule's schemes by its name, None if missing. `relations` gets the positions of the compared
+    ones, and numbers these. A document goes only for an earlier one.
     """
-    nodes = nodes_of(rule, _batches(iter(listed := list(made)), rule))
+    nodes = nodes_of(rule, _batches(iter(made), rule))
     compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
-    _, chosen = _chosen(nodes, Comparer(rule, nodes.payloads), compared, threads)
-    of, similarity = np.arange(len(listed)), np.ones(len(listed))
-    of[compared], similarity[compared] = compared[chosen.of], chosen.similarity
-    return of, similarity
+    of, similarity = np.arange(len(made)), np.ones(len(made))
+    chosen, values, found = _settled(nodes, rule, compared, lambda _: relations(compared), threads, firsts_stay=True)
+    of[compared], similarity[compared] = compared[chosen], values
+    return of, similarity, {int(compared[place]): verdict for place, verdict in found.items()}
 
 
-def _chosen(nodes: Nodes, comparison: Comparer, ranks: Positions, threads: int | None) -> tuple[Positions, Choice]:
+def _settled(
+    nodes: Nodes,
+    rule: MatchRule,
+    ranks: Positions,
+    relations: Callable[[Positions], Relations[int]] | None,
+    threads: int | None,
+    *,
+    firsts_stay: bool = False,
+) -> tuple[Positions, Similarities, Mapping[int, Verdict[int]]]:
+    """The kept document for each, their similarity, and verdicts; all by places among the nodes."""
+    comparison = Comparer(rule, nodes.payloads)
     whole = group(nodes, comparison, radius=1.0, threads=threads).whole
-    return whole, choose(nodes, comparison, whole, np.arange(ranks.size), ranks, threads=threads)
+    chosen = choose(nodes, comparison, whole, np.arange(ranks.size), ranks, threads=threads)
+    of, values = chosen.of.copy(), chosen.similarity.copy()
+    if relations is None:
+        return of, values, {}
+
+    def near(one: int, other: int) -> bool:
+        return _similarity(comparison, nodes, one, other) >= 0
+
+    def may_go(place: int) -> bool:
+        return not firsts_stay or int(chosen.of[place]) != place
+
+    verdicts = dict(settled(relations(chosen.of), chosen.of, ranks, whole[nodes.node_of], near, may_go))
+    for place, verdict in verdicts.items():
+        other = place if verdict.reason else verdict.repeats
+        if other != of[place]:
+            of[place], values[place] = other, _similarity(comparison, nodes, place, other)
+    return of, values, verdicts
 
 
 class _Distinct:
@@ -346,7 +369,7 @@ def _similarity(comparison: Comparer, nodes: Nodes, one: int, other: int) -> flo
     return 1.0 if left[0] == right[0] else float(comparison.judged(left, right)[0])
 
 
-def _relations(texts: Iterable[Any], place_of: Positions, of: Positions, permitted: Permitted) -> Relations[int]:
+def _relations(texts: Iterable[Any], place_of: Positions, permitted: Permitted, of: Positions) -> Relations[int]:
     going = np.flatnonzero(of != np.arange(of.size))
     wanted = {int(place_of[number]): int(number) for number in (*going, *of[going])}
     held = {wanted[place]: text for place, text in enumerate(texts) if place in wanted}

@@ -170,9 +170,9 @@ def stored_texts(
         (texts or StoredTexts(store)).read,
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
-        digest=lambda record: record.text_digest and record.text_digest + record.read_digest,
+        digest=all_read,
         beside=BesideTexts(
-            lambda record: own_title(record.title, record.source), _FactsBeside(store), lambda record: record.format
+            lambda record: own_title(record.title, record.source), FactsBeside(store), lambda record: record.format
         ),
         lexicon=lexicon or StoredLexicon(store),
         learns=learns,
@@ -180,7 +180,14 @@ def stored_texts(
     )
 
 
-class _FactsBeside:
+def all_read(record: Record) -> str:
+    """The digests of the text and of all that was read; empty if unknown."""
+    return record.text_digest and record.text_digest + record.read_digest
+
+
+class FactsBeside:
+    """The facts that differ beside the texts of two stored documents, read again."""
+
     def __init__(self, store: Store) -> None:
         self._texts = StoredTexts(store)
 

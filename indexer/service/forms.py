@@ -68,6 +68,7 @@ class DistinctRequest:
 
     hits: Annotated[tuple[AskedDocument, ...], "The hits in their order, the best first"]
     match: Annotated[str | None, "The match rule; null for the store's default"] = None
+    renditions: Annotated[bool, "True to fold also the same work in another format or frame"] = False
 
 
 @dataclass(frozen=True, slots=True)

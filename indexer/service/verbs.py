@@ -38,7 +38,7 @@ _TRIED = 5
 
 @dataclass(frozen=True, slots=True)
 class DistinctAnswer:
-    """The hits without a near one before them, in their order."""
+    """The hits without a copy before them, in their order."""
 
     hits: Annotated[Rows[DistinctHit], "The hits, each with the later ones folded into it"]
 
@@ -71,7 +71,8 @@ def _seen(found: Similar) -> Seen:
 def distinct(collection: Collection, request: DistinctRequest) -> DistinctAnswer:
     """Fold the copies among the hits of any search."""
     _require_few(request.hits)
-    return DistinctAnswer(collection.distinct([(hit.id, hit.text) for hit in request.hits], match=request.match))
+    hits = [(hit.id, hit.text) for hit in request.hits]
+    return DistinctAnswer(collection.distinct(hits, match=request.match, renditions=request.renditions))
 
 
 def compare(collection: Collection, request: CompareRequest) -> Comparison:
