@@ -99,6 +99,16 @@ removal_options = Group(
         "texts have not changed since.",
     ),
     click.option(
+        "--older-versions",
+        cls=Related,
+        goes_with=["delete", "move_to", "dry_run"],
+        not_with=["remove", "verify", "unverified", "parts", "decisions"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --delete, --move-to or --dry-run, instead of duplicates: versions that are not the latest. Numbers "
+        "or dates of the documents, or --time-field of the clustering, give the order; the others stay.",
+    ),
+    click.option(
         "--last-copies",
         cls=Related,
         goes_with=["decisions"],
@@ -137,7 +147,7 @@ prune_options = Group(
     click.option(
         "--link",
         cls=Related,
-        not_with=["delete", "parts", "move_to"],
+        not_with=["delete", "parts", "older_versions", "move_to"],
         type=click.Choice(["hard", "symbolic"]),
         allow_from_autoenv=False,
         help="Replace each file by a link to the kept file, if both have the same bytes. After a hard link, a later "
@@ -172,6 +182,7 @@ Examples:
   neardup prune --delete    delete it, after asking
   neardup prune --remove identical --delete
   neardup prune --parts --dry-run   what stands whole in a longer document
+  neardup prune --older-versions --dry-run   what has a later version
   neardup prune --decisions decisions.json --dry-run
   neardup prune --move-to ../duplicates --dry-run
   neardup prune --remove identical --link hard --dry-run
@@ -189,6 +200,9 @@ that differ.
 
 --parts deletes documents that stand whole in a longer one: all of the text, except for case and white space, between
 white space there. The longer document stays, and so do unreadable ones.
+
+--older-versions goes by the order that "neardup history" shows, if it is known. Each document of the latest version
+stays. --dry-run names it, and says why the next version is newer.
 
 --decisions carries out somebody's decisions from a report. The file names documents by id and by a digest of the
 text. Documents stay and are named if they are unknown or changed, have contradicting decisions, are in no cluster
@@ -251,6 +265,7 @@ def _confirmed(collection: Collection, listed: SurplusStream, shown: str, prunin
     elif collection.store.capabilities.embedded:
         owners = ""
     stays = "what they stand in" if asked.parts else "what is to be kept" if asked.decisions else "what they repeat"
+    stays = "the latest version" if asked.older_versions else stays
     say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; {stays} stays{owners}{more}")
     if count and not pruning.yes:
         if not can_ask():
@@ -269,6 +284,8 @@ def _list_surplus(listed: SurplusStream, pruning: PruneOptions, *, as_json: bool
                 answer(f"{one.id}  stays: {one.kept}")
         elif parts:
             answer(f"{one.id}  stands whole in {one.repeats}")
+        elif one.older:
+            answer(f"{one.id}  is older than {one.repeats}, the latest version; the next one: {one.older}")
         elif one.identical:
             answer(f"{one.id}  is identical with {one.repeats}")
         elif decided:
@@ -284,6 +301,7 @@ def _list_surplus(listed: SurplusStream, pruning: PruneOptions, *, as_json: bool
     for line in tally.reasons() if not decided else ():
         say(line)
     summary = _parts_summary if parts else _decided_summary if decided else _summary
+    summary = _older_summary if pruning.asked.older_versions else summary
     say(f"a dry run: {summary(listed)}; nothing was changed")
     if tally.kept:
         say(f"{counted(tally.kept, 'document')} will be kept all the same")
@@ -304,6 +322,11 @@ def _parts_summary(listed: SurplusStream) -> str:
     tally = listed.tally
     named = counted(tally.named, "document stands", "documents stand")
     return f"{named} whole in another one ({size(tally.total_bytes)})"
+
+
+def _older_summary(listed: SurplusStream) -> str:
+    tally = listed.tally
+    return f"{counted(tally.named, 'older version')} with a later one in place ({size(tally.total_bytes)})"
 
 
 def _decided_summary(listed: SurplusStream) -> str:

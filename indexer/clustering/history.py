@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of, is_alone
@@ -10,7 +11,7 @@ from indexer.model import Record
 from indexer.model.chunking import chunks
 from indexer.model.refs import ref_order
 from indexer.relations.versions.order import Lineage, Order, compared, lineages
-from indexer.relations.versions.signs import signs_of
+from indexer.relations.versions.signs import Signs, signs_of
 from indexer.stores.base import Store
 
 
@@ -39,12 +40,17 @@ def version_history(store: Store, record: Record, time: str = "") -> VersionHist
     members = [record.without_sketches()]
     for some in chunks(sorted(refs - {record.ref}, key=ref_order), READ_AT_ONCE):
         members += [each for each in store.get(some, sketches=False) if each]
-    owners = store.owners_values(members, [time]) if time else [{}] * len(members)
-    signs = [
-        signs_of(each, value_of(each, values, time) if time else None)
-        for each, values in zip(members, owners, strict=True)
-    ]
+    signs = signs_among(store, members, time)
     found = next((each for each in lineages(signs) if any(0 in step for step in each.steps)), None)
     inside = {place for step in found.steps for place in step} if found else {0}
     others = [(place, compared(signs[place], signs[0])) for place in range(len(members)) if place not in inside]
     return VersionHistory(cluster, tuple(members), found, tuple(others))
+
+
+def signs_among(store: Store, members: Sequence[Record], time: str) -> list[Signs]:
+    """The signs of documents of a cluster; `time` names the field with their date, empty for none."""
+    owners = store.owners_values(members, [time]) if time else [{}] * len(members)
+    return [
+        signs_of(each, value_of(each, values, time) if time else None)
+        for each, values in zip(members, owners, strict=True)
+    ]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indexer.clustering.assign import READ_AT_ONCE, Changes, cluster_of, repeated_by
+from indexer.clustering.assign import READ_AT_ONCE, cluster_of, repeated_by
 from indexer.clustering.canonical import loses_mail
 from indexer.clustering.relations import Reason
 from indexer.clustering.removal import MARK, RedundantDocument, Removal
@@ -85,6 +85,8 @@ class PartPruning(Removal):
     meanwhile. Raises UsageError if the store has no scheme of parts.
     """
 
+    not_marked = "a part"
+
     def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
         super().__init__(store, with_documents=with_documents, ignored=ignored)
         self._rule = MatchRule((Finder(_scheme_of_parts(store), 1.0),))
@@ -98,10 +100,6 @@ class PartPruning(Removal):
 
     def require_verified(self) -> None:
         """Raise nothing: parts are always verified by the texts."""
-
-    def mark(self, *, dry_run: bool = False) -> Changes:  # noqa: ARG002 - nothing is marked
-        """Raise UsageError: a part repeats no document, so it is not marked as a duplicate."""
-        raise UsageError("a part is not a duplicate and can't be marked: list it (dry_run), or delete it")
 
     def remark(self) -> str:
         if self._unread and not self._read:

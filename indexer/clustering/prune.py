@@ -16,7 +16,7 @@ from indexer.clustering.assign import READ_AT_ONCE, cluster_of, repeated_by
 from indexer.clustering.canonical import loses_mail, values_for
 from indexer.clustering.decided import HeldDecisions
 from indexer.clustering.memory import Remembered, require_remembered
-from indexer.clustering.relations import Permitted, Reason, Relations, mail_reason, stored_relations
+from indexer.clustering.relations import APART, Permitted, Reason, Relations, mail_reason, stored_relations
 from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
@@ -34,7 +34,6 @@ Measure = Finder | TextVerification
 
 
 _ALONE = Reason("the repeated document is gone or goes itself", _GONE)
-_APART = Reason("called not the same", "somebody called it not the same")
 _SHORT = Reason("too few words", "it has too few words to be compared")
 
 
@@ -103,7 +102,7 @@ class Pruning(Removal):
         values[there], judged = self._compared(beside, [members[place].record for place in there])
         for place, why in zip(there, judged, strict=True):
             apart = self._held.are_apart(members[place].record.ref, members[place].repeats)
-            reasons[place] = _APART if apart else why
+            reasons[place] = APART if apart else why
         surplus = []
         for member, value, why in zip(members, values.tolist(), reasons, strict=True):
             same = member.beside is not None and member.record.is_identical(member.beside.record)

@@ -45,6 +45,7 @@ class Reason(NamedTuple):
     says: str
 
 
+APART = Reason("called not the same", "somebody called it not the same")
 _IDENTICAL = Relation("identical")
 _KEPT = {
     "rendition": "another format or frame",

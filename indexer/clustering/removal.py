@@ -11,6 +11,7 @@ import numpy as np
 
 from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of
 from indexer.clustering.latest import Deletion
+from indexer.errors import UsageError
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
@@ -35,7 +36,8 @@ class RedundantDocument:
 
     `similarity` (0 to 1) is computed anew; below 0 if unknown. `identical` says that their texts are known to be equal
     except for case and white space. `version` is the document's at that moment, and `kind` groups similar reasons.
-    `differs` names the owner's fields that differ. `relation` is None if texts were not compared.
+    `differs` names the owner's fields that differ. `relation` is None if texts were not compared. `older` says why the
+    document is an older version of the kept one.
     """
 
     record: Record
@@ -48,6 +50,7 @@ class RedundantDocument:
     kind: str = ""
     differs: tuple[str, ...] = ()
     relation: Relation | None = None
+    older: str = ""
 
 
 @dataclass(slots=True)
@@ -114,6 +117,9 @@ class Removal(ABC):
     their fields.
     """
 
+    not_marked = ""
+    """A name for documents that repeat no other one."""
+
     def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
         if with_documents:
             store.differing(())
@@ -138,8 +144,12 @@ class Removal(ABC):
 
     def mark(self, *, dry_run: bool = False) -> Changes:
         """Give each surplus document the annotation `duplicate_of`, the id of the one it repeats; take old marks
-        away.
+        away. Raises UsageError for what is `not_marked`.
         """
+        if self.not_marked:
+            raise UsageError(
+                f"{self.not_marked} is not a duplicate and can't be marked: list it (dry_run), or delete it"
+            )
         store, changes, marked = self.store, Changes(), RefTable()
         surplus = (document for document in self.surplus() if not document.kept)
         for page in chunks(surplus, READ_AT_ONCE):

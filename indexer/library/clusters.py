@@ -140,7 +140,7 @@ class Clusters(OpenStore):
 
         `asked` selects them; `dry_run` only lists them. Raises UsageError if they can't be deleted this way.
         """
-        for name in ("with_documents", "parts", "last_copies"):
+        for name in ("with_documents", "parts", "last_copies", "older_versions"):
             if getattr(asked, name) and not (delete or dry_run):
                 raise UsageError(f"{name} goes with delete or dry_run")
         from indexer.library.removing import removal_of
@@ -196,8 +196,8 @@ class Clusters(OpenStore):
         from indexer.library.relocating import relocate
         from indexer.library.removing import removal_of
 
-        if asked.with_documents or asked.parts:
-            raise UsageError("with_documents and parts are for documents of a store, not for files")
+        if asked.with_documents or asked.parts or (asked.older_versions and link):
+            raise UsageError("with_documents and parts are for documents of a store, and links for equal files")
         with self._lock, self.store.turn(wanted=not dry_run):
             removal = removal_of(asked, self.store)
             removal.require_verified()

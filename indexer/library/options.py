@@ -274,7 +274,8 @@ class RemovalRequest:
     sketches have to agree, with `unverified` nothing has to. `with_documents` deletes an owner's documents as a whole:
     identical ones, unless `remove` or `verify` is given, without another differing field, except for those in
     `ignore_field`. `parts` selects instead documents found whole in a longer kept document. `decisions` is a file of
-    decisions: its dropped documents are selected instead; with `last_copies` even without a kept copy.
+    decisions: its dropped documents are selected instead; with `last_copies` even without a kept copy. `older_versions`
+    selects instead versions that are not the latest, if their order is known.
     """
 
     remove: str | tuple[str, ...] | None = None
@@ -285,6 +286,7 @@ class RemovalRequest:
     parts: bool = False
     decisions: str | None = None
     last_copies: bool = False
+    older_versions: bool = False
 
 
 def content_of(store: Store) -> Content:

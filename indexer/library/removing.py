@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def removal_of(asked: RemovalRequest, store: Store) -> Removal:
     from indexer.clustering.deciding import DecidedPruning
     from indexer.clustering.decision_file import read_decisions
+    from indexer.clustering.older import VersionPruning
     from indexer.clustering.parts import PartPruning
 
     if asked.ignore_field and not asked.with_documents:
@@ -23,18 +24,17 @@ def removal_of(asked: RemovalRequest, store: Store) -> Removal:
         raise UsageError(f"ignore_field {asked.ignore_field!r}: give a tuple of names")
     if asked.last_copies and asked.decisions is None:
         raise UsageError("last_copies goes with decisions")
-    demanded = asked.remove is not None or asked.verify or asked.unverified
+    instead = [name for name in ("decisions", "parts", "older_versions") if getattr(asked, name)]
+    if len(instead) > 1 or (instead and (asked.remove is not None or asked.verify or asked.unverified)):
+        raise UsageError(f"{instead[0]} says what goes: nothing else is demanded, or permitted")
     if asked.decisions is not None:
-        if asked.parts or demanded:
-            raise UsageError("a file of decisions says what goes: nothing else is demanded, or permitted")
         return DecidedPruning(
             store, read_decisions(asked.decisions), last_copies=asked.last_copies,
             with_documents=asked.with_documents, ignored=asked.ignore_field,
         )  # fmt: skip
-    if asked.parts:
-        if demanded:
-            raise UsageError("parts stand whole in another text: nothing else is demanded of them, or permitted")
-        return PartPruning(store, with_documents=asked.with_documents, ignored=asked.ignore_field)
+    if asked.parts or asked.older_versions:
+        chosen = PartPruning if asked.parts else VersionPruning
+        return chosen(store, with_documents=asked.with_documents, ignored=asked.ignore_field)
     return _pruning(asked, store)
 
 

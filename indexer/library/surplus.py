@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Surplus(Stored):
-    """A document that repeats a kept one, or with --parts is found whole in it."""
+    """A document that repeats a kept one, with --parts is found whole in it, or is an older version of it."""
 
     table: ClassVar[tuple[str, ...]] = (
         *("id", "repeats", "similarity", "relation", "evidence", "kept", "title", "source", "cluster", "differs"),
     )
 
     cluster: Annotated[str, "The id of its cluster; empty if it is in none"]
-    repeats: Annotated[str, "The kept document it repeats, or is part of"]
+    repeats: Annotated[str, "The kept document it repeats, or is part of, or the latest version"]
     similarity: Annotated[float, "The similarity (0 to 1) to the kept one, computed anew; below 0 if unknown. Of parts "
         "1"]  # fmt: skip
     identical: Annotated[bool, "True if the texts are equal except for case and white space"]
@@ -34,6 +34,7 @@ class Surplus(Stored):
         '"rendition", "form", "reworded", "edited", "contains" or "part"; empty if they were not compared']  # fmt: skip
     evidence: Annotated[str, "The difference, in one line"]
     facts: Annotated[tuple[Fact, ...], "Of a form, the differing facts, the document's on the left"]
+    older: Annotated[str, "With --older-versions, why the next version comes after it"]
     lost: Annotated[int, "The number of its words found in no kept document"]
 
 
@@ -71,5 +72,5 @@ class SurplusStream(Iterator[Surplus]):
         return Surplus(
             **stored_members(one.record), cluster=one.cluster, repeats=name_of(one.repeats), similarity=one.similarity,
             identical=one.identical, kept=one.kept, differs=one.differs, **relation_members(one.relation),
-            lost=one.relation.removed if one.relation else 0,
+            older=one.older, lost=one.relation.removed if one.relation else 0,
         )  # fmt: skip

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 import indexer
+from indexer.clustering.decision_file import FORM
 from tests.cli.command import Neardup, write
 from tests.cli.written import prose
 
@@ -108,3 +112,74 @@ def test_the_latest_version_is_that_of_what_came_and_what_was_loaded(neardup: Ne
     neardup("batch", "load", "sketches", "--store", "loaded.neardup")
     with indexer.open(neardup.folder / "loaded.neardup") as collection:
         assert sorted(one.id for one in collection if collection.get(one.id).is_latest) == came
+
+
+def test_older_versions_go_for_the_latest_where_the_order_is_known(neardup: Neardup) -> None:
+    text = prose(1)
+    files = {f"docs/{number}/a.txt": f"{text} It has now {number} pages." for number in ("1.9", "1.10", "2.0")}
+    # One that says nothing of its place in time, and reports of two days.
+    files |= {"copy.txt": text, "day-2024-05-06.txt": f"{text} Six.", "day-2024-05-07.txt": f"{text} Seven."}
+    write(neardup.folder, files)
+    neardup("index", "docs", *list(files)[3:])
+    neardup("cluster")
+    assert "goes with" in neardup("prune", "--older-versions", code=2).err
+    assert "does nothing with" in neardup("prune", "--older-versions", "--dry-run", "--parts", code=2).err
+    named = neardup("prune", "--older-versions", "--dry-run")
+    said = "is older than docs/2.0/a.txt, the latest version; the next one: version"
+    assert sorted(named.out.splitlines()) == [
+        f"docs/1.10/a.txt  {said} 1.10 < 2.0 in the path",
+        f"docs/1.9/a.txt  {said} 1.9 < 1.10 in the path",
+    ]
+    assert "2 older versions with a later one in place" in named.err
+    assert {row["older"] for row in older(neardup)} == {
+        f"version {each} in the path" for each in ("1.10 < 2.0", "1.9 < 1.10")
+    }
+    assert neardup("prune", "--older-versions", "--delete", "--yes", "--json").json["deleted"] == 2
+    assert {"docs/2.0/a.txt", *list(files)[3:]} == set(everything(neardup))
+
+
+def older(neardup: Neardup) -> list[dict[str, Any]]:
+    return neardup("prune", "--older-versions", "--dry-run", "--json").lines
+
+
+def everything(neardup: Neardup) -> list[str]:
+    with indexer.open(neardup.folder / "collection.neardup") as collection:
+        return [one.id for one in collection]
+
+
+def test_the_users_dates_order_versions_that_are_to_go(neardup: Neardup) -> None:
+    text = prose(1)
+    rows = [
+        {"id": name, "url": "https://example.org/a", "text": f"{text} {name.title()}.", "seen": f"202{year}-05-06"}
+        for name, year in (("second", 2), ("third", 3), ("first", 1))
+    ]
+    (neardup.folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    neardup("index", "rows.jsonl")
+    neardup("cluster")
+    assert neardup("prune", "--older-versions", "--dry-run").out == ""
+    neardup("cluster", "--time-field", "seen")
+    assert {row["id"]: row["repeats"] for row in older(neardup)} == {"first": "third", "second": "third"}
+    [apart] = neardup("report", "--format", "json").json["largest"]
+    decided = [
+        {"id": one["id"], "digest": neardup("show", one["id"], "--json").json["text_digest"], "choice": "apart"}
+        for one in apart["members"]
+        if one["id"] != "first"
+    ]
+    (neardup.folder / "decided.json").write_text(json.dumps({"form": FORM, "clusters": [{"documents": decided}]}))
+    neardup("decisions", "decided.json")
+    assert {row["id"]: row["kept"] for row in older(neardup)} == {
+        "second": "somebody called it not the same",
+        "first": "",
+    }
+
+
+def test_files_of_older_versions_are_moved_away_and_put_back(neardup: Neardup) -> None:
+    text = prose(1)
+    write(neardup.folder, {"docs/v1/a.txt": text, "docs/v2/a.txt": f"{text} And more."})
+    neardup("index", "docs")
+    neardup("cluster")
+    neardup("prune", "--older-versions", "--move-to", "old", "--yes", "--list", "moved.jsonl")
+    assert not (neardup.folder / "docs/v1/a.txt").exists()
+    assert (neardup.folder / "docs/v2/a.txt").exists()
+    neardup("undo", "moved.jsonl", "--yes")
+    assert (neardup.folder / "docs/v1/a.txt").read_text() == text
