@@ -51,7 +51,7 @@ DOCBOOK = """<!DOCTYPE article PUBLIC "-//OASIS//DTD DocBook XML V4.5//EN" "none
 RFC = """<rfc><front><title abbrev="x">Protocol</title><author><organization>gone</organization></author><date/>
 <workgroup>gone</workgroup><abstract><t>It <bcp14>MUST</bcp14>.</t></abstract></front><middle><section>
 <name>Start</name>
-<t>a</t><t>b</t></section></middle><back><references><reference><front><title>Other</title><author>
+<t>a</t><t>b</t></section></middle><back><references><reference anchor="OTHER"><front><title>Other</title><author>
 <organization>Kept</organization></author></front></reference></references></back></rfc>"""
 
 
@@ -62,7 +62,7 @@ RFC = """<rfc><front><title abbrev="x">Protocol</title><author><organization>gon
         (JATS, "JATS", "On E. coli", "On E. coli We show. Results H2O1 x Caption a b Doe J.-L. de Journal"),
         (TEI, "TEI", "A play", "A play About. It was never right example line"),
         (DOCBOOK, "DocBook", "Manual", "Manual Short. One Use lss."),
-        (RFC, "RFC XML", "Protocol", "Protocol It MUST. Start a b Other Kept"),
+        (RFC, "RFC XML", "Protocol", 'Protocol It MUST. 1. Start a b [OTHER] Kept, "Other".'),
         ("<r><title>T</title><a>x</a><b>y</b><c>z</c></r>", "unknown vocabulary", "T", "T x y z"),
         ("<r><![CDATA[a < b]]>&#233;&lt;</r>", "unknown vocabulary", "", "a < bé<"),
         ("<r><!-- gone --><?gone gone?>near<em>d</em>up</r>", "unknown vocabulary", "", "neardup"),
@@ -75,9 +75,51 @@ def test_vocabularies(source: str, vocabulary: str, title: str, text: str, extra
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS)
-def test_declared_entities_are_dropped_and_those_of_html_read(extractor: Extractor) -> None:
-    source = '<!DOCTYPE r [<!ENTITY name "expanded">]><r>a &name; b na&iuml;ve c&nbsp;d &unknown; e</r>'
-    assert read(source, extractor).text == "a b naïve c d e"
+def test_rfc_xml_says_what_its_pages_show(extractor: Extractor) -> None:
+    source = """<rfc><front><title>Gates</title></front><middle>
+<section title="Locks" anchor="locks"><t>See <xref target="A1"/>,
+<xref target="A1" section="2.1" sectionFormat="comma"/>,
+<xref target="oil"/> and <xref target="rust" format="counter"/>, or <xref target="oil">the oil</xref>.</t>
+<section title="Oil" anchor="oil"><t hangText="whale">Rare</t><figure anchor="can" title="A can"/></section></section>
+<section numbered="false"><name>Thanks</name><t>To <xref target="A1" format="none">all</xref> at
+<eref target="http://a.example"/> for <xref target="can"/>, <xref target="nowhere"/></t></section></middle>
+<back><displayreference target="A1" to="ONE"/><references title="Sources">
+<reference anchor="A1" target="http://b.example"><front><title>On gates</title><author initials="A.B." surname="Meyer"/>
+<author initials="C" surname="Lund" role="editor"/>
+<author><organization>Harbour</organization></author><date month="May" year="2031"/></front>
+<seriesInfo name="RFC" value="12"/></reference></references>
+<section anchor="rust"><name>Rust</name></section></back></rfc>"""
+    assert read(source, extractor).text == (
+        "Gates 1. Locks See [ONE], [ONE], Section 2.1, Section 1.1 and A, or the oil (Section 1.1). "
+        "1.1. Oil whale Rare Figure 1: A can Thanks To all at <http://a.example> for Figure 1, [nowhere] Sources "
+        '[ONE] Meyer, A.B., Lund, C., Ed., and Harbour, "On gates", RFC 12, May 2031, <http://b.example>. A. Rust'
+    )
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<article><front/><body><p>The gate<fn><label>1</label><p>It is old.</p></fn> was open.</p>"
+        "<p>So be it.</p></body></article>",
+        "<article><title/><para>The gate<footnote><para>1 It is old.</para></footnote> was open.</para>"
+        "<para>So be it.</para></article>",
+        "<TEI><text><p>The gate<note>1 It is old.</note> was open.</p><p>So be it.</p></text></TEI>",
+    ],
+)
+def test_notes_stand_behind_the_text(source: str, extractor: Extractor) -> None:
+    assert read(source, extractor).text == "The gate was open. So be it. 1 It is old."
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_of_declared_entities_words_are_read_and_no_more_than_the_document_has(extractor: Extractor) -> None:
+    words = '<!ENTITY never "<b>MUST NOT</b>">'
+    source = (
+        f'<!DOCTYPE r [{words}<!ENTITY all "&never;&never;">]><r>a &never; b na&iuml;ve c&nbsp;d &unknown; e &all;</r>'
+    )
+    assert read(source, extractor).text == "a MUST NOT b naïve c d e"
+    many = f"<!DOCTYPE r [{words.replace('MUST', 'M' * 150)}]><r>{'&never; ' * 1000}</r>"
+    assert 1000 < len(read(many, extractor).text) <= len(many) + 1000
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS)

@@ -12,6 +12,7 @@ class Vocabulary(NamedTuple):
     `out`: left out everywhere. `only`: the only children kept of an element; if the first item is not empty, only under
     a parent of this name. `inline`: does not end a word. `empty`: an empty element possible within a word, such as a
     line's beginning. `citations`: references in fields, not in their visible form. `html`: holds HTML as text.
+    `notes`: stand in a sentence and are shown behind the text.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Vocabulary(NamedTuple):
     empty: frozenset[str] = frozenset()
     citations: frozenset[str] = frozenset()
     html: frozenset[str] = frozenset()
+    notes: frozenset[str] = frozenset()
 
 
 def _names(names: str) -> frozenset[str]:
@@ -54,6 +56,7 @@ _JATS = Vocabulary(
         "abbrev inline-formula private-char fixed-case ruby rb year volume issue"
     ),
     citations=_names("element-citation nlm-citation"),
+    notes=_names("fn"),
 )
 
 _TEI = Vocabulary(
@@ -72,6 +75,7 @@ _TEI = Vocabulary(
         "persName placeName orgName name rs term mentioned soCalled date num c pc w"
     ),
     empty=_names("lb pb cb milestone"),
+    notes=_names("note"),
 )
 
 _DOCBOOK = Vocabulary(
@@ -90,9 +94,10 @@ _DOCBOOK = Vocabulary(
         "envar application acronym abbrev firstterm glossterm foreignphrase citetitle email uri symbol tag markup "
         "guilabel guibutton guimenu keycap productname trademark"
     ),
+    notes=_names("footnote"),
 )
 
-_RFC = Vocabulary(
+RFC = Vocabulary(
     "RFC XML",
     out=_names("boilerplate toc iref cref link"),
     only={"front": ("rfc", _names("title abstract note"))},
@@ -115,7 +120,7 @@ _ATOM = Vocabulary(
 )
 
 _ROOTS = {
-    "rfc": _RFC,
+    "rfc": RFC,
     "rss": _RSS,
     "feed": _ATOM,
     **dict.fromkeys(("TEI", "TEI.2", "teiCorpus"), _TEI),

@@ -1,8 +1,8 @@
 """XML: the words of JATS, TEI, DocBook and RFC XML without metadata, and all words of other XML.
 
 The fast extractor is expat; it streams, so deep nesting is harmless. The reference extractor is lxml in recovery mode,
-for documents not well-formed. Entities declared by a document are dropped, never expanded; those of HTML (`&nbsp;`,
-`&eacute;`) are read as their character. No DTD and nothing else is fetched.
+for documents not well-formed. Of the entities that a document declares, those of a few words are read; those of HTML
+(`&nbsp;`, `&eacute;`) are read as their character. No DTD and nothing else is fetched.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from typing import Protocol
 from indexer.core.markup import BLOCK_END, CELL_END, ROW_END
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION
+from indexer.extract.markup.rfc import RfcWords
 from indexer.extract.markup.vocabularies import (
     ARTICLE_TYPES,
     INLINE,
     NEVER,
     NOT_OF_ARTICLES,
+    RFC,
     UNKNOWN,
     Vocabulary,
     vocabulary_of,
@@ -35,6 +37,8 @@ _DECLARATION = re.compile(rb"\s*<\?xml\b.*?\?>", re.DOTALL)
 _GIVEN_NAME = re.compile(r"\b([^\W\d_a-z])[^\W\d_]+\.?")
 _ROWS, _CELLS = frozenset(("tr", "row")), frozenset(("td", "th", "cell", "entry"))
 _RAISED, _NO_VALUES = frozenset(("sup", "superscript")), frozenset(("space", "lang", "base", "schemaLocation"))
+_TAGS = re.compile(r"<[^<>]*>")
+_LONGEST_ENTITY = 200
 _TITLES = frozenset(("title", "article-title", "book-title"))
 
 
@@ -47,7 +51,8 @@ def extract_xml(data: bytes, extractor: str) -> Document:
     else:
         parse_reference(source, builder)
         notes = ("read in recovery, as far as the markup goes",)
-    text = in_blocks("".join(builder.parts))
+    builder.rfc.finish()
+    text = in_blocks("".join((*builder.parts, *builder.notes)))
     title = cleaned("".join(builder.title))
     name = _extractor_name(extractor, builder.vocabulary.name)
     return Document(text, title, extractor=name, notes=notes, left_out=tuple(builder.left_out))
@@ -95,6 +100,10 @@ class _TextBuilder:
         self._is_article = False
         self._root = ""
         self._html_at = self._html_from = 0
+        self.notes: list[str] = []
+        self._note_at = self._note_from = 0
+        self.rfc = RfcWords(self.parts)
+        self._begun: list[tuple[Mapping[str, str], int]] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         name = _local(tag)
@@ -127,8 +136,18 @@ class _TextBuilder:
         else:
             self._mark(around, name)
             self._contents.append(_Around())
+        self._begin_shown(name, attributes, around)
         if name in vocabulary.html and not self._html_at:
             self._html_at, self._html_from = len(path), len(self.parts)
+
+    def _begin_shown(self, name: str, attributes: Mapping[str, str], around: _Around) -> None:
+        if name in self.vocabulary.notes and around.is_mixed and not self._note_at:
+            self._note_at, self._note_from = len(self._path), len(self.parts)
+        if self.vocabulary is RFC:
+            if heading := self.rfc.heading(name, attributes):
+                self.parts.append(heading + BLOCK_END)
+            self._begun.append((dict(attributes), len(self.parts)))
+            self.data(self.rfc.beginning(name, attributes))
 
     def _mark(self, around: _Around, name: str) -> None:
         mark = ROW_END if name in _ROWS else BLOCK_END
@@ -165,9 +184,15 @@ class _TextBuilder:
             else:
                 self._aside.append(" ")
             return
+        if self.vocabulary is RFC and self._begun:
+            self.data(self.rfc.ended(name, *self._begun.pop()))
         self._contents.pop()
         if self._citation_at == depth:
             self._citation_at = 0
+        if self._note_at == depth:
+            self._note_at = 0
+            self.notes += [BLOCK_END, *self.parts[self._note_from :]]
+            del self.parts[self._note_from :]
         if self._html_at == depth:
             self._html_at = 0
             self.parts[self._html_from :] = [_text_of_html("".join(self.parts[self._html_from :]))]
@@ -232,8 +257,10 @@ def parse_fast(source: bytes, builder: Builder) -> None:
     parser.CharacterDataHandler = builder.data
     parser.CommentHandler = lambda _: None
     parser.ProcessingInstructionHandler = lambda _, __: None
+    entities = _Entities(len(source))
+    parser.EntityDeclHandler = lambda name, _parameter, value, *_: entities.declare(name, value)
     # Its mere presence keeps expat from expanding the entities that a document declares.
-    parser.DefaultHandler = lambda piece: _entity(piece, builder)
+    parser.DefaultHandler = lambda piece: builder.data(entities.read(piece))
     # Makes a reference to an undeclared entity, such as HTML's in a document without a DTD, no error.
     parser.UseForeignDTD(True)
     try:
@@ -243,9 +270,23 @@ def parse_fast(source: bytes, builder: Builder) -> None:
         raise ExtractionError("malformed", f"not well-formed XML: {error}") from None
 
 
-def _entity(piece: str, builder: Builder) -> None:
-    if piece.startswith("&") and piece.endswith(";"):
-        builder.data(html5.get(piece[1:], ""))
+class _Entities:
+    """The words of entities: in all at most as many characters as the document has."""
+
+    def __init__(self, most: int) -> None:
+        self._words: dict[str, str] = {}
+        self._most = most
+
+    def declare(self, name: str, value: str | None) -> None:
+        if value and len(value) <= _LONGEST_ENTITY and "&" not in value:
+            self._words.setdefault(name, _TAGS.sub("", value))
+
+    def read(self, piece: str) -> str:
+        if not (piece.startswith("&") and piece.endswith(";")):
+            return ""
+        words = html5.get(piece[1:]) or self._words.get(piece[1:-1], "")
+        self._most -= len(words)
+        return words if self._most >= 0 else ""
 
 
 def parse_reference(source: bytes, builder: Builder) -> None:
@@ -263,8 +304,12 @@ def parse_reference(source: bytes, builder: Builder) -> None:
     if root is None:
         raise ExtractionError("malformed", "not XML: no element in it")
     # Not as a parser target: in that mode lxml expands the entities that a document declares.
+    entities = _Entities(len(source))
+    declared = root.getroottree().docinfo.internalDTD
+    for entity in declared.iterentities() if declared is not None else ():
+        entities.declare(entity.name, entity.content)
     for entity in root.iter(etree.Entity):
-        entity.tail = html5.get(f"{entity.name};", "") + (entity.tail or "")
+        entity.tail = entities.read(f"&{entity.name};") + (entity.tail or "")
     etree.strip_tags(root, etree.Entity, etree.Comment, etree.ProcessingInstruction)
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
