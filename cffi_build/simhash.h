@@ -257,19 +257,34 @@ typedef struct {
    becomes several words, each has its place. ND_NO_MEMORY. */
 int nd_words_of(const uint8_t *text, size_t length, int numbers, int identifiers, nd_words *words);
 
-/* Signs between the words of a text, in order: items[2 * i] is the place of one in characters, items[2 * i + 1] the number of
-   the first word that begins behind it. The caller gives the array back with nd_free. */
+/* The words of a text with all that counts between them, in order of their first character: places as in nd_words, and the
+   value of each, the hash of a word or (code + 1) * ND_SIGN_MIXER of a sign; of what begins at one place, words come first. The
+   arrays, NULL if there is nothing, are one block: `starts` behind `values`, then `ends`, then `are_words`, 0 for a sign.
+   The caller gives it back with nd_free(values). */
 typedef struct {
-    uint32_t *items;
+    uint64_t *values;
+    uint32_t *starts;
+    uint32_t *ends;
+    uint8_t *are_words;
     size_t count;
-} nd_signs;
+} nd_signed_words;
 
-/* The signs that stand between the words that nd_words_of found in a text, and in no word: characters of which kinds[code]
-   is not 0, and where it is ND_SIGN_OF_DIGITS those in front of an ASCII digit. `kinds` has ND_SIGN_KINDS numbers, and no
-   code beyond them is a sign. A text without words has none. ND_NO_MEMORY. */
-#define ND_SIGN_KINDS 65536
-#define ND_SIGN_OF_DIGITS 2
-int nd_signs_of(const uint8_t *text, size_t length, const uint8_t *kinds, const nd_words *words, nd_signs *signs);
+#define ND_SIGN_CODES 131072
+#define ND_SIGN_NEVER 0x20000    /* between words it doesn't count */
+#define ND_SIGN_INNER 0x40000    /* it counts between what is no white space, as a point in 1.5 */
+#define ND_SIGN_HYPHEN 0x80000   /* it counts beside a word, or before money */
+#define ND_SIGN_DASH 0x100000    /* it counts before a digit, or before money */
+#define ND_SIGN_MONEY 0x200000
+#define ND_SIGN_PRIME 0x400000   /* it counts behind a digit, if no quotation by single marks is open in its line */
+#define ND_SIGN_PRIMES 0x800000  /* it counts behind a digit, if no quotation by double marks is open in its line */
+#define ND_SIGN_OPENING 0x1000000 /* a single mark that can open a quotation */
+#define ND_SIGN_DOUBLE 0x2000000  /* a double quotation mark */
+#define ND_SIGN_WHITE 0x4000000
+#define ND_SIGN_WITHIN 0x8000000 /* it counts in words too, as it is: a raised digit, a fraction */
+
+/* The words of a text as of nd_words_of, with numbers and identifiers, and its signs. `kinds` has ND_SIGN_CODES numbers: the
+   sign that a character stands for, and the bits of its kind. Other characters stand for themselves. ND_NO_MEMORY. */
+int nd_signed_words_of(const uint8_t *text, size_t length, const uint32_t *kinds, nd_signed_words *found);
 
 /* The hash, lookup8 with initial value 0, of every run of `size` characters (at least 1) of a line: the tokens
    text[starts[i]] to text[ends[i] - 1], with nothing between two that stand side by side, else one space. A line of

@@ -223,19 +223,21 @@ static void numbers(const uint8_t *data, size_t size) {
     nd_tokens_free(&stripped);
 }
 
-/* Signs are in order, within the text and between two words. */
+/* Words keep their order among the signs, which are single characters of the text. */
 static void signs(const uint8_t *data, size_t size, size_t characters, const nd_words *words) {
-    static uint8_t kinds[ND_SIGN_KINDS];
-    for (size_t i = 0; i < ND_SIGN_KINDS; i++) kinds[i] = (uint8_t)(i % 3);
-    nd_signs found;
-    require(nd_signs_of(data, size, kinds, words, &found) == ND_OK, "signs");
+    static uint32_t kinds[ND_SIGN_CODES];
+    for (uint32_t i = 0; i < ND_SIGN_CODES; i++) kinds[i] = i | (i % 3 == 0 ? ND_SIGN_NEVER << i % 11 : 0);
+    nd_signed_words found;
+    require(nd_signed_words_of(data, size, kinds, &found) == ND_OK, "signs");
+    size_t word = 0;
     for (size_t i = 0; i < found.count; i++) {
-        size_t place = found.items[2 * i], word = found.items[2 * i + 1];
-        require(place < characters && (i == 0 || place > found.items[2 * i - 2]), "order of signs");
-        require(word <= words->count && (word == words->count || words->starts[word] > place), "the word behind a sign");
-        require(word == 0 || words->ends[word - 1] <= place, "the word before a sign");
+        require(i == 0 || found.starts[i] >= found.starts[i - 1], "order of words and signs");
+        require(found.ends[i] <= characters && found.starts[i] < found.ends[i], "signs within the text");
+        require(found.are_words[i] || found.ends[i] == found.starts[i] + 1, "a sign is a character");
+        if (found.are_words[i]) require(word < words->count && found.values[i] == words->hashes[word++], "a word among signs");
     }
-    nd_free(found.items);
+    require(word == words->count, "all words among signs");
+    nd_free(found.values);
 }
 
 /* Words are the tokens, in order and within the text; with what identifiers hold there are no fewer that begin no earlier. */
@@ -258,7 +260,7 @@ static void places(const uint8_t *data, size_t size) {
             require(words.ends[i] <= characters, "words within the text");
             require(i == 0 || (words.starts[i] >= words.starts[i - 1] && words.ends[i] >= words.ends[i - 1]), "order");
         }
-        signs(data, size, characters, &words);
+        if (all) signs(data, size, characters, &words);
         nd_hashes_free(&tokens);
         nd_free(words.hashes);
     }

@@ -79,20 +79,25 @@ static void test_words(void) {
     CHECK(nd_words_of(NULL, 0, 1, 1, &words) == ND_OK && words.count == 0 && words.hashes == NULL);
 }
 
-/* In "a.1 € -2 -x 5" the hyphen in front of the letter is left out, and so is all that is in a word. */
+/* In "a. -2 'b 5'" the point at the end of a sentence is left out, and of the marks all but the minus. */
 static void test_signs(void) {
-    const char *text = "a.1 \xE2\x82\xAC -2 -x 5";
-    static uint8_t kinds[ND_SIGN_KINDS];
-    kinds['.'] = kinds['-'] = ND_SIGN_OF_DIGITS;
-    kinds['5'] = kinds[0x20AC] = 1;
-    nd_words words;
-    nd_signs signs;
-    CHECK(nd_words_of((const uint8_t *)text, strlen(text), 1, 1, &words) == ND_OK && words.count == 5);
-    CHECK(nd_signs_of((const uint8_t *)text, strlen(text), kinds, &words, &signs) == ND_OK && signs.count == 3);
-    static const uint32_t found[6] = {1, 1, 4, 2, 6, 2};
-    CHECK(memcmp(signs.items, found, sizeof found) == 0);
-    nd_free(signs.items);
-    nd_free(words.hashes);
+    const char *text = "a. -2 'b 5' +";
+    static uint32_t kinds[ND_SIGN_CODES];
+    for (uint32_t code = 0; code < ND_SIGN_CODES; code++) kinds[code] = code;
+    kinds['.'] |= ND_SIGN_INNER;
+    kinds['-'] |= ND_SIGN_HYPHEN;
+    kinds['\''] |= ND_SIGN_NEVER | ND_SIGN_PRIME | ND_SIGN_OPENING;
+    kinds[' '] |= ND_SIGN_WHITE;
+    nd_signed_words found;
+    CHECK(nd_signed_words_of((const uint8_t *)text, strlen(text), kinds, &found) == ND_OK && found.count == 6);
+    static const uint32_t starts[6] = {0, 3, 4, 7, 9, 12};
+    static const uint8_t are_words[6] = {1, 0, 1, 1, 1, 0};
+    CHECK(memcmp(found.starts, starts, sizeof starts) == 0 && memcmp(found.are_words, are_words, sizeof are_words) == 0);
+    nd_free(found.values);
+    /* Without the first mark the other one is minutes. */
+    CHECK(nd_signed_words_of((const uint8_t *)"b 5'", 4, kinds, &found) == ND_OK && found.count == 3);
+    nd_free(found.values);
+    CHECK(nd_signed_words_of(NULL, 0, kinds, &found) == ND_OK && found.count == 0 && found.values == NULL);
 }
 
 /* Of 1 2 3 4 5 6 and 9 1 2 3 8 5 6 7 a chain of two runs, in whatever order the rows are given. */

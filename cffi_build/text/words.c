@@ -138,39 +138,3 @@ int nd_words_of(const uint8_t *text, size_t length, int numbers, int identifiers
     *words = found.words;
     return status;
 }
-
-static bool add_sign(nd_signs *signs, size_t *room, size_t place, size_t word) {
-    if (signs->count == *room) {
-        *room = *room == 0 ? 64 : *room * 2;
-        uint32_t *items = realloc(signs->items, *room * 2 * sizeof *items);
-        if (items == NULL) return false;
-        signs->items = items;
-    }
-    signs->items[2 * signs->count] = (uint32_t)place;
-    signs->items[2 * signs->count++ + 1] = (uint32_t)word;
-    return true;
-}
-
-int nd_signs_of(const uint8_t *text, size_t length, const uint8_t *kinds, const nd_words *words, nd_signs *signs) {
-    size_t room = 0, place = 0, word = 0;
-    *signs = (nd_signs){NULL, 0};
-    if (words->count == 0) return ND_OK;
-    for (size_t at = 0; at < length; at++) {
-        if (!begins(text[at])) continue;
-        uint32_t code = text[at];
-        if (code >= 0x80) nd_decode(text + at, length - at, &code);
-        uint8_t kind = code < ND_SIGN_KINDS ? kinds[code] : 0;
-        size_t behind = at + 1;
-        while (kind == ND_SIGN_OF_DIGITS && behind < length && !begins(text[behind])) behind++;
-        bool digit = behind < length && (uint8_t)(text[behind] - '0') < 10;
-        if (kind != 0 && (kind != ND_SIGN_OF_DIGITS || digit)) {
-            while (word < words->count && words->starts[word] <= place) word++;
-            if ((word == 0 || words->ends[word - 1] <= place) && !add_sign(signs, &room, place, word)) {
-                free(signs->items);
-                return ND_NO_MEMORY;
-            }
-        }
-        place++;
-    }
-    return ND_OK;
-}

@@ -20,6 +20,7 @@ from indexer.matching.relating import RelatedTexts, stored_texts
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.mails import is_mail
+from indexer.relations.comparing import may_be_copy
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import COPIES, PARTS, REMOVABLE, Relation, RelationWord
 from indexer.relations.wording import Wording
@@ -84,6 +85,11 @@ class Permitted:
     def reads(self) -> bool:
         """False where the digests of texts are enough, and none is read."""
         return self.relations != {"identical"}
+
+    @property
+    def only_copies(self) -> bool:
+        """True where only documents that say the same may go, so that few texts need a whole comparison."""
+        return self.relations <= {*COPIES}
 
     def reason_to_keep(self, relation: Relation, repeats: str) -> Reason | None:
         reason = self.loses(relation, repeats)
@@ -360,7 +366,9 @@ class Relations(Generic[AnyDocument]):
             if self.texts.identical(document, other):
                 yield other, _IDENTICAL
             elif wording is not None and staying.texts[number]:
-                yield other, self.texts.told(document, other, wording, Wording(staying.texts[number]))
+                theirs = self.texts.wording(other) or Wording(staying.texts[number])
+                if not self.permitted.only_copies or may_be_copy(wording, theirs, self.texts.lexicon):
+                    yield other, self.texts.told(document, other, wording, theirs)
 
     def _own(self, document: AnyDocument, stand_in: AnyDocument | None) -> list[int]:
         one, other = self.texts.wording(document), None if stand_in is None else self.texts.wording(stand_in)

@@ -13,7 +13,7 @@ from indexer.errors import UsageError
 # Numbers that are copied in less time than a destructor takes.
 _FEW = 4096
 
-Scalar = TypeVar("Scalar", np.uint64, np.uintp, np.uint32)
+Scalar = TypeVar("Scalar", np.uint64, np.uintp, np.uint32, np.uint8)
 
 
 def check(status: int) -> None:

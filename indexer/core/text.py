@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Sequence
-from typing import Any
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from indexer.model.tokens import Tokens
 
 UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
 DIGEST_BYTES = 16
-SIGN_KINDS: int = lib.ND_SIGN_KINDS
-SIGN_OF_DIGITS: int = lib.ND_SIGN_OF_DIGITS
+SIGN_CODES: int = lib.ND_SIGN_CODES
+# A value, two places and a flag.
+_SIGNED_BYTES = 17
 
 
 def _tokens(status: int, tokens: Any) -> Tokens:
@@ -147,44 +148,65 @@ def words_of(
     Three arrays of shape (n,); starts and ends count characters. With `numbers` also words without a letter, with
     `identifiers` also words in URLs and the like. Raises UsageError for 4 GiB of text or more, MemoryError.
     """
-    return adopted_words(found_words(encoded(text), numbers=numbers, identifiers=identifiers))
-
-
-def found_words(data: bytes, *, numbers: bool = True, identifiers: bool = True) -> Any:
-    """The words of a text in UTF-8 as the core gives them, an `nd_words`. Raises as `words_of`."""
-    if len(data) >> 32:
-        raise UsageError("a text must be smaller than 4 GiB")
+    data = _short_enough(text)
     words = ffi.new("nd_words *")
     check(lib.nd_words_of(ffi.from_buffer(data), len(data), numbers, identifiers, words))
-    return words
-
-
-def adopted_words(words: Any) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
-    """The arrays of an `nd_words` from the core, freed with them."""
     count = words.count
     # Three arrays in one block.
-    numbers = adopted(words.hashes, 2 * count, np.uint64)
-    places = numbers[count:].view(np.uint32)
-    return numbers[:count], places[:count], places[count:]
+    found = adopted(words.hashes, 2 * count, np.uint64)
+    places = found[count:].view(np.uint32)
+    return found[:count], places[:count], places[count:]
 
 
-def signed_words_of(
-    text: str | bytes, kinds: bytes
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32], Sequence[int]]:
-    """All words of a text as of `words_of`, and the signs between them.
+class SignKind(IntEnum):
+    """The kinds of signs, as bits, see ND_SIGN_* in simhash.h."""
 
-    A sign is a character with a `kinds[code]` of SIGN_KINDS other than 0; SIGN_OF_DIGITS counts only before an ASCII
-    digit. Each sign is two numbers in a row: its place in characters, and the number of the next word. Raises
-    UsageError for 4 GiB of text or more, MemoryError.
+    NEVER = lib.ND_SIGN_NEVER
+    INNER = lib.ND_SIGN_INNER
+    HYPHEN = lib.ND_SIGN_HYPHEN
+    DASH = lib.ND_SIGN_DASH
+    MONEY = lib.ND_SIGN_MONEY
+    PRIME = lib.ND_SIGN_PRIME
+    PRIMES = lib.ND_SIGN_PRIMES
+    OPENING = lib.ND_SIGN_OPENING
+    DOUBLE = lib.ND_SIGN_DOUBLE
+    WHITE = lib.ND_SIGN_WHITE
+    WITHIN = lib.ND_SIGN_WITHIN
+
+
+class SignedWords(NamedTuple):
+    """The words and signs of a text in order: arrays of shape (n,).
+
+    `values` (uint64) are the hashes of words, and what stands for signs; `are_words` (bool) tells them apart. `starts`
+    and `ends` (uint32) count characters.
     """
+
+    values: NDArray[np.uint64]
+    starts: NDArray[np.uint32]
+    ends: NDArray[np.uint32]
+    are_words: NDArray[np.bool_]
+
+
+def signed_words_of(text: str | bytes, kinds: NDArray[np.uint32]) -> SignedWords:
+    """All words of a text as of `words_of`, and the signs that count by `kinds`, see ND_SIGN_* in simhash.h.
+
+    Raises UsageError for 4 GiB of text or more, MemoryError.
+    """
+    data = _short_enough(text)
+    found = ffi.new("nd_signed_words *")
+    check(lib.nd_signed_words_of(ffi.from_buffer(data), len(data), pointer("uint32_t[]", kinds), found))
+    count = found.count
+    # Four arrays in one block, freed with them.
+    block = adopted(found.values, count * _SIGNED_BYTES, np.uint8)
+    places, end = block[8 * count : 16 * count].view(np.uint32), 16 * count
+    return SignedWords(block[: 8 * count].view(np.uint64), places[:count], places[count:], block[end:].view(np.bool_))
+
+
+def _short_enough(text: str | bytes) -> bytes:
     data = encoded(text)
-    words, signs = found_words(data), ffi.new("nd_signs *")
-    status = lib.nd_signs_of(ffi.from_buffer(data), len(data), ffi.from_buffer(kinds), words, signs)
-    made = adopted_words(words)
-    check(status)
-    found: Sequence[int] = ffi.unpack(signs.items, 2 * signs.count) if signs.count else ()
-    lib.nd_free(signs.items)
-    return *made, found
+    if len(data) >> 32:
+        raise UsageError("a text must be smaller than 4 GiB")
+    return data
 
 
 def common_runs(

@@ -44,7 +44,7 @@ def relate(
     `other_format` says that the documents are known to have two formats.
     Time grows with the words and the square of those that differ.
     """
-    same = left.digest == right.digest
+    given = left, right
     if (left.without_targets is left) != (right.without_targets is right):
         # Of a page that has no such links it is not known where its own lead to.
         left, right = left.without_targets, right.without_targets
@@ -52,8 +52,17 @@ def relate(
     if other_word := _differently_marked(left, right, blocks):
         return Relation("reworded", replaced=(other_word,))
     if not blocks:
-        return Relation("identical" if same else "reflowed")
+        return Relation("identical" if given[0].digest == given[1].digest else "reflowed")
     return _SentenceComparison(left, right, blocks, lexicon, other_format=other_format).relation(brief=brief)
+
+
+def may_be_copy(left: Wording, right: Wording, lexicon: Lexicon | None = None) -> bool:
+    """False where `relate` finds no copy, as the first words that differ tell of most texts."""
+    if left.without_targets is not left or right.without_targets is not right:
+        return True
+    if any(frame_bounds(each, lexicon) != (0, len(each)) for each in (left, right)):
+        return True
+    return _SentenceComparison(left, right, blocks_between(left, right), lexicon).may_be_copy()
 
 
 class _SentenceComparison:
@@ -75,6 +84,13 @@ class _SentenceComparison:
         # They are asked for several times.
         self._known_facts: dict[Block, tuple[list[TypedFact], list[TypedFact]]] = {}
 
+    def may_be_copy(self) -> bool:
+        def is_read(block: Block) -> bool:
+            said = self._said(pairs := self._word_pairs(block))
+            return all(is_misreading(*pair) for pair in said) if pairs else False
+
+        return all(is_read(block) or self._is_layout(block) for block in self._blocks)
+
     def relation(self, *, brief: bool) -> Relation:
         misread, unclear, cleaner = self._read()
         check, told = self._rendition_check(), 0
@@ -87,7 +103,7 @@ class _SentenceComparison:
                 if facts := tuple(self._replaced_facts(self._variants[told:])):
                     return Relation("form", facts)
                 told = len(self._variants)
-        if check and (any(map(check.are_replaced, self._both_own)) or not check.frames_differ()):
+        if check and any(map(check.are_replaced, self._both_own)):
             check = None
         return self._told(misread, cleaner, check)
 
@@ -97,10 +113,12 @@ class _SentenceComparison:
             return None
         if (body := shared_body(left, right, self._blocks)) is None:
             return None
-        return RenditionCheck(
+        check = RenditionCheck(
             left, right, self._blocks, body, lambda block: self._replaced_facts([ChangedSentences(block, (block,))]),
             other_format=self._other_format,
         )  # fmt: skip
+        # Most texts have no lines around what they have in common, and need no check of their sentences.
+        return check if check.frames_differ() else None
 
     def _told(self, misread: tuple[tuple[str, str], ...], cleaner: str, rendition: RenditionCheck | None) -> Relation:
         left, right = self._left, self._right
@@ -149,13 +167,20 @@ class _SentenceComparison:
                 owners += [number] * len(some)
             else:
                 unclear[number] = block
-        said = [(self._left.word(one), self._right.word(other)) for one, other in pairs]
+        said = self._said(pairs)
         alike = [is_misreading(*pair) for pair in said]
-        judged = judge_pairs(alike, [(self._known(self._left, a), self._known(self._right, b)) for a, b in pairs])
+        known = [
+            (self._known(self._left, one), self._known(self._right, other)) if may_be else (0, 0)
+            for may_be, (one, other) in zip(alike, pairs, strict=True)
+        ]
+        judged = judge_pairs(alike, known)
         other_owners = {owners[number] for number in judged.others}
         unclear |= {number: self._blocks[number] for number in other_owners}
         misread = tuple(dict.fromkeys(said[number] for number in sorted(judged.misread)))
         return misread, [unclear[number] for number in sorted(unclear)], judged.cleaner
+
+    def _said(self, pairs: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
+        return [(self._left.word(one), self._right.word(other)) for one, other in pairs]
 
     def _is_layout(self, block: Block) -> bool:
         if block.end - block.start + block.other_end - block.other_start > _LONGEST_LAYOUT:
@@ -175,10 +200,9 @@ class _SentenceComparison:
         return ours + right.span(block.other_start, block.other_end)
 
     def _word_pairs(self, block: Block) -> list[tuple[int, int]]:
-        ours, theirs = range(block.start, block.end), range(block.other_start, block.other_end)
-        if len(ours) != len(theirs):
+        if block.end - block.start != block.other_end - block.other_start:
             return []
-        pairs = list(zip(ours, theirs, strict=True))
+        pairs = [(place, place + block.other_start - block.start) for place in range(block.start, block.end)]
         plain = all(self._left.is_plain(a) and self._right.is_plain(b) for a, b in pairs)
         return pairs if plain else []
 
@@ -204,14 +228,14 @@ class _SentenceComparison:
             self._only[1].append((block.other_start, block.other_end))
 
     def _stretches(self, rest: Sequence[Block]) -> Iterator[ChangedSentences]:
-        starts, ends = self._common_ends
+        ends = self._common_ends
         current: list[Block] = []
         bounds: tuple[int, int] = (0, 0)
         for block in rest:
             # A bound is a place where a sentence ends in both texts.
-            low = bisect_right(starts, (block.start, block.other_start)) - 1
+            low = bisect_right(ends, (block.start, block.other_start)) - 1
             high = bisect_left(ends, (block.end, block.other_end))
-            while low >= 0 and (starts[low][0] > block.start or starts[low][1] > block.other_start):
+            while low >= 0 and (ends[low][0] > block.start or ends[low][1] > block.other_start):
                 low -= 1
             while high < len(ends) and (ends[high][0] < block.end or ends[high][1] < block.other_end):
                 high += 1
@@ -225,12 +249,11 @@ class _SentenceComparison:
             yield self._stretch(current, bounds)
 
     def _stretch(self, inner: Sequence[Block], bounds: tuple[int, int]) -> ChangedSentences:
-        places = self._common_ends[0]
-        (start, other_start), (end, other_end) = places[bounds[0]], places[bounds[1]]
+        (start, other_start), (end, other_end) = (self._common_ends[bound] for bound in bounds)
         return ChangedSentences(Block(start, end, other_start, other_end), inner)
 
     @cached_property
-    def _common_ends(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    def _common_ends(self) -> list[tuple[int, int]]:
         left, right = self._left, self._right
         found = [(0, 0)]
         place, shift = 0, 0
@@ -240,20 +263,19 @@ class _SentenceComparison:
             found += [(each, each + shift) for each in ours[first:last] if each + shift in theirs]
             place, shift = block.end, block.other_end - block.end
         found.append((len(left), len(right)))
-        found = sorted(dict.fromkeys(found))
-        return found, found
+        return sorted(dict.fromkeys(found))
 
     def _compare_sentences(self, stretch: ChangedSentences) -> None:
         ours = _sentences(self._left, stretch.block.start, stretch.block.end)
         theirs = _sentences(self._right, stretch.block.other_start, stretch.block.other_end)
         for mine, yours in _unequal(_keys(self._left, ours), _keys(self._right, theirs)):
-            some = ours[mine[0]][0] if mine[0] < mine[1] else None, theirs[yours[0]][0] if yours[0] < yours[1] else None
-            block = Block(
-                some[0] if some[0] is not None else 0, ours[mine[1] - 1][1] if some[0] is not None else 0,
-                some[1] if some[1] is not None else 0, theirs[yours[1] - 1][1] if some[1] is not None else 0,
-            )  # fmt: skip
+            block = Block(*_bounds(ours[slice(*mine)]), *_bounds(theirs[slice(*yours)]))
             in_place = mine[1] - mine[0] == yours[1] - yours[0]
-            if some[0] is None or some[1] is None or not (in_place or self._are_variants(block)):
+            if (
+                block.start == block.end
+                or block.other_start == block.other_end
+                or not (in_place or self._are_variants(block))
+            ):
                 self._note_only(block)
             else:
                 self._variants.append(
@@ -261,12 +283,9 @@ class _SentenceComparison:
                 )
 
     def _are_variants(self, block: Block) -> bool:
-        ours, theirs = (
-            self._left.values[block.start : block.end],
-            self._right.values[block.other_start : block.other_end],
-        )
-        shared = np.intersect1d(ours, theirs).size
-        return bool(shared >= _VARIANT * min(np.unique(ours).size, np.unique(theirs).size)) and shared > 0
+        ours = {*self._left.values[block.start : block.end].tolist()}
+        theirs = {*self._right.values[block.other_start : block.other_end].tolist()}
+        return len(ours & theirs) >= max(1, _VARIANT * min(len(ours), len(theirs)))
 
     def _sentence_pairs(self) -> tuple[list[tuple[str, str]], tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
         pairs: list[tuple[str, str]] = []
@@ -319,9 +338,10 @@ class _SentenceComparison:
         ours, theirs = self._widened(block)
         before = max(block.start - ours[0], block.other_start - theirs[0])
         behind = max(ours[1] - block.end, theirs[1] - block.other_end)
-        first, last = max(0, block.start - before), min(len(self._left), block.end + behind)
-        other_first, other_last = max(0, block.other_start - before), min(len(self._right), block.other_end + behind)
-        return one.between(first, last), other.between(other_first, other_last)
+        if before or behind:
+            ours = one.widened(max(0, block.start - before), min(len(self._left), block.end + behind))
+            theirs = other.widened(max(0, block.other_start - before), min(len(self._right), block.other_end + behind))
+        return one.between(*ours), other.between(*theirs)
 
     def _replaced_facts(self, variants: Iterable[ChangedSentences]) -> Iterator[DifferingFact]:
         for stretch in variants:
@@ -342,7 +362,7 @@ class _SentenceComparison:
                     sides[1].extend(fact for fact in other if fact.kind != "name")
         if any(sides):
             # What stands on one side may have moved there from a sentence that is gone from its place.
-            only = [[fact for run in runs for fact in finder.between(*run)]
+            only = [[fact for run in runs for fact in finder.between(*finder.widened(*run))]
                     for runs, finder in zip(self._only, self._finders, strict=True)]  # fmt: skip
             yield from differing(list(beyond(sides[0], only[1])), list(beyond(sides[1], only[0])))
 
@@ -362,7 +382,9 @@ def _differently_marked(left: Wording, right: Wording, blocks: Sequence[Block]) 
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", _LINE_HYPHEN.sub("", text)).casefold().split())
+    if not text.isascii() or "-" in text:
+        text = unicodedata.normalize("NFKC", _LINE_HYPHEN.sub("", text))
+    return " ".join(text.casefold().split())
 
 
 def _overlap(one: Block, other: Block) -> bool:
@@ -373,6 +395,10 @@ def _overlap(one: Block, other: Block) -> bool:
 
 def _is_in(run: tuple[int, int], bounds: tuple[int, int]) -> bool:
     return run[1] <= bounds[0] or run[0] >= bounds[1]
+
+
+def _bounds(sentences: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return (sentences[0][0], sentences[-1][1]) if sentences else (0, 0)
 
 
 def _sentences(wording: Wording, start: int, end: int) -> list[tuple[int, int]]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from indexer.relations.wording import Wording
-from indexer.text.vocabulary import LanguageWords, vocabulary_of
 
 _SPACES = ("", " ", "\u00a0", "\u2009", "\u202f")
 _SEPARATORS = ".,:/-'\u2019\u066c\u066b"
@@ -54,19 +53,18 @@ class TypedFact(NamedTuple):
 class FactFinder:
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
-        self._vocabulary: LanguageWords = vocabulary_of(wording.text)
+        self._vocabulary = wording.vocabulary
 
     def between(self, first: int, last: int) -> list[TypedFact]:
-        first, last = self.widened(first, last)
+        """The facts of a stretch that cuts none, see `widened`."""
         found: list[TypedFact] = []
         while first < last:
             end = first + 1
             while end < len(self._wording) and end - first < _LONGEST_NUMBER and self._belongs(end):
                 end += 1
-            if fact := self._fact(first, end):
-                found.append(fact)
-            elif end > first + 1:
-                found += filter(None, (self._fact(place, place + 1) for place in range(first, end)))
+            said = self._wording.written(first, end)
+            if kind := self._kind(first, end, said):
+                found.append(TypedFact(kind, canonical(said), said))
             first = end
         return found
 
@@ -80,10 +78,13 @@ class FactFinder:
 
     def _belongs(self, place: int) -> bool:
         wording = self._wording
-        if not place or place >= len(wording) or (gap := wording.before(place)) not in _SPACES:
+        if not 0 < place < len(wording):
             return False
         one, other = wording.word(place - 1), wording.word(place)
-        if one[-1].isdigit():
+        behind_digit = one[-1].isdigit()
+        if not (behind_digit or other[0].isdigit()) or (gap := wording.before(place)) not in _SPACES:
+            return False
+        if behind_digit:
             if not gap and (other in _BEHIND or other[0] in _SEPARATORS or other[0].isdigit()):
                 return True
             return (
@@ -94,41 +95,22 @@ class FactFinder:
     def _is_unit(self, word: str) -> bool:
         return word.isalpha() and len(word) <= _LONGEST_UNIT and word.casefold() not in self._vocabulary.grammar
 
-    def _fact(self, first: int, last: int) -> TypedFact | None:
-        wording = self._wording
-        said = wording.written(first, last)
-        for kind, is_one in _FINDERS:
-            if (last == first + 1 or kind == "number") and (named := is_one(self, first, said)):
-                return TypedFact(named, canonical(said), said)
-        return None
+    def _kind(self, first: int, last: int, said: str) -> str:
+        if last > first + 1 or not (said.isalpha() or not any(map(str.isdigit, said))):
+            return next((kind for kind, pattern in _KINDS if pattern.match(said)), "code")
+        if (folded := said.casefold()) in self._vocabulary.numerals:
+            return "number"
+        if "_" in said.strip("_") or (not said.isupper() and said[1:] != said[1:].lower()):
+            return "code"
+        if folded in self._vocabulary.negations or self._negates(first, said):
+            return "negation"
+        is_name = said[0].isupper() and said != "I" and not self._vocabulary.capital_nouns
+        return "name" if is_name and not self._wording.initial(first) else ""
 
-    def _number(self, _place: int, said: str) -> str:
-        if not any(map(str.isdigit, said)):
-            return "number" if said.casefold() in self._vocabulary.numerals else ""
-        return next((kind for kind, pattern in _KINDS if pattern.match(said)), "code")
-
-    def _code(self, _place: int, said: str) -> str:
-        is_code = "_" in said.strip("_") or (not said.isupper() and any(map(str.isupper, said[1:])))
-        return "code" if is_code else ""
-
-    def _negation(self, place: int, said: str) -> str:
-        folded = said.casefold()
-        short = folded == "t" and self._wording.before(place) in ("'", "\u2019")
-        not_in_code = said in "!\u00ac" and place + 1 < len(self._wording) and not self._wording.before(place + 1)
-        return "negation" if short or not_in_code or folded in self._vocabulary.negations else ""
-
-    def _name(self, place: int, said: str) -> str:
-        if not said[0].isupper() or said == "I" or self._vocabulary.capital_nouns or self._wording.initial(place):
-            return ""
-        return "name"
-
-
-_FINDERS: tuple[tuple[str, Callable[[FactFinder, int, str], str]], ...] = (
-    ("number", FactFinder._number),
-    ("code", FactFinder._code),
-    ("negation", FactFinder._negation),
-    ("name", FactFinder._name),
-)
+    def _negates(self, place: int, said: str) -> bool:
+        if said in ("t", "T"):
+            return self._wording.before(place) in ("'", "\u2019")
+        return said in "!\u00ac" and place + 1 < len(self._wording) and not self._wording.before(place + 1)
 
 
 def canonical(said: str) -> str:

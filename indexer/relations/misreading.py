@@ -12,10 +12,13 @@ _LOOK_ALIKE = (
     "r n|o 0|o c|o e|o a|e c|c 0|e a|a u|u n|u v|v y|g q|g 9|q 9|s 5|b 6|b 8|b h|h n|z 2|k h|x y|æ ce|œ ce|"
     "и н|и п|н п|ш щ|о с|е с|л п|и u|а a|о o|е e|с c|р p|х x|у y"  # noqa: RUF001 - letters that look alike
 )
-_PAIRS = sorted(
-    {pair for each in _LOOK_ALIKE.split("|") for pair in (tuple(each.split(" ")), tuple(each.split(" "))[::-1])},
-    key=lambda pair: -len(pair[0] + pair[1]),
-)
+_EACH_WAY = [pair for each in _LOOK_ALIKE.split("|") for pair in (each.split(" "), each.split(" ")[::-1])]
+# Longer ones first, by their first letters.
+_PAIRS: dict[tuple[str, str], list[tuple[str, str]]] = {}
+for _one, _other in sorted(
+    {(one, other) for one, other in _EACH_WAY}, key=lambda pair: (-len(pair[0] + pair[1]), pair)
+):
+    _PAIRS.setdefault((_one[0], _other[0]), []).append((_one, _other))
 # A shorter word is another word sooner than a misread one: xl is not x1. In more than one of so many letters a word is
 # another one too.
 _SHORTEST, _LETTERS_A_MISTAKE = 4, 4
@@ -56,7 +59,9 @@ def judge_pairs(alike: Sequence[bool], known: Sequence[tuple[int, int]]) -> Judg
 def is_misreading(one: str, other: str) -> bool:
     """True if look-alike letters, or one slip, turn one word into the other; a name may be spelt otherwise."""
     named = one[:1].isupper() or other[:1].isupper()
-    one, other = (unicodedata.normalize("NFKC", word).casefold() for word in (one, other))
+    one, other = (
+        word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold() for word in (one, other)
+    )
     if min(len(one), len(other)) < _SHORTEST or (_has_digit(one) and _has_digit(other)):
         return False
     most = max(1, max(len(one), len(other)) // _LETTERS_A_MISTAKE)
@@ -73,8 +78,9 @@ def _mistaken(one: str, other: str) -> int:
         if one[place] == other[there]:
             place, there = place + 1, there + 1
             continue
+        likely = _PAIRS.get((one[place], other[there]), ())
         pair = next(
-            (pair for pair in _PAIRS if one.startswith(pair[0], place) and other.startswith(pair[1], there)), None
+            (pair for pair in likely if one.startswith(pair[0], place) and other.startswith(pair[1], there)), None
         )
         if pair is None:
             return len(one) + len(other)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from indexer.relations.alignment import Block
 from indexer.relations.facts import DifferingFact, canonical
 from indexer.relations.wording import Wording
-from indexer.text.vocabulary import vocabulary_of
 
 # A body has so many words and signs in common, and this share of the shorter text.
 _LEAST_BODY, _BODY_SHARE = 50, 0.6
@@ -176,7 +175,7 @@ class RenditionCheck:
 
     @cached_property
     def _negations(self) -> frozenset[str]:
-        return vocabulary_of(self._left.text).negations | vocabulary_of(self._right.text).negations
+        return self._left.vocabulary.negations | self._right.vocabulary.negations
 
     def _negate(self, wording: Wording, places: Iterable[int]) -> bool:
         return any(_letters(wording.word(place)).rstrip("0123456789") in self._negations for place in places)
@@ -257,7 +256,7 @@ class RenditionCheck:
         before = [line for line in lines if line[1] <= start]
         behind = [line for line in lines if line[0] >= end]
         some = before[:_HEAD] if self._other_format else [*before[-_MOST_LINES:], *behind[:_MOST_LINES]]
-        grammar = vocabulary_of(wording.text).grammar
+        grammar = wording.vocabulary.grammar
         found = [_frame_line(wording, *line, grammar) for line in some if not _ends_sentence(wording, *line)]
         if self._other_format:
             # What one format has in one line may stand in two lines of another one.
@@ -410,7 +409,8 @@ def _bare(said: str) -> str:
 
 
 def _letters(said: str) -> str:
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", said).casefold()))
+    folded = (said if said.isascii() else unicodedata.normalize("NFKD", said)).casefold()
+    return folded if folded.isalnum() else "".join(filter(str.isalnum, folded))
 
 
 def _same_letters(one: str, other: str) -> bool:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from functools import cache, cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.text import text_digest
+from indexer.core.text import SIGN_CODES, SignKind, lookup8, signed_words_of, text_digest
 from indexer.text.links import without_targets, without_tracking
-from indexer.text.words import has_marks, without_trade_marks, words_of
+from indexer.text.vocabulary import LanguageWords, vocabulary_of
+from indexer.text.words import has_marks, without_trade_marks
 
 TokenValues = npt.NDArray[np.uint64]
-CharacterPlaces = npt.NDArray[np.int64]
 
 # Characters that never count: white space (the property White_Space of Unicode), quotation marks, sentence ends,
 # characters that no reader sees (soft hyphens, marks of direction, variation selectors).
@@ -28,36 +30,55 @@ _ENDS = "\u2026\u3002\uff61\u06d4\u0964\u0965\u0589"
 _UNSEEN = "\u00ad\u061c\ufeff" + "".join(
     map(chr, (*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10)))
 )
-_IGNORED = np.array(sorted(map(ord, _WHITE + _QUOTES + _ENDS + _UNSEEN)), dtype=np.uint32)
-# These count inside of a word or a number only, as in 1.5 and 5·3; elsewhere they end a sentence or lead an item.
-_INNER = np.array(sorted(map(ord, ".\u00b7\u2022\u2023\u2043\u25e6\u25aa\u2219\u30fb")), dtype=np.uint32)
-# A hyphen counts beside a word; other dashes only in front of a digit, as a minus or in a range.
-_HYPHENS = np.array(sorted(map(ord, "-\u2010\u2011\u2212\ufe63\uff0d")), dtype=np.uint32)
-_DASHES = np.array(sorted(map(ord, "\u2012\u2013\u2014\u2015")), dtype=np.uint32)
-# Before a number or an amount with no number before them, both are a minus.
-_MONEY = np.array(sorted(map(ord, "$\u20ac\u00a3\u00a5\u20bd\u20b9\u20a9\u20ba\u0e3f")), dtype=np.uint32)
 # Behind a number these are feet, inches, minutes or seconds.
 _PRIMES = {"'": "'", "\u2019": "'", "\u2032": "'", '"': '"', "\u201d": '"', "\u2033": '"'}
-_PRIME_CODES = np.array(sorted(map(ord, _PRIMES)), dtype=np.uint32)
-_OPENED = re.compile("(?:^|[\\s(])['\u2018\u201a]")
 # A word is the same with these and without them by its compatibility form: 10⁶ is not 106, nor 5½ 51/2.
 _RAISED = "\u00b2\u00b3\u00b9\u2070" + "".join(map(chr, (*range(0x2074, 0x207A), *range(0x2080, 0x208A))))
 _FRACTIONS = "\u00bc\u00bd\u00be" + "".join(map(chr, range(0x2150, 0x215F)))
-_INSIDE = np.array(sorted(map(ord, _RAISED + _FRACTIONS)), dtype=np.uint32)
+_KINDS = (
+    (SignKind.NEVER, _WHITE + _QUOTES + _ENDS + _UNSEEN),
+    # These count inside of a word or a number only, as in 1.5 and 5·3; elsewhere they end a sentence or lead an item.
+    (SignKind.INNER, ".\u00b7\u2022\u2023\u2043\u25e6\u25aa\u2219\u30fb"),
+    # A hyphen counts beside a word; other dashes only in front of a digit, as a minus or in a range.
+    (SignKind.HYPHEN, "-\u2010\u2011\u2212\ufe63\uff0d"),
+    (SignKind.DASH, "\u2012\u2013\u2014\u2015"),
+    # Before a number or an amount with no number before them, both are a minus.
+    (SignKind.MONEY, "$\u20ac\u00a3\u00a5\u20bd\u20b9\u20a9\u20ba\u0e3f"),
+    (SignKind.PRIME, "'\u2019\u2032"),
+    (SignKind.PRIMES, '"\u201d\u2033'),
+    (SignKind.OPENING, "'\u2018\u201a"),
+    (SignKind.DOUBLE, '"\u201c\u201d\u201e\u201f'),
+    (SignKind.WHITE, "\t\n\v\f\r\x1c\x1d\x1e\x1f " + _WHITE),
+    (SignKind.WITHIN, _RAISED + _FRACTIONS),
+)
 
 # Of these four or more in a row are a line or a leader; an asterisk before an item is a bullet.
+_RULE = re.compile(r"([-=_~#.+])\1{3,}")
 _LAYOUT = re.compile(r"([-=_*~#.+])\1{3,}|^[ \t]*\*(?=[ \t])", re.MULTILINE)
 _PAGE_NUMBER = re.compile(r"^[ \t]*\d{1,4}[ \t]*\n\s*(?=\f)|(?<=\f)\s*\d{1,4}[ \t]*(?=\n|$)", re.MULTILINE)
 _CLOSING = r"[\])}\"'\u2019\u201d\u00bb\u300d\u300f\uff09]*"
-_STOP = re.compile(rf"[.!?\u2026\u061f]{_CLOSING}(?=\s|$)|[\u3002\uff01\uff1f\uff61\u0964\u0965\u06d4]{_CLOSING}")
+# The first class is for speed: most characters are in none.
+_STOP = re.compile(
+    r"[.!?\u2026\u061f\u3002\uff01\uff1f\uff61\u0964\u0965\u06d4]"
+    rf"(?:(?<=[.!?\u2026\u061f]){_CLOSING}(?=\s|$)|(?<![.!?\u2026\u061f]){_CLOSING})"
+)
 _MARKED = re.compile(r"\s*(?:[-*\u2022\u00b7]|\w{1,3}[.)])\s")
 # Lines are wrapped between these widths; what is narrower is a list, what is wider has no line ends but its own.
 _NARROWEST, _WIDEST = 45, 130
+# More lines at one end of a text are a list, and no frame.
+_MOST_LINES = 30
 # Of a longer line the end next to a word tells enough.
 _LONGEST_LINE = 200
 _LINE_END = re.compile("[\n\f]")
 _PARAGRAPHS = re.compile(r"(\n[ \t]*\n\s*|\f)")
-_MIXER = 0x9E3779B97F4A7C15
+
+
+class HashedLine(NamedTuple):
+    """A line by its places, with a hash that no other line and no word has."""
+
+    start: int
+    end: int
+    hash: int
 
 
 class Wording:
@@ -70,18 +91,12 @@ class Wording:
     def __init__(self, text: str) -> None:
         self.given = text
         self.text = text = without_tracking(without_trade_marks(text))
-        read = _without_layout(text)
-        words = words_of(read)
-        self.hashes = words.hashes
-        starts, ends = words.starts.astype(np.int64), words.ends.astype(np.int64)
-        places, codes = _signs_of(read, starts, ends)
-        values = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_MIXER)
-        at = np.concatenate((starts, places))
-        order = np.argsort(at, kind="stable")
-        self.values: TokenValues = np.concatenate((words.hashes, values))[order]
-        self._starts = at[order]
-        self._ends = np.concatenate((ends, places + 1))[order]
-        self._is_word = order < starts.size
+        found = signed_words_of(_without_layout(text), sign_kinds())
+        self.values: TokenValues = found.values
+        self.hashes: TokenValues = found.values[found.are_words]
+        # Single numbers are read much quicker from these than from arrays.
+        self._starts, self._ends = found.starts.data, found.ends.data
+        self._are_words = found.are_words.data
 
     def __len__(self) -> int:
         return self.values.size
@@ -103,17 +118,25 @@ class Wording:
     def sentence_ends(self) -> frozenset[int]:
         offsets = [match.end() for match in _STOP.finditer(self.text) if _ends_sentence(self.text, match)]
         offsets += _unit_ends(self.text)
-        found = np.searchsorted(self._starts, np.array(offsets, dtype=np.int64))
-        return frozenset((0, len(self), *found.tolist()))
+        return frozenset((0, len(self), *map(self._behind, offsets)))
 
     @cached_property
     def sorted_ends(self) -> list[int]:
         return sorted(self.sentence_ends)
 
-    def frame_lines(self, most: int, *, from_end: bool = False) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
+    @cached_property
+    def vocabulary(self) -> LanguageWords:
+        return vocabulary_of(self.text)
+
+    @cached_property
+    def outer_lines(self) -> tuple[list[HashedLine], list[HashedLine]]:
+        """The lines at the head and at the foot, from the end of the text inward, up to the first sentence end."""
+        return self._frame_lines(), self._frame_lines(from_end=True)
+
+    def _frame_lines(self, *, from_end: bool = False) -> list[HashedLine]:
+        found: list[HashedLine] = []
         place = len(self.text) if from_end else 0
-        while len(found) < most and 0 <= place <= len(self.text):
+        while len(found) < _MOST_LINES and 0 <= place <= len(self.text):
             if from_end:
                 start, end = self.text.rfind("\n", 0, max(0, place)) + 1, place
                 place = start - 1
@@ -122,28 +145,31 @@ class Wording:
                 place = end + 1
             if _STOP.search(self.text, start, end):
                 break
-            first, last = np.searchsorted(self._starts, (start, end)).tolist()
-            found += [(first, last)] if first < last else []
+            first, last = self._behind(start), self._behind(end)
+            found += [HashedLine(first, last, lookup8(self.values[first:last].tobytes()))] if first < last else []
         return found
 
     def lines(self) -> list[tuple[int, int]]:
         """The lines of the text, as places."""
         ends = [match.start() for match in _LINE_END.finditer(self.text)]
-        places = [0, *np.searchsorted(self._starts, np.array(ends, dtype=np.int64)).tolist(), len(self)]
+        places = [0, *map(self._behind, ends), len(self)]
         return [(first, last) for first, last in pairwise(places) if first < last]
 
     def line_before(self, place: int) -> str:
         """The line of the word before a place, up to the end of that word."""
-        end = int(self._ends[place - 1]) if place else 0
+        end = self._ends[place - 1] if place else 0
         return _LINE_END.split(self.text[max(0, end - _LONGEST_LINE) : end])[-1]
 
     def line_behind(self, place: int) -> str:
         """The rest of the line behind the word before a place."""
-        end = int(self._ends[place - 1]) if place else 0
+        end = self._ends[place - 1] if place else 0
         return _LINE_END.split(self.text[end : end + _LONGEST_LINE])[0]
 
     def is_word(self, place: int) -> bool:
-        return bool(self._is_word[place])
+        return bool(self._are_words[place])
+
+    def _behind(self, offset: int) -> int:
+        return bisect_left(self._starts, offset)
 
     def is_plain(self, place: int) -> bool:
         word = self.word(place)
@@ -163,7 +189,10 @@ class Wording:
         return self.text[self._starts[first] : self._ends[last - 1]] if first < last else ""
 
     def written(self, first: int, last: int, most: int = 60) -> str:
-        said = " ".join(self.span(first, last).split())
+        start, end = (self._starts[first], self._ends[last - 1]) if first < last else (0, 0)
+        said = " ".join(self.text[start : min(end, start + 2 * most)].split())
+        if len(said) <= most and end - start > 2 * most:
+            said = " ".join(self.text[start:end].split())
         return said if len(said) <= most else f"{said[: most - 3]}..."
 
     def initial(self, place: int) -> bool:
@@ -175,55 +204,22 @@ class Wording:
 def _without_layout(text: str) -> str:
     if "\f" in text:
         text = _PAGE_NUMBER.sub(lambda match: " " * len(match[0]), text)
-    return _LAYOUT.sub(lambda match: " " * len(match[0]), text)
-
-
-def _signs_of(
-    text: str, starts: CharacterPlaces, ends: CharacterPlaces
-) -> tuple[CharacterPlaces, npt.NDArray[np.uint32]]:
-    codes = np.frombuffer(f" {text} ".encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    steps = np.zeros(codes.size + 1, dtype=np.int64)
-    np.add.at(steps, starts + 1, 1)
-    np.add.at(steps, ends + 1, -1)
-    in_word = np.cumsum(steps[:-1]) > 0
-    at = np.flatnonzero(~in_word & (codes > ord(" ")))
-    found = codes[at]
-    behind, ahead = in_word[at - 1], in_word[at + 1]
-    after_digit, before_digit = _are_digits(codes[at - 1]), _are_digits(codes[at + 1])
-    kept = ~np.isin(found, _IGNORED) & (found != 0x7F)
-    # In "..." and at the end of a sentence a point is none.
-    kept &= ~np.isin(found, _INNER) | (ahead & ((found == ord(".")) | behind) & (codes[at - 1] != ord(".")))
-    hyphens, dashes = np.isin(found, _HYPHENS), np.isin(found, _DASHES)
-    before_money = np.isin(codes[at + 1], _MONEY)
-    kept &= ~hyphens | behind | ahead | before_money
-    kept &= ~dashes | before_digit | before_money
-    primes = np.isin(found, _PRIME_CODES) & after_digit & ~ahead
-    kept[np.flatnonzero(primes)] = [_is_prime(text, place - 1) for place in at[primes].tolist()]
-    found = np.where(hyphens | dashes, np.uint32(ord("-")), found)
-    at, found = at[kept], found[kept]
-    if at.size and int(found.max()) > 0x7F:
-        distinct, places = np.unique(found, return_inverse=True)
-        found = np.array([_in_one_form(int(code)) for code in distinct], dtype=np.uint32)[places]
-    if codes.max() > 0x7F and (inside := np.flatnonzero(in_word & np.isin(codes, _INSIDE))).size:
-        at, found = np.concatenate((at, inside)), np.concatenate((found, codes[inside]))
-    return at - 1, found
-
-
-def _is_prime(text: str, place: int) -> bool:
-    line = text[text.rfind("\n", 0, place) + 1 : place]
-    if _PRIMES[text[place]] == '"':
-        return sum(line.count(mark) for mark in '"\u201c\u201d\u201e\u201f') % 2 == 0
-    return not _OPENED.search(line)
-
-
-def _are_digits(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-    return np.asarray((codes >= ord("0")) & (codes <= ord("9")), dtype=np.bool_)
+    return (_LAYOUT if "*" in text else _RULE).sub(lambda match: " " * len(match[0]), text)
 
 
 @cache
-def _in_one_form(code: int) -> int:
-    sign = _PRIMES.get(chr(code), "") or unicodedata.normalize("NFKC", chr(code))
-    return ord(sign) if len(sign) == 1 else code
+def sign_kinds() -> npt.NDArray[np.uint32]:
+    kinds = np.arange(SIGN_CODES, dtype=np.uint32)
+    for code in filter(lambda code: unicodedata.decomposition(chr(code)), range(SIGN_CODES)):
+        plain = unicodedata.normalize("NFKC", chr(code))
+        kinds[code] = ord(plain) if len(plain) == 1 and ord(plain) < SIGN_CODES else code
+    for prime, plain in _PRIMES.items():
+        kinds[ord(prime)] = ord(plain)
+    for dash in dict(_KINDS)[SignKind.HYPHEN] + dict(_KINDS)[SignKind.DASH]:
+        kinds[ord(dash)] = ord("-")
+    for kind, characters in _KINDS:
+        kinds[list(map(ord, characters))] |= np.uint32(kind)
+    return kinds
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from typing import NamedTuple
 
@@ -108,6 +109,7 @@ _NUMERALS = {
 _LEAST = 3
 _READ = 20_000
 _WORD = re.compile(r"[^\W\d_]+")
+_SPACED = bytes(code if chr(code).isalpha() and code < 0x80 else ord(" ") for code in range(256))
 _LETTER = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 
@@ -125,11 +127,23 @@ UNKNOWN = LanguageWords()
 
 def vocabulary_of(text: str) -> LanguageWords:
     start = text[:_READ].casefold()
-    words = set(_WORD.findall(start)) | {*_LETTER.findall(start)}
-    found = sorted(((len(words & of_language(name).grammar), name) for name in _GRAMMAR), reverse=True)
-    if found[0][0] < _LEAST or found[0][0] == found[1][0]:
-        return UNKNOWN
-    return of_language(found[0][1])
+    if start.isascii():
+        words = {*start.encode().translate(_SPACED).decode().split()}
+    else:
+        words = {*_WORD.findall(start), *_LETTER.findall(start)}
+    known = _languages_by_word()
+    counts = Counter([name for word in words if word in known for name in known[word]])
+    first, second = [*counts.most_common(2), ("", 0), ("", 0)][:2]
+    return of_language(first[0]) if first[1] >= _LEAST and first[1] > second[1] else UNKNOWN
+
+
+@cache
+def _languages_by_word() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, words in _GRAMMAR.items():
+        for word in {*words.split()}:
+            found.setdefault(word, []).append(name)
+    return found
 
 
 @cache

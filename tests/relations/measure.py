@@ -11,7 +11,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from unittest import mock
 
+import numpy as np
+
 from indexer.clustering.relations import Permitted
+from indexer.core.text import SIGN_CODES, SignKind
 from indexer.relations import comparing, misreading, wording
 from indexer.relations.comparing import relate
 from indexer.relations.lexicon import Lexicon
@@ -24,7 +27,7 @@ WITHOUT: dict[str, tuple[object, str, object]] = {
     "misread words": (comparing, "is_misreading", lambda *_: False),
     "one slip": (misreading, "_is_slip", lambda *_: False),
     "wrapped paragraphs": (wording, "_read_on", lambda lines: [False] * len(lines)),
-    "signs": (wording, "_signs_of", lambda _text, starts, _ends: (starts[:0], starts[:0].astype("u4"))),
+    "signs": (wording, "sign_kinds", lambda: np.full(SIGN_CODES, SignKind.NEVER, dtype=np.uint32)),
 }
 """The rules that survive, each with what stands for it when it is left out."""
 

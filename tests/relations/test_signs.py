@@ -1,48 +1,68 @@
-"""The signs between the words of a text, as the core finds them, against a slow oracle."""
+"""The signs that count between the words of a text, against a slow oracle."""
 
 from __future__ import annotations
 
 import random
+import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.core.text import SIGN_KINDS, SIGN_OF_DIGITS, signed_words_of
+from indexer.core.text import signed_words_of
+from indexer.relations.wording import sign_kinds
 from indexer.text.words import words_of
 
-SIGNS, OF_DIGITS = "$€%<=¬¤", "-.,:"
-KINDS = bytes(
-    1 if chr(code) in SIGNS else SIGN_OF_DIGITS if chr(code) in OF_DIGITS else 0 for code in range(SIGN_KINDS)
-)
-texts = st.one_of(
-    st.text(alphabet=SIGNS + OF_DIGITS + "aB1½ﬁß\n é中👍\ud800\u0301", max_size=60),
-    st.text(alphabet=st.characters(), max_size=40),
-)
+NEVER, INNER, HYPHENS, DASHES, MONEY = "\"'`´‘’‚“”„«»′″…。\u00ad\u200b", ".·•", "-‐−", "–—", "$€£"
+PRIMES, WITHIN = {"'": "'", "’": "'", "′": "'", '"': '"', "”": '"', "″": '"'}, "²³½₂"
+MIXER = 0x9E3779B97F4A7C15
+SIGNS = "%<=¬¤+☑（)"
+texts = st.text(alphabet=NEVER + INNER + HYPHENS + DASHES + MONEY + WITHIN + SIGNS + "aB123ﬁß\n\t é中👍", max_size=60)
 
 
-def slow_signs(text: str) -> list[int]:
-    """Each sign that is in no word, with the number of the words that begin no later."""
-    words, found = words_of(text), list[int]()
-    places = list(zip(words.starts.tolist(), words.ends.tolist(), strict=True))
+def is_prime(line: str, sign: str) -> bool:
+    """Whether a mark behind a number is no end of a quotation of the line before it."""
+    if PRIMES[sign] == '"':
+        return sum(map(line.count, '"“”„‟')) % 2 == 0
+    return re.search("(?:^|[\\s(])['‘‚]", line) is None
+
+
+def slow_signs(text: str) -> list[tuple[int, str]]:
+    """Each sign that counts with its place, as the sign that it stands for."""
+    words, found = words_of(text), list[tuple[int, str]]()
+    inside = {place for start, end in zip(words.starts, words.ends, strict=True) for place in range(start, end)}
     for place, sign in enumerate(text):
-        wanted = sign in SIGNS or (sign in OF_DIGITS and text[place + 1 : place + 2] in [*"0123456789"])
-        if wanted and places and not any(start <= place < end for start, end in places):
-            found += [place, sum(start <= place for start, _ in places)]
+        before, next_one = text[place - 1 : place] or " ", text[place + 1 : place + 2] or " "
+        behind, ahead = place - 1 in inside, place + 1 in inside
+        if place in inside:
+            kept = sign in WITHIN
+        elif sign in PRIMES and before in "0123456789" and not ahead:
+            kept = is_prime(text[:place].rpartition("\n")[2], sign)
+        elif sign in INNER:
+            kept = ahead and (sign == "." or behind) and before != "."
+        elif sign in HYPHENS + DASHES:
+            beside_word = behind or ahead if sign in HYPHENS else next_one in "0123456789"
+            kept = beside_word or next_one in MONEY
+        else:
+            kept = sign > " " and sign not in NEVER
+        if kept:
+            plain = {"（": "("} | dict.fromkeys(HYPHENS + DASHES, "-") | PRIMES
+            found.append((place, plain.get(sign, sign)))
     return found
 
 
 @given(texts)
 @settings(max_examples=400, deadline=None)
 def test_signs_are_those_of_the_oracle(text: str) -> None:
-    hashes, starts, ends, signs = signed_words_of(text, KINDS)
-    words = words_of(text)
-    assert [*signs] == slow_signs(text)
-    assert hashes.tolist() == words.hashes.tolist()
-    assert (starts.tolist(), ends.tolist()) == (words.starts.tolist(), words.ends.tolist())
+    found, slow = signed_words_of(text, sign_kinds()), slow_signs(text)
+    assert found.starts[~found.are_words].tolist() == [place for place, _ in slow]
+    assert found.values[~found.are_words].tolist() == [(ord(sign) + 1) * MIXER % 2**64 for _, sign in slow]
+    assert found.values[found.are_words].tolist() == words_of(text).hashes.tolist()
 
 
 def test_signs_of_a_long_text() -> None:
     """More words than are copied, and more signs than there is room for at first."""
     draw = random.Random(3)
-    text = " ".join(draw.choice(("word", "€ 5", "-3", "naïve", "1.5 %")) for _ in range(1500))
-    assert [*signed_words_of(text, KINDS)[3]] == slow_signs(text)
+    text = " ".join(draw.choice(("word", "€ 5", "-3", "naïve", "1.5 %")) for _ in range(3000))
+    found = signed_words_of(text, sign_kinds())
+    assert found.starts[~found.are_words].tolist() == [place for place, _ in slow_signs(text)]
+    assert found.starts[found.are_words].tolist() == words_of(text).starts.tolist()
