@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.errors import UsageError
-from indexer.extract.base import Options
-from indexer.ingest.readers.named_columns import remembered
-from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
+from indexer.extract.base import Extractor, Limits
+from indexer.ingest.sources import IdFrom
 from indexer.library.erasing import Erasing
 from indexer.library.given import columns_of, document, documents
-from indexer.library.options import Arriving, Extraction, content_of
+from indexer.library.options import Arriving, ClusterOptions, Extraction, Fingerprinting, Walk, WorkerLimits, content_of
 from indexer.library.records import Described, FailedDocument
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import AT_ONCE, Progress
 from indexer.model import name_of
 from indexer.model.chunking import chunks
-from indexer.model.kinds import kind_named
+from indexer.model.own_files import AnyPath
 from indexer.stores import Store
 
 if TYPE_CHECKING:
     from indexer.library.bulk_requests import FingerprintedRequest
+    from indexer.library.indexing import Indexing
     from indexer.library.outcomes import Indexed, KeptScheme, StoreStats
 
 
@@ -41,7 +41,7 @@ class Contents(Erasing):
         if not isinstance(id, str) or not id or not isinstance(text, str):
             raise UsageError("add() takes an id, which is a non-empty string, and a text")
         given = document(id, text, title=title, source=source, metadata=metadata)
-        summary = self._index((given,), jobs=0)
+        summary = self._index(self._indexing(Fingerprinting(0, scheme=self._added), given=(given,)), Arriving())
         for reason in summary.failed:
             failed = next((failure for failure in self.failures() if failure.id == id), None)
             raise UsageError(f"{id}: {reason}" + (f": {failed.detail}" if failed else ""))
@@ -71,41 +71,68 @@ class Contents(Erasing):
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
         given = documents(documents_, columns_of(fields))
-        return self._index(
-            given, min_tokens=min_tokens, cluster=cluster, skip=skip_duplicates, progress=progress, total=total
-        )
+        run = self._indexing(Fingerprinting(None, min_tokens, self._added), given=given)
+        return self._index(run, _arriving(skip_duplicates, cluster=cluster), progress, total)
 
     def index(  # noqa: PLR0913 - they are options of the command
         self,
-        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        paths: AnyPath | Iterable[AnyPath] = (),
         *,
+        paths_from: AnyPath | None = None,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        hidden: bool = False,
+        follow_links: bool = False,
         id_from: IdFrom = "path",
         fields: Mapping[str, str] | None = None,
+        format: str | None = None,  # noqa: A002
+        extractor: Extractor = "auto",
+        ocr: str | None = None,
+        timeout: float = Limits().seconds,
+        memory: int = Limits().memory,
+        max_size: int = Limits().input_bytes,
         jobs: int | None = None,
+        min_tokens: int | None = None,
         cluster: bool = False,
         skip_duplicates: bool | Literal["sketch"] = False,
+        skip: str | Sequence[str] | None = None,
+        match: str | None = None,
+        bound: float | None = None,
+        canonical: str | None = None,
+        prefer: Sequence[str] = (),
+        on_new: Callable[[str], None] | None = None,
+        retry_failed: bool = False,
+        bulk_load: bool = False,
+        dead_letters: AnyPath | None = None,
         progress: Progress | None = None,
     ) -> Indexed:
         """Add files, folders, patterns, or files with many documents, with the options of `neardup index`.
 
-        `fields` are those of rows, as for `add_many`. `jobs` is the number of worker processes, one per processor if
-        None. Raises NotFoundError for a missing path.
+        `fields`, `cluster` and `skip_duplicates` are as for `add_many`; `skip` names other relations for which a
+        document is left out. With one of these two, `match` and the options of clusters are those of `cluster`, and
+        `on_new` is called with the id of each document without a near-duplicate on arrival. `jobs` is the number of
+        worker processes, one per processor if None. Documents refused by the store are kept in the file `dead_letters`,
+        if it is named. Raises NotFoundError for a missing path.
         """
         named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-        columns = columns_of(fields)
-        with self._lock, remembered(self.store) as known:
-            taken = tuple(include), tuple(exclude)
-            chosen = Selection(*taken, id_from=id_from, base=self._folder, columns=columns, known=known)
-
-            def sources() -> Sources:
-                return Sources([os.fspath(path) for path in named], chosen)
-
-            total = sources().count() if progress else None
-            return self._index(
-                sources(), jobs=jobs, cluster=cluster, skip=skip_duplicates, progress=progress, total=total
-            )
+        walk = Walk(
+            os.fspath(paths_from) if paths_from is not None else None, tuple(include), tuple(exclude), hidden,
+            follow_links, id_from,
+        )  # fmt: skip
+        reading = Extraction(None, extractor, format, ocr, WorkerLimits(timeout, memory), max_size)
+        run = self._indexing(
+            Fingerprinting(jobs, min_tokens, self._added), list(map(os.fspath, named)), walk, reading,
+            columns=columns_of(fields), dead_letters=None if dead_letters is None else os.fspath(dead_letters),
+        )  # fmt: skip
+        arriving = replace(
+            _arriving(skip_duplicates, cluster=cluster),
+            skip=skip if skip is None or isinstance(skip, str) else tuple(skip), match=match,
+            clustering=ClusterOptions(bound, canonical, tuple(prefer)),
+        )  # fmt: skip
+        total = run.count() if progress else None
+        return self._index(
+            run, arriving, progress, total, retry_failed=retry_failed, bulk_load=bulk_load, on_new=on_new
+        )
 
     def fingerprint_lines(
         self, body: bytes, *, fields: Sequence[str] = (), html: bool = False, skip: bool = False, match: AnyRule = None
@@ -208,48 +235,31 @@ class Contents(Erasing):
                 stored = self._stored(refs)
             yield from stored
 
-    def _index(
-        self,
-        inputs: Iterable[Input | Rejected],
-        *,
-        jobs: int | None = None,
-        min_tokens: int | None = None,
-        cluster: bool = False,
-        skip: bool | Literal["sketch"] = False,
-        progress: Progress | None = None,
-        total: int | None = None,
-    ) -> Indexed:
+    def _indexing(
+        self, making: Fingerprinting, paths: Sequence[str] = (), walk: Walk = Walk(),
+        reading: Extraction = Extraction(), **more: Any,
+    ) -> Indexing:  # fmt: skip
         # What extracts and writes is loaded by those who add documents, not by each question.
-        from indexer.ingest.indexing import IndexingSummary, Settings, default_jobs
-        from indexer.ingest.indexing import index as run_index
-        from indexer.library.indexing import arrivals, indexed, versions_kept, with_added
+        from indexer.library.indexing import Indexing
 
-        summary = IndexingSummary()
-        arriving = Arriving(cluster=cluster, skip_duplicates=bool(skip), verify="sketch" if skip == "sketch" else None)
+        return Indexing(self.name, paths, walk, making, reading, tell=self.tell, into=self.store, **more)
 
-        def read_items() -> Iterator[Input | Rejected]:
-            for item in inputs:
-                if progress:
-                    progress(summary.done, total)
-                yield item
+    def _index(
+        self, run: Indexing, arriving: Arriving, progress: Progress | None = None, total: int | None = None,
+        **options: Any,
+    ) -> Indexed:  # fmt: skip
+        def told(count: int) -> None:
+            if progress:
+                progress(count, total)
 
-        with self._lock, self.store.turn(wanted=bool(arriving)):
-            made = Settings(
-                jobs=default_jobs() if jobs is None else jobs,
-                min_tokens=kind_named(self.store.info.kind).min_tokens if min_tokens is None else min_tokens,
-                options=Options(content=content_of(self.store)),
-                schemes=with_added(self.store, self._added),
-            )
-            has_read = inputs.has_read if isinstance(inputs, Sources) else None
-            with arrivals(self.store, arriving, self.tell) as coming, versions_kept(self.store, coming) as looking:
-                run_index(read_items(), self.store, made, summary=summary, arrivals=looking, has_read=has_read)
-            if isinstance(inputs, Sources):
-                inputs.passed_over.keep(self.store, inputs.roots)
-        if progress:
-            progress(summary.done, total)
-        return indexed(
-            self.name, summary, coming, left_out=inputs.passed_over.total if isinstance(inputs, Sources) else 0
-        )
+        with self._lock, self.store.turn(wanted=bool(arriving)), run:
+            done = run.run(arriving, progress=told, **options)
+        told(run.summary.done)
+        return done
+
+
+def _arriving(skip_duplicates: bool | Literal["sketch"], *, cluster: bool) -> Arriving:
+    return Arriving(cluster, bool(skip_duplicates), "sketch" if skip_duplicates == "sketch" else None)
 
 
 def failure_rows(store: Store, reason: str | None = None) -> Iterator[FailedDocument]:

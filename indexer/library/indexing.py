@@ -15,8 +15,10 @@ from indexer.errors import NoStoreError, UsageError
 from indexer.ingest.dead_letters import PATTERN, DeadLetters, Refused, letters_path
 from indexer.ingest.indexing import IndexingSummary, Settings, store_info
 from indexer.ingest.indexing import index as run_index
+from indexer.ingest.readers import ColumnNames
 from indexer.ingest.readers.named_columns import KnownColumns
-from indexer.ingest.sources import STDIN, Input, Sources
+from indexer.ingest.sources import STDIN, Input, Rejected, Selection, Sources
+from indexer.library.asking import folder_of
 from indexer.library.opening import Tell, open_store, opened, tell_contended, warned
 from indexer.library.options import USUAL_CONTENT, Arriving, Extraction, Fingerprinting, Refresh, Walk, content_of
 from indexer.library.outcomes import Indexed
@@ -40,25 +42,20 @@ _NO_COLUMNS = "the store can't remember the names of the columns; give them wher
 
 
 class Indexing:
-    """A run that brings files into a store, as `neardup index`; a context manager that keeps its own files unread.
+    """A run that brings documents into a store, as `neardup index`; a context manager that keeps its own files unread.
 
-    `summary` and `count` report progress, `opened` whether the store was opened. `dead_letters` names the file for
-    refused documents, and `tell` gets sentences about requests that can't be met. Raises UsageError, and NotFoundError
-    for a missing path.
+    The documents are those of `paths`, or `given`. `into` is the store if it is open. `summary` and `count` report
+    progress, `opened` whether the store was opened. `dead_letters` names the file for refused documents, by default one
+    of its own unless `into` is given, and `tell` gets sentences about requests that can't be met. Raises UsageError,
+    and NotFoundError for a missing path.
     """
 
-    def __init__(
-        self,
-        store: str,
-        paths: Sequence[str],
-        walk: Walk,
-        making: Fingerprinting,
-        extraction: Extraction,
-        *,
-        tell: Tell = warned,
-        dead_letters: str | None = None,
-    ) -> None:
-        if not paths and not walk.paths_from:
+    def __init__(  # noqa: PLR0913 - what a run is about
+        self, store: str, paths: Sequence[str], walk: Walk, making: Fingerprinting, extraction: Extraction, *,
+        tell: Tell = warned, dead_letters: str | None = None, into: Store | None = None,
+        given: Iterable[Input | Rejected] | None = None, columns: ColumnNames | None = None,
+    ) -> None:  # fmt: skip
+        if not paths and not walk.paths_from and given is None:
             raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
         if walk.paths_from == STDIN and STDIN in paths:
             raise UsageError("standard input can't be the list of paths and JSON lines at once")
@@ -70,11 +67,14 @@ class Indexing:
         self._store, self._paths, self._walk = store, paths, replace(walk, exclude=(*walk.exclude, PATTERN))
         self._making, self._extraction, self._known = making, extraction, KnownColumns()
         self._kind: str = DOCUMENTS
-        self._letters, self._own, self._tell = letters_path(dead_letters, paths), ExitStack(), tell
+        self._letters = letters_path(dead_letters, paths) if dead_letters or into is None else None
+        self._own, self._tell, self._into, self._given = ExitStack(), tell, into, given
+        self._columns = columns or walk.columns.columns(extraction)
 
     def __enter__(self) -> Self:
-        self._own.enter_context(own_files.in_use(self._letters))
-        if path := store_file(self._store):
+        if self._letters:
+            self._own.enter_context(own_files.in_use(self._letters))
+        if self._into is None and (path := store_file(self._store)):
             self._own.enter_context(own_files.in_use(path, store=True))
         return self
 
@@ -85,15 +85,16 @@ class Indexing:
 
     def sources(self) -> Sources:
         """The documents behind the paths."""
-        path = store_file(self._store)
-        selection = self._walk.selection(self._extraction, os.path.dirname(path), self._known)
-        return Sources(self._paths, replace(selection, only=self.only), paths_from=self._walk.listed())
+        base = folder_of(self._into) if self._into is not None else os.path.dirname(store_file(self._store))
+        selection = self._walk.selection(self._extraction, base, self._known)
+        selection = replace(selection, only=self.only, columns=self._columns)
+        return Sources(self._paths, selection, paths_from=self._walk.listed())
 
     def count(self) -> int | None:
         """The number of documents, found by walking; None if it takes reading."""
         return self.sources().count()
 
-    def run(
+    def run(  # noqa: PLR0913 - they are options of the command
         self,
         arriving: Arriving,
         *,
@@ -104,28 +105,36 @@ class Indexing:
         stop: Event | None = None,
         on_new: Callable[[str], None] | None = None,
         following: AbstractContextManager[object] | None = None,
+        progress: Callable[[int], None] = lambda _: None,
     ) -> Indexed:
         """Bring the documents into the store; the first of them makes a missing one, unless not to `create`.
 
         `on_new` is called with the id of each document without near-duplicates on arrival, unless `arriving` names a
-        file for these. `following` is entered while documents are read. On an interruption by `stop`, finished work is
-        stored, and the result says so. Raises StoreError, NoStoreError, IncompatibleStoreError and UsageError.
+        file for these. `following` is entered while documents are read, and `progress` is called with the number of
+        those done before each further one. On an interruption by `stop`, finished work is stored, and the result says
+        so. Raises StoreError, NoStoreError, IncompatibleStoreError and UsageError.
         """
-        self.sources()
+        if self._given is None:
+            self.sources()
         settings, exists = self._settings(create=create, retry_failed=retry_failed)
-        sources = self.sources()
-        inputs = sources if exists else begun(sources)
+        sources = self.sources() if self._given is None else Sources((), Selection())
+        every: Iterable[Input | Rejected] = sources if self._given is None else self._given
+        inputs = every if exists else begun(every)
         if inputs is None:
             self._tell("no document was found, so no store was made")
             return indexed(self._store, self.summary, left_out=sources.passed_over.total)
         making, coming, stopped = self._making, None, False
         kind = making.kind or self._kind
-        letters = Refused(self._letters, settings.options, settings.limits, self._tell)
+        letters = Refused(self._letters, settings.options, settings.limits, self._tell) if self._letters else None
         usual = schemes_of_new(making.schemes, making.scheme, made=not exists, kind=kind)
         made = store_info(settings.options.content, usual, kind)
         if not exists:
             _require_rule(arriving, made, self._store)
-        with opened(self._store, self._tell, create=made, refresh=refresh) as target:
+        with (
+            opened(self._store, self._tell, create=made, refresh=refresh)
+            if self._into is None
+            else nullcontext(self._into)
+        ) as target:
             self.opened = True
             if self.on_open:
                 self.on_open(target)
@@ -133,22 +142,22 @@ class Indexing:
                 settings = replace(settings, schemes=with_added(target, making.scheme, making.schemes))
                 with (
                     target.bulk_load() if bulk_load else nullcontext(),
-                    letters,
+                    letters or nullcontext(),
                     _lines_to(arriving.new_to if arriving else None, on_new) as write,
                     arrivals(target, arriving, self._tell, write) as coming,
                     versions_kept(target, coming) as looking,
                     following or nullcontext(),
                 ):
                     run_index(
-                        inputs, target, settings, summary=self.summary, stop=stop, arrivals=looking, refused=letters,
-                        has_read=sources.has_read,
+                        self._told(inputs, progress), target, settings, summary=self.summary, stop=stop,
+                        arrivals=looking, refused=letters, has_read=None if self._given else sources.has_read,
                     )  # fmt: skip
                 tell_contended(target, self._tell)
             except KeyboardInterrupt:
                 if stop is None or not stop.is_set():
                     raise
                 stopped = True
-            if not stopped:
+            if not stopped and self._given is None:
                 sources.passed_over.keep(target, sources.roots)
             if not self._known.keep(target):
                 self._tell(_NO_COLUMNS)
@@ -156,10 +165,15 @@ class Indexing:
             self._store, self.summary, coming, left_out=sources.passed_over.total, letters=letters, stopped=stopped
         )
 
+    def _told(self, inputs: Iterable[Each], progress: Callable[[int], None]) -> Iterator[Each]:
+        for item in inputs:
+            progress(self.summary.done)
+            yield item
+
     def _settings(self, *, create: bool, retry_failed: bool) -> tuple[Settings, bool]:
         content, exists = self._extraction.content, True
         try:
-            with open_store(self._store, read_only=True) as there:
+            with open_store(self._store, read_only=True) if self._into is None else nullcontext(self._into) as there:
                 content = content or content_of(there)
                 self._known, self._kind = KnownColumns(there), there.info.kind
         except NoStoreError:

@@ -210,7 +210,7 @@ class Fingerprinting:
         """The number of worker processes."""
         from indexer.ingest.indexing import default_jobs
 
-        return self.jobs or default_jobs()
+        return default_jobs() if self.jobs is None else self.jobs
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,27 @@ def test_files_are_read_and_asked_about(collection: indexer.Collection, tmp_path
             collection.similar(**wrong)  # type: ignore[arg-type]
 
 
+def test_index_takes_what_the_command_takes(collection: indexer.Collection, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / ".hidden.txt").write_text("three short words", "utf-8")
+    (docs / "page.html").write_text(f"<title>A page</title><p>{prose(1)}</p>", "utf-8")
+    (tmp_path / "list").write_text(f"{docs}\n", "utf-8")
+    done = collection.index(paths_from=tmp_path / "list", hidden=True, min_tokens=3, jobs=1)
+    assert (done.indexed, done.short) == (2, 0)
+    arrived: list[str] = []
+    (docs / "copy.txt").write_text(prose(1), "utf-8")
+    (docs / "other.txt").write_text(prose(2), "utf-8")
+    (docs / "neardup-refused-1.jsonl").write_text(json.dumps({"id": "r", "text": prose(3)}) + "\n", "utf-8")
+    done = collection.index(
+        docs, id_from="name", exclude=["page.html"], cluster=True, match="minhash@0.5", on_new=arrived.append, jobs=1
+    )
+    assert (done.new, done.near, arrived) == (1, 1, ["other.txt"])
+    assert [each.size for each in collection.clusters()] == [2]
+    with pytest.raises(UsageError, match="at least one file"):
+        collection.index()
+
+
 @pytest.mark.parametrize("jobs", [-1, 10**20])
 def test_values_that_cannot_be_are_refused(collection: indexer.Collection, jobs: int, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some words")

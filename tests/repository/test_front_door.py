@@ -27,7 +27,6 @@ from indexer.library import (
 )
 from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
-from indexer.library.indexing import Indexing
 from indexer.library.reports import Report
 from indexer.library.rules import RuleRequest
 from indexer.library.scheme_figures import list_schemes
@@ -38,7 +37,7 @@ from tests.cli.command import leaves
 
 # The functions that a command calls, beside `indexer.open` where it opens a store.
 CALLS: dict[str, tuple[Callable[..., object] | type, ...]] = {
-    "index": (Indexing.__init__, Indexing.run, Indexing.sources),
+    "index": (Collection.index,),
     "failures": (Collection.iter_failures,),
     "similar": (Collection.similar, Collection.similar_each, RuleRequest),
     "compare": (Collection.compare, comparing.compare, RuleRequest),
@@ -94,6 +93,11 @@ RENAMED = {
     ("index", "no_create"): "create",
     # A program asks for the sources of a run, and lists them.
     ("index", "dry_run"): "sources",
+    ("index", "distance"): "match",
+    ("index", "new_to"): "on_new",
+    ("index", "scheme"): "schemes",
+    ("index", "verify"): "skip_duplicates",
+    **{("index", f"{name}_field"): "fields" for name in ("text", "id", "title")},
     ("history", "no_changes"): "changes",
     ("similar", "hash_"): "asked",
     ("similar", "identities"): "asked",

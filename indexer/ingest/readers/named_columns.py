@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import StoreError
@@ -56,15 +55,6 @@ class KnownColumns:
             return False
         self._changed = False
         return True
-
-
-@contextmanager
-def remembered(store: Store) -> Iterator[KnownColumns]:
-    known = KnownColumns(store)
-    try:
-        yield known
-    finally:
-        known.keep(store)
 
 
 def _read(data: bytes) -> Iterable[tuple[str, ColumnNames]]:
