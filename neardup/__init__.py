@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -47,9 +49,11 @@ __all__ += indexer.__all__
 
 
 class _SameModules(MetaPathFinder, Loader):
-    """Imports `neardup.a.b` as the very module `indexer.a.b`."""
+    """Imports `neardup.a.b` as the very module `indexer.a.b`, and gives the public classes in it their public names."""
 
-    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
+        if name.startswith(f"{indexer.__name__}."):
+            return self._named(name, path) if _is_public(name) else None
         if not name.startswith(f"{__name__}.") or name == f"{__name__}.__main__":
             return None
         found = importlib.util.find_spec(self._real(name))
@@ -68,6 +72,39 @@ class _SameModules(MetaPathFinder, Loader):
     def _real(self, name: str) -> str:
         return indexer.__name__ + name.removeprefix(__name__)
 
+    def _named(self, name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+        others = (each.find_spec(name, path) for each in sys.meta_path if each is not self)
+        spec = next(filter(None, others), None)
+        if spec and spec.loader:
+            execute = spec.loader.exec_module
+
+            def executed(module: ModuleType) -> None:
+                execute(module)
+                _name_classes(module)
+
+            spec.loader.exec_module = executed  # type: ignore[method-assign]
+        return spec
+
+
+def _is_public(name: str) -> bool:
+    """True for a module that the pages name, which has a stub, and for the home of a name of this package."""
+    stub = Path(__file__).parent.joinpath(*name.split(".")[1:])
+    is_home = any(home.startswith(f"{name}:") for home in indexer._HOMES.values())
+    return is_home or stub.with_suffix(".pyi").exists() or (stub / "__init__.pyi").exists()
+
+
+def _name_classes(module: ModuleType) -> None:
+    name, classes = __name__ + module.__name__.removeprefix(indexer.__name__), vars(module)
+    # Who evaluates the annotations of a class looks there for their names.
+    sys.modules[name] = module
+    for value in classes.values():
+        if isinstance(value, type) and value.__module__ == module.__name__:
+            value.__module__ = name
+    for home in indexer._HOMES.values():
+        place, _, own = home.partition(":")
+        if place == module.__name__ and isinstance(classes.get(own), type):
+            classes[own].__module__ = __name__
+
 
 # First: else Python would load the files of `neardup.core`, which is `indexer.core`, a second time.
 sys.meta_path.insert(0, _SameModules())
@@ -77,17 +114,14 @@ sys.meta_path.insert(0, _SameModules())
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        value = getattr(indexer, name)
-        if isinstance(value, type):
-            value.__module__ = __name__
-        globals()[name] = value
-        return value
+        globals()[name] = getattr(indexer, name)
+        return globals()[name]
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-for _error in vars(indexer.errors).values():
-    if isinstance(_error, type) and issubclass(_error, indexer.errors.NeardupError):
-        _error.__module__ = f"{__name__}.errors"
+for _name, _module in [*sys.modules.items()]:
+    if _name.startswith(f"{indexer.__name__}.") and _is_public(_name):
+        _name_classes(_module)

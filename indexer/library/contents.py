@@ -121,7 +121,7 @@ class Contents(Erasing):
         )  # fmt: skip
         reading = Extraction(None, extractor, format, ocr, WorkerLimits(timeout, memory), max_size)
         run = self._indexing(
-            Fingerprinting(jobs, min_tokens, self._added), list(map(os.fspath, named)), walk, reading,
+            Fingerprinting(jobs, min_tokens, self._added), [os.fspath(path) for path in named], walk, reading,
             columns=columns_of(fields), dead_letters=None if dead_letters is None else os.fspath(dead_letters),
         )  # fmt: skip
         arriving = replace(

@@ -27,6 +27,27 @@ def test_each_public_name_is_the_same(name: str) -> None:
         assert value.__module__.startswith("neardup")
 
 
+def test_what_the_library_gives_has_public_names(tmp_path: Path) -> None:
+    script = """
+import pickle, typing
+import indexer.library.records
+import neardup
+from neardup.stores import Store
+with neardup.open("tea.neardup") as collection:
+    collection.add("a", "pour hot water on the leaves of the tea and wait")
+    match = collection["a"]
+    folded = collection.distinct([("a", None)])[0]
+assert pickle.loads(pickle.dumps(match)) == match
+assert typing.get_type_hints(type(match))["title"] is str
+print(*(kind.__module__ for kind in (type(collection), type(match), type(folded), Store, neardup.errors.StoreError)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stderr == ""
+    assert done.stdout.split() == [
+        "neardup", "neardup.library.records", "neardup.library.folding", "neardup.stores.base", "neardup.errors",
+    ]  # fmt: skip
+
+
 def test_each_module_is_the_same_and_loaded_once() -> None:
     names = [
         found.name for found in pkgutil.walk_packages(indexer.__path__, "indexer.") if "__main__" not in found.name

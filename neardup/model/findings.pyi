@@ -1,0 +1,1 @@
+from indexer.model.findings import *

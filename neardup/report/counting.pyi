@@ -1,0 +1,1 @@
+from indexer.report.counting import *

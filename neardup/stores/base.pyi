@@ -1,0 +1,1 @@
+from indexer.stores.base import *

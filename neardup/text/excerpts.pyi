@@ -1,0 +1,1 @@
+from indexer.text.excerpts import *
