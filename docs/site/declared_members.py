@@ -16,10 +16,16 @@ class DeclaredMembers(griffe.Extension):
         meanings = []
         for name, member in cls.attributes.items():
             annotation = member.annotation
+            shared = cls.module.members.get(str(annotation))
+            if isinstance(shared, griffe.Attribute):
+                annotation = shared.value
             if isinstance(annotation, griffe.ExprSubscript) and annotation.canonical_name == "Annotated":
                 kind, said = annotation.slice.elements
                 member.annotation = kind
                 meaning = said.arguments[0] if isinstance(said, griffe.ExprCall) else said
-                meanings.append(f"    {name}: {ast.literal_eval(str(meaning))}")
+                written = ast.parse(str(meaning), mode="eval").body
+                parts = written.values if isinstance(written, ast.JoinedStr) else [written]
+                text = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
+                meanings.append(f"    {name}: {text}")
         if meanings and cls.docstring:
             cls.docstring.value = "\n".join([cls.docstring.value, "", "Attributes:", *meanings])

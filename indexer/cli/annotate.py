@@ -9,8 +9,14 @@ import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, options
-from indexer.cli.options.schemes import fingerprint_options
-from indexer.cli.options.shared import RunOutput, index_option, limit_options, refresh_option, talk_options
+from indexer.cli.options.shared import (
+    RunOutput,
+    fingerprint_options,
+    index_option,
+    limit_options,
+    refresh_option,
+    talk_options,
+)
 from indexer.cli.terminal.output import answer_json, say
 from indexer.library.engine_options import Annotating
 from indexer.library.options import Fingerprinting, WorkerLimits

@@ -14,13 +14,12 @@ from indexer.cli.options.groups import Group, options, refuse_typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     extraction_options,
-    jobs_option,
     json_option,
     opened_collection,
     store_option_unless,
 )
 from indexer.cli.terminal.output import answer, answer_json, say, table
-from indexer.library.options import Extraction, NamedFields
+from indexer.library.options import Extraction, JobsAsked, NamedFields
 from indexer.model.declared import Option
 
 if TYPE_CHECKING:
@@ -108,13 +107,12 @@ counted.
     judging_options,
     field_options,
     store_option_unless("documents"),
-    jobs_option,
     extraction_options,
     json_option,
 )
 def evaluate(
     *, truth: str | None, measuring: Measuring, judging: Judging, named_fields: NamedFields, store: str,
-    jobs: int | None, extraction: Extraction, json: bool,
+    jobs: JobsAsked, extraction: Extraction, json: bool,
 ) -> None:  # fmt: skip
     """Measure match rules on your documents: recall, precision, curves and costs.
 

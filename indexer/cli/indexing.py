@@ -15,10 +15,10 @@ from indexer.cli.options.clustering import arrival_options
 from indexer.cli.options.columns import column_options
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_FILE, A_PATH
-from indexer.cli.options.schemes import fingerprint_options
 from indexer.cli.options.shared import (
     RunOutput,
     extraction_options,
+    fingerprint_options,
     json_option,
     opened_collection,
     refresh_option,

@@ -11,9 +11,9 @@ from indexer.cli.options.answers import Answering
 from indexer.cli.options.fields import field_options
 from indexer.cli.options.groups import options
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import extraction_options, jobs_option, json_option, opened_collection, store_option
+from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
 from indexer.cli.terminal.output import answer, answer_json, fields, say, shown_store, size, table
-from indexer.library.options import Extraction, NamedFields
+from indexer.library.options import Extraction, JobsAsked, NamedFields
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 
@@ -101,13 +101,13 @@ lines files, or the fields of an annotated index named by --field. Unreadable do
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
-@options(store_option, field_options, jobs_option, extraction_options, json_option)
+@options(store_option, field_options, extraction_options, json_option)
 def corpus(
     *, paths: tuple[str, ...], store: str,
     scheme: Annotated[tuple[str, ...], Option("The scheme in need of the statistics, as given to neardup index.",
         metavar="NAME[:PARAM=VALUE,...]", required=True)],
     from_store: Annotated[bool, Option("Count the documents of the store, read again from their sources.")],
-    named_fields: NamedFields, jobs: int | None, extraction: Extraction, json: bool,
+    named_fields: NamedFields, jobs: JobsAsked, extraction: Extraction, json: bool,
 ) -> None:  # fmt: skip
     """Count in how many documents each word occurs, and keep the counts in the store, for schemes that need them."""
     from indexer.library.statistics import gather

@@ -10,7 +10,6 @@ import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, options, typed
-from indexer.cli.options.schemes import kind_option, schemes_of_new_option
 from indexer.cli.options.shared import index_option, json_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, say
 from indexer.errors import UsageError
@@ -18,11 +17,7 @@ from indexer.library.engine_options import NewIndex, PipelineOptions
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 
-_OTHER_MODES = ("remove", "repair")
-new_index_options = Group(
-    NewIndex, schemes_of_new_option(not_with=_OTHER_MODES), kind_option(not_with=_OTHER_MODES), title="A new index"
-)
-
+new_index_options = Group(NewIndex, title="A new index", not_with=["remove", "repair"])
 pipeline_options = Group(PipelineOptions, title="Ingest pipelines")
 
 

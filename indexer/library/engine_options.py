@@ -6,23 +6,20 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from indexer.extract.base import Content
-from indexer.library.options import USUAL_CONTENT
+from indexer.library.options import USUAL_CONTENT, KindAsked, SchemesAsked
 from indexer.model.declared import Option
-from indexer.model.kinds import KindName
 
 
 @dataclass(frozen=True, slots=True)
 class NewIndex:
     """The options of a new index; None for the defaults of the engine, or of a new store."""
 
-    shards: Annotated[int | None, Option("Shards of a new index.  [default: the engine's]", least=1,
-        not_with=["remove", "repair"])] = None  # fmt: skip
-    replicas: Annotated[int | None, Option("Replicas of a new index.  [default: the engine's]", least=0,
-        not_with=["remove", "repair"])] = None  # fmt: skip
-    content: Annotated[Content, Option("What counts as the text of HTML, the same for all documents of a store.",
-        not_with=["remove", "repair"])] = USUAL_CONTENT  # fmt: skip
-    schemes: str | None = None
-    kind: KindName | None = None
+    shards: Annotated[int | None, Option("Shards of a new index.  [default: the engine's]", least=1)] = None
+    replicas: Annotated[int | None, Option("Replicas of a new index.  [default: the engine's]", least=0)] = None
+    content: Annotated[Content, Option("What counts as the text of HTML, the same for all documents of a "
+        "store.")] = USUAL_CONTENT  # fmt: skip
+    schemes: SchemesAsked = None
+    kind: KindAsked = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import LEFT_OUT, STDIN, IdFrom, Selection
 from indexer.model import DEFAULT_MIN_TOKENS, own_files
 from indexer.model.declared import Option
-from indexer.model.kinds import KindName, kind_named
+from indexer.model.kinds import KINDS, KindName, kind_named
 from indexer.model.paths import printable_path
 from indexer.model.times import Refresh
 from indexer.relations.relation import COPIES, REMOVABLE
@@ -48,6 +48,18 @@ __all__ = [
 ReportFormat = Literal["html", "json", "csv", "md"]
 
 USUAL_CONTENT: Content = "landmarks"
+
+_USUAL, *_OTHERS = KINDS.values()
+_OTHER_LEAST = [f"{kind.min_tokens} for --kind {kind.name}" for kind in _OTHERS if kind.min_tokens != _USUAL.min_tokens]
+_ABOUT_KINDS = "; ".join(f"{kind.name}: {kind.about}" for kind in KINDS.values())
+
+JobsAsked = Annotated[int | None, Option("Worker processes.  [default: one per processor]", least=1,
+    goes_with=["run_on=local"])]  # fmt: skip
+SchemesAsked = Annotated[str | None, Option("For a new store or a batch: exactly these schemes. simhash-doc alone is "
+    "the lean form.  [default: simhash-doc and the schemes of --kind]", metavar="NAME,...")]  # fmt: skip
+KindAsked = Annotated[KindName | None, Option(f"For a new store or a batch: the kind of its texts ({_ABOUT_KINDS}), "
+    "which decides on the schemes, the rule, and the number of words that are too few.  [default: "
+    "documents]")]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,16 +202,17 @@ class InFolders:
 class Fingerprinting:
     """The options of fingerprinting documents.
 
-    `jobs` is None for a worker process on each processor, `scheme` names schemes to add to the store, and `schemes` is
-    a list for a new one, None by default. `kind` is the kind of texts, None for the store's; documents of fewer than
-    `min_tokens` words are short, None for the kind's own.
+    `kind` and `min_tokens` are None for the store's.
     """
 
-    jobs: int | None = None
-    min_tokens: int | None = None
-    scheme: tuple[str, ...] = ()
-    schemes: str | None = None
-    kind: KindName | None = None
+    jobs: JobsAsked = None
+    min_tokens: Annotated[int | None, Option("Mark documents with fewer words as short, and leave them out of answers "
+        f"by default.  [default: {_USUAL.min_tokens}; {', '.join(_OTHER_LEAST)}]", least=0)] = None  # fmt: skip
+    scheme: Annotated[tuple[str, ...], Option("Also keep a sketch of each document by this scheme. Can be repeated. "
+        "The store remembers its schemes. neardup schemes lists all.",
+        metavar="NAME[:PARAM=VALUE,...]")] = ()  # fmt: skip
+    schemes: SchemesAsked = None
+    kind: KindAsked = None
 
     def least_words(self, kind: str) -> int:
         """The least number of words of a document of this kind that is not short."""

@@ -15,8 +15,7 @@ from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, Related, refuse_typed
 from indexer.cli.options.matching import match_option
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.schemes import fingerprint_options
-from indexer.cli.options.shared import extraction_options, json_option
+from indexer.cli.options.shared import extraction_options, fingerprint_options, json_option
 from indexer.cli.terminal.output import answer_json, fields, size
 from indexer.library.batch_options import BatchJudging, BatchOutput, BatchSpread
 from indexer.library.options import LEFT_OUT, ClusterOptions, Extraction, Fingerprinting, Walk

@@ -13,8 +13,7 @@ from indexer.cli.batch.running import running_options
 from indexer.cli.indexing import walk_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, options
-from indexer.cli.options.schemes import fingerprint_options
-from indexer.cli.options.shared import RunOutput, extraction_options, talk_options
+from indexer.cli.options.shared import RunOutput, extraction_options, fingerprint_options, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say, size
 from indexer.errors import ExtractionError
 from indexer.library.batch_options import BatchRun

@@ -10,6 +10,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -80,14 +81,14 @@ class Group:
 
     The object is the parameter annotated with the dataclass. Each field is an option declared beside its type
     (`neardup.model.declared.Option`), or filled by one of `options`: an option of its name, or the group of its
-    dataclass. Fields `without` an option keep their defaults. Declared options also go with `goes_with`. The help lists
-    the options under the `title`, and groups with a title of their own separately. Raises TypeError for a missing
-    parameter or field, and for a field without an option.
+    dataclass. Fields `without` an option keep their defaults. Declared options also go with `goes_with`, and not with
+    `not_with`. The help lists the options under the `title`, and groups with a title of their own separately. Raises
+    TypeError for a missing parameter or field, and for a field without an option.
     """
 
     def __init__(
         self, kind: type, *options: Decorator, title: str = "", without: Sequence[str] = (),
-        goes_with: Sequence[str] = (),
+        goes_with: Sequence[str] = (), not_with: Sequence[str] = (),
     ) -> None:  # fmt: skip
         def made(**values: object) -> object:
             return kind(**values)
@@ -97,7 +98,9 @@ class Group:
         self.kind = kind
         hints, defaults = _declared_hints(kind, made.__annotations__), {each.name: _default(each) for each in members}
         declared = {
-            name: _option(name, hint, defaults[name], goes_with) for name, hint in hints.items() if name not in without
+            name: _option(name, hint, defaults[name], goes_with, not_with)
+            for name, hint in hints.items()
+            if name not in without
         }
         # click adds each parameter at the end, the first one last.
         self._made = _with_options(made, declared, options)
@@ -235,10 +238,13 @@ def _with_options(
 
 
 def _declared_hints(thing: Any, annotations: Mapping[str, Any]) -> dict[str, Any]:
-    # The others may name types that are imported for type checkers alone.
-    own = {name: each for name, each in annotations.items() if str(each).startswith("Annotated[")}
-    names = vars(sys.modules[thing.__module__])
-    return typing.get_type_hints(types.SimpleNamespace(__annotations__=own), names, include_extras=True)
+    names, found = vars(sys.modules[thing.__module__]), {}
+    for name, annotation in annotations.items():
+        # Others may name types that are imported for type checkers alone.
+        with suppress(NameError):
+            alone = types.SimpleNamespace(__annotations__={name: annotation})
+            found |= typing.get_type_hints(alone, names, include_extras=True)
+    return {name: hint for name, hint in found.items() if typing.get_origin(hint) is typing.Annotated}
 
 
 def _default(member: dataclasses.Field[Any]) -> object:
@@ -247,7 +253,9 @@ def _default(member: dataclasses.Field[Any]) -> object:
     return None if member.default is dataclasses.MISSING else member.default
 
 
-def _option(name: str, hint: Any, default: object, goes_with: Sequence[str] = ()) -> Decorator:
+def _option(
+    name: str, hint: Any, default: object, goes_with: Sequence[str] = (), not_with: Sequence[str] = ()
+) -> Decorator:
     said, plain, flag = hint.__metadata__[0], hint.__origin__, name.replace("_", "-")
     on_or_off = plain == bool | None
     if typing.get_origin(plain) in (typing.Union, types.UnionType):
@@ -270,7 +278,7 @@ def _option(name: str, hint: Any, default: object, goes_with: Sequence[str] = ()
         attributes["show_default"] = default != ""
     return click.option(
         *(said.names or [f"--{flag}"]), name, cls=Related, help=said.help,
-        goes_with=[*said.goes_with, *goes_with], not_with=said.not_with, in_engine=said.in_engine,
+        goes_with=[*said.goes_with, *goes_with], not_with=[*said.not_with, *not_with], in_engine=said.in_engine,
         setting=said.setting, allow_from_autoenv=not said.typed, required=said.required, **attributes,
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from indexer.cli.options.paths import A_PATH
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import say, shown_store, told_each_minute
 from indexer.errors import UsageError
-from indexer.library.options import Content, Extraction, Extractor, Format, WorkerLimits, require_format
+from indexer.library.options import Content, Extraction, Extractor, Fingerprinting, Format, WorkerLimits, require_format
 from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
@@ -96,14 +96,7 @@ extraction_options = Group(
     title="How documents are read",
 )
 
-jobs_option = click.option(
-    "--jobs",
-    cls=Related,
-    goes_with=["run_on=local"],
-    type=click.IntRange(1),
-    metavar="N",
-    help="Worker processes.  [default: one per processor]",
-)
+fingerprint_options = Group(Fingerprinting, title="Fingerprints")
 
 
 def _noted(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
