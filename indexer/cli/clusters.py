@@ -76,7 +76,7 @@ def pairs(  # noqa: PLR0913 - they are options of the command
 
     with opened_collection(store, filter=filter, read_only=True) as collection:
         found = collection.iter_pairs(
-            match=matching.wanted, collapse=collapse, include_short=include_short, against=against, relation=relation
+            match=matching, collapse=collapse, include_short=include_short, against=against, relation=relation
         )
         rule = found.rule
         if filter is None:
@@ -133,7 +133,7 @@ def cluster(  # noqa: PLR0913 - they are options of the command
     """Put all stored documents into clusters of near-duplicates, and write the changes to the store."""
     with opened_collection(store, read_only=dry_run, refresh=refresh) as collection:
         made = collection.cluster(
-            match=matching.wanted,
+            match=matching,
             bound=clustering.bound,
             canonical=clustering.canonical,
             prefer=clustering.prefer,

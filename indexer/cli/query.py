@@ -56,13 +56,12 @@ def compare(
 
     arguments.require_some_stored((a, b))
     arguments.require_some_file((a, b))
-    wanted = matching.wanted
     if arguments.any_stored((a, b), store):
         with opened_collection(store, read_only=True) as collection:
-            rule = collection.rule(wanted)
+            rule = collection.rule(matching)
             made = collection.compare(a, b, match=rule, extraction=extraction)
     else:
-        rule = rule_of(wanted)
+        rule = rule_of(matching)
         made = comparing.compare(a, b, match=rule, extraction=extraction)
     if matching.explain:
         show_rule(rule)

@@ -116,8 +116,7 @@ def similar_command(
     arguments.require_some_file(files, is_stored)
     arguments.any_stored(list(filter(is_stored, files)), store)
     with opened_collection(store, filter=listing.filter, read_only=True) as collection:
-        wanted = matching.wanted
-        rule = collection.rule(wanted, hashes=about.hash_ is not None)
+        rule = collection.rule(matching, hashes=about.hash_ is not None)
         if matching.explain:
             collection.tell_plan(rule)
         shown = Answers(rule, listing.at_least, as_json=json, sole=_sole(files, about))
@@ -134,7 +133,7 @@ def similar_command(
             explain=matching.explain,
             passages=listing.passages,
             relation=_relating(listing.relation, by_default=shown.is_sole and not json and not rule.of_parts),
-            parts=shown.is_sole and not wanted.given and listing.at_least is None,
+            parts=shown.is_sole and not matching.given and listing.at_least is None,
         )
         with shown.progress():
             for answered in answers:

@@ -15,6 +15,7 @@ from indexer.extract.formats import Format
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import LEFT_OUT, STDIN, IdFrom, Selection
+from indexer.matching.request import DistanceAsked, MatchAsked, RuleRequest
 from indexer.model import DEFAULT_MIN_TOKENS, own_files
 from indexer.model.declared import Option
 from indexer.model.kinds import KINDS, KindName, kind_named
@@ -264,8 +265,8 @@ class Arriving:
     verify: Literal["text", "sketch"] | None = None
     skip: str | tuple[str, ...] | None = None
     new_to: str | None = None
-    match: str | None = None
-    distance: int | None = None
+    match: MatchAsked = None
+    distance: DistanceAsked = None
     clustering: ClusterOptions = ClusterOptions()
 
     def __bool__(self) -> bool:
@@ -273,7 +274,7 @@ class Arriving:
 
     def rule(self, store: Store | None = None) -> MatchRule | None:
         """The requested match rule, None by default; raises the errors of `rule_asked`."""
-        from indexer.matching.shorthand import RuleRequest, rule_asked
+        from indexer.matching.shorthand import rule_asked
 
         return rule_asked(RuleRequest(match=self.match, distance=self.distance), store)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from indexer.matching.request import RuleRequest, Way
 from indexer.matching.rule import MatchRule, parse_rule
-from indexer.matching.shorthand import RuleRequest, Way, explained
+from indexer.matching.shorthand import explained
 from indexer.matching.shorthand import rule_of as short_rule
 
 if TYPE_CHECKING:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Literal
-
 from indexer.errors import UsageError
 from indexer.matching.lookups import plans
+from indexer.matching.request import RuleRequest
 from indexer.matching.rule import (
     DEFAULT_SHARE,
     DEFAULT_VERIFIED,
@@ -26,29 +24,7 @@ from indexer.schemes import registry
 from indexer.stores.base import Store
 from indexer.text.counts import counted
 
-Way = Literal["hamming", "sketch", "text"]
 _USUAL_BITS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class RuleRequest:
-    """The rule a user asks for: the written form, or parts of one instead.
-
-    `distance` in bits of simhash-doc; `scheme` and `similarity` (0 to 1) of a finder; `verify` by a measure, from
-    `min_jaccard` or `min_containment` (0 to 1) on.
-    """
-
-    match: str | None = None
-    distance: int | None = None
-    scheme: str | None = None
-    similarity: float | None = None
-    verify: Way | None = None
-    min_jaccard: float | None = None
-    min_containment: float | None = None
-
-    @property
-    def given(self) -> bool:
-        return any(getattr(self, field.name) is not None for field in fields(self))
 
 
 def rule_of(wanted: RuleRequest, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
@@ -57,7 +33,7 @@ def rule_of(wanted: RuleRequest, store: Store | None = None, *, hashes: bool = F
     Raises UsageError for contradicting parts, and if the store lacks a scheme.
     """
     if wanted.match is not None:
-        if wanted != RuleRequest(match=wanted.match):
+        if wanted.parts:
             raise UsageError(f"the rule {wanted.match} is complete: leave out -k, --scheme, --similarity and --verify")
         return parse_rule(wanted.match, store)
     if not wanted.given:

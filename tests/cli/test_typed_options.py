@@ -19,7 +19,7 @@ from indexer.cli.options.shared import FormatChoice
 from indexer.extract.base import Content
 from indexer.library.options import ClusterOptions
 from indexer.library.writers import RowFormat
-from indexer.matching.shorthand import Way
+from indexer.matching.request import Way
 from indexer.stores.base import Refresh
 from tests.cli.command import leaves
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.matching.request import RuleRequest
 from indexer.matching.rule import Finder, MatchRule, TextVerification, default_rule, parse_rule, share_shown
-from indexer.matching.shorthand import RuleRequest, explained, rule_of
+from indexer.matching.shorthand import explained, rule_of
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc

@@ -12,12 +12,13 @@ from indexer.cli.batch.running import spread_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, options
-from indexer.cli.options.matching import match_option, show_rule
+from indexer.cli.options.matching import show_rule
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchComparison, BatchSpread
 from indexer.library.options import ClusterOptions
+from indexer.matching.request import MatchAsked
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 
@@ -67,11 +68,11 @@ OUT/clustering.json keeps the figures, and neardup batch report shows them again
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
-@options(match_option, cluster_options, compared_options, spread_options, json_option)
+@options(cluster_options, compared_options, spread_options, json_option)
 def cluster(
     *, folder: str,
     out: Annotated[str, Option("The folder to write to.", kind="folder", metavar="OUT", required=True)],
-    match: str | None, clustering: ClusterOptions, comparison: BatchComparison, spread: BatchSpread,
+    match: MatchAsked, clustering: ClusterOptions, comparison: BatchComparison, spread: BatchSpread,
     explain: Annotated[bool, Option("Explain the lookup: its keys, its guarantees, and how much it may miss.")],
     json: bool,
 ) -> None:  # fmt: skip

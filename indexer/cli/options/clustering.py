@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.matching import distance_option, match_option
 from indexer.cli.options.paths import A_PATH
 from indexer.library.options import Arriving, ClusterOptions
 
@@ -49,8 +48,6 @@ arrival_options = Group(
         help="With --cluster or --skip-duplicates: write the ids of documents without a near-duplicate on arrival "
         "to FILE (-: standard output), one per line.",
     ),
-    match_option,
-    distance_option,
     cluster_options,
     title="Near-duplicates of new documents",
 )

@@ -96,9 +96,10 @@ class Group:
         members = dataclasses.fields(kind)
         made.__annotations__ = {member.name: member.type for member in members}
         self.kind = kind
-        hints, defaults = _declared_hints(kind, made.__annotations__), {each.name: _default(each) for each in members}
+        hints = {name: each for base in reversed(kind.__mro__) for name, each in _declared_hints(base).items()}
+        defaults = {each.name: _default(each) for each in members}
         declared = {
-            name: _option(name, hint, defaults[name], goes_with, not_with)
+            name: declared_option(name, hint, defaults[name], goes_with, not_with)
             for name, hint in hints.items()
             if name not in without
         }
@@ -149,8 +150,10 @@ def options(*brought: Decorator) -> Decorator:
     def decorated(command: Callable[..., object]) -> Callable[..., object]:
         given = inspect.signature(command).parameters
         declared = {
-            name: _option(name, hint, None if given[name].default is inspect.Parameter.empty else given[name].default)
-            for name, hint in _declared_hints(command, command.__annotations__).items()
+            name: declared_option(
+                name, hint, None if given[name].default is inspect.Parameter.empty else given[name].default
+            )
+            for name, hint in _declared_hints(command).items()
         }
         return _with_options(command, declared, brought)
 
@@ -237,9 +240,9 @@ def _with_options(
     return functools.reduce(lambda made, name: chosen[name](made), ordered, command)
 
 
-def _declared_hints(thing: Any, annotations: Mapping[str, Any]) -> dict[str, Any]:
-    names, found = vars(sys.modules[thing.__module__]), {}
-    for name, annotation in annotations.items():
+def _declared_hints(thing: Any) -> dict[str, Any]:
+    names, found = vars(sys.modules[thing.__module__]), dict[str, Any]()
+    for name, annotation in inspect.get_annotations(thing).items():
         # Others may name types that are imported for type checkers alone.
         with suppress(NameError):
             alone = types.SimpleNamespace(__annotations__={name: annotation})
@@ -253,8 +256,8 @@ def _default(member: dataclasses.Field[Any]) -> object:
     return None if member.default is dataclasses.MISSING else member.default
 
 
-def _option(
-    name: str, hint: Any, default: object, goes_with: Sequence[str] = (), not_with: Sequence[str] = ()
+def declared_option(
+    name: str, hint: Any, default: object = None, goes_with: Sequence[str] = (), not_with: Sequence[str] = ()
 ) -> Decorator:
     said, plain, flag = hint.__metadata__[0], hint.__origin__, name.replace("_", "-")
     on_or_off = plain == bool | None
