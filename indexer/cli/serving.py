@@ -6,30 +6,13 @@ from typing import Annotated
 
 import click
 
-from indexer.cli.options.groups import Seconds, options
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import store_option
 from indexer.cli.terminal.output import say, shown_store
 from indexer.model.declared import Option
+from indexer.service.limits import ServiceLimits
 
-_threads = click.option(
-    "--threads",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    default=4,
-    show_default=True,
-    help="How many requests to answer at once.",
-)
-_waiting = click.option(
-    "--waiting",
-    type=click.IntRange(0, 100_000),
-    metavar="N",
-    default=64,
-    show_default=True,
-    help="How many requests may wait for a thread. More are answered with 503.",
-)
-_timeout = click.option(
-    "--timeout", type=Seconds(), metavar="SECONDS", default="30", show_default=True, help="Time limit for each request."
-)
+limit_options = Group(ServiceLimits)
 
 
 @click.command(
@@ -51,7 +34,7 @@ URL of this machine. The token, at least 16 characters, may also be in NEARDUP_S
 same questions as tools of the Model Context Protocol at /mcp. Needs the extra serve, and for --mcp also mcp.
 """,
 )
-@options(store_option, _threads, _waiting, _timeout)
+@options(store_option, limit_options)
 def serve(  # noqa: PLR0913 - they are options of the command
     *, store: str,
     host: Annotated[str, Option("The address to listen on. Any other than this machine's own needs a token and TLS.",
@@ -64,18 +47,17 @@ def serve(  # noqa: PLR0913 - they are options of the command
     tls_key: Annotated[str | None, Option("The private key of the certificate.", kind="path", metavar="FILE")],
     trust_network: Annotated[bool, Option("Listen on another address without a token or TLS. Everybody who reaches it "
         "can ask about the stored documents.")],
-    threads: int, waiting: int, timeout: float,
-    max_request: Annotated[int, Option("The largest request.", kind="size")] = 16_000_000,
+    limits: ServiceLimits,
     mcp: Annotated[bool, Option("Answer agents too, at /mcp, by the Model Context Protocol.")],
 ) -> None:  # fmt: skip
     """Answer questions of programs over HTTP, read-only."""
     from indexer.library.tokens import read_token
-    from indexer.service import limits, serving
+    from indexer.service import serving
 
     token = read_token(token_file, "--token-file", serving.TOKEN_VARIABLE)
     listening = serving.Listening(host, port, allow_host, token, tls_certificate, tls_key, trust_network)
     serving.serve(
-        store, listening, limits.ServiceLimits(threads, waiting, timeout, max_request), mcp=mcp, tell=say,
+        store, listening, limits, mcp=mcp, tell=say,
         told=lambda url: say(f"{shown_store(store)} answers at {url}", url=url),
     )  # fmt: skip
 
@@ -94,12 +76,12 @@ only read: an agent can propose deletions, and people decide. Texts of documents
 neardup serve --mcp does the same over HTTP. Needs the extra mcp.
 """,
 )
-@options(store_option, _threads, _waiting, _timeout)
-def mcp(*, store: str, threads: int, waiting: int, timeout: float) -> None:
+@options(store_option, Group(ServiceLimits, without=["max_request"]))
+def mcp(*, store: str, limits: ServiceLimits) -> None:
     """Answer the questions of an agent (Model Context Protocol), read-only."""
-    from indexer.service import limits, serving
+    from indexer.service import serving
 
-    serving.serve_tools(store, limits.ServiceLimits(threads, waiting, timeout), tell=say)
+    serving.serve_tools(store, limits, tell=say)
 
 
 COMMANDS = (serve, mcp)

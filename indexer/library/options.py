@@ -39,9 +39,11 @@ __all__ = [
     "Format",
     "IdFrom",
     "Limits",
+    "MatchAsked",
     "Options",
     "Refresh",
     "ReportFormat",
+    "RuleRequest",
     "list_of_paths",
     "require_format",
 ]

@@ -1,4 +1,4 @@
-"""What is asked of a match rule, as a command and programs give it; nothing else is loaded here."""
+"""The request of a match rule, by a command or a program; nothing else is loaded here."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ def given_by(parameter: click.Parameter) -> Any:
 
 COMMANDS = dict(leaves(cli))
 
-# Choices of annotate that follow makes itself.
-LEFT = {"follow": {"again", "all", "cluster", "dry_run", "fields_changed"}}
+# Fields without an option: follow chooses by itself, and mcp has no requests over HTTP.
+LEFT = {"follow": {"again", "all", "cluster", "dry_run", "fields_changed"}, "mcp": {"max_request"}}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

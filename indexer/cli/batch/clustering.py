@@ -17,8 +17,7 @@ from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchComparison, BatchSpread
-from indexer.library.options import ClusterOptions
-from indexer.matching.request import MatchAsked
+from indexer.library.options import ClusterOptions, MatchAsked
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 

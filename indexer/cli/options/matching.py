@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from indexer.cli.options.groups import Group, declared_option
 from indexer.cli.terminal.output import say
-from indexer.matching.request import MatchAsked, RuleRequest
+from indexer.library.options import MatchAsked, RuleRequest
 from indexer.model.declared import Option
 
 if TYPE_CHECKING:
