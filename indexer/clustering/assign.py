@@ -15,7 +15,7 @@ import numpy.typing as npt
 from indexer.clustering.apart import FormsApart, GroupedDocuments, MeasureSimilarity
 from indexer.clustering.canonical import CanonicalRule, values_for
 from indexer.clustering.choosing import Choice, ranks_of
-from indexer.clustering.noted import NotedRelations, RepeatingDocument, could_go
+from indexer.clustering.noted import NotedRelations, RepeatingDocument, could_go, share_steps
 from indexer.clustering.succession import PlacedVersion, Succession, by_version
 from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
 from indexer.model.chunking import chunks
@@ -86,6 +86,7 @@ class Gathered:
     redundant_bytes: int = 0
     relations: Counter[str] = field(default_factory=Counter)
     repeated_origins: tuple[str, ...] = ()
+    repeated_shares: set[int] = field(default_factory=set)
 
     def add(self, member: GroupMember, key: tuple[Any, ...]) -> None:
         record = member.record
@@ -111,6 +112,7 @@ class Gathered:
         self.redundant_bytes += record.size * redundant
         self.relations[repeats.get("relation", "")] += 1
         self.repeated_origins = _with(self.repeated_origins, repeats.get("repeats_origin", ""))
+        self.repeated_shares |= share_steps(repeats)
 
     def choose_id(self) -> None:
         kept = [(-self.named[name], name) for name in self.by_others if hash(name) in self.founders]
@@ -133,6 +135,7 @@ class Gathered:
             origins=self.origins,
             relations=tuple(sorted(self.relations.items())),
             repeated_origins=self.repeated_origins,
+            repeated_shares=tuple(sorted(self.repeated_shares)),
         )
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -209,13 +209,12 @@ class StorePassages:
 
     def _wanted(self, refs: Sequence[Ref] | None) -> list[Holder]:
         records = self._store.scan(sketches=False) if refs is None else self._store.get(refs, sketches=False)
-        time, every = noted_canonical(self._store).time, dict[Holder, str]()
+        rule, every = noted_canonical(self._store), dict[Holder, tuple[Any, ...]]()
         for page in chunks((each for each in records if each and self._store.passes(each.ref)), _PAGE):
-            holders = [Holder(record.arrived_at, record.ref, record.source) for record in page]
-            owners = self._store.owners_values(page, [time]) if time else ({} for _ in page)
-            values = (value_of(record, known, time) for record, known in zip(page, owners, strict=True))
-            every |= {
-                holder: moment_key(value) if time else holder.arrived_at
-                for holder, value in zip(holders, values, strict=True)
-            }
-        return sorted(every, key=lambda holder: (not every[holder], every[holder], name_of(holder.ref)))
+            owners = self._store.owners_values(page, [rule.time]) if rule.time else [{} for _ in page]
+            for record, known in zip(page, owners, strict=True):
+                at = moment_key(value_of(record, known, rule.time)) if rule.time else record.arrived_at
+                preferred = rule.preferred(record) if rule.sources else ()
+                holder = Holder(record.arrived_at, record.ref, record.source)
+                every[holder] = (*preferred, not at, at, name_of(record.ref))
+        return sorted(every, key=every.__getitem__)

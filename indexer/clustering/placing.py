@@ -23,7 +23,7 @@ from indexer.clustering.assign import (
 )
 from indexer.clustering.clusters import assigned, component_groups
 from indexer.clustering.decided import HeldDecisions, grouped_nodes
-from indexer.clustering.noted import RepeatingDocument, recounted
+from indexer.clustering.noted import RepeatingDocument, recounted, share_steps
 from indexer.core.components import NamedComponents
 from indexer.matching.lookups import Asking
 from indexer.matching.nodes import found_of, nodes_of
@@ -263,4 +263,5 @@ def _grown(cluster: ClusterRecord, record: Record, similarity: float, repeats: M
         formats=first_of(cluster.formats, (record.format,)),
         origins=first_of(cluster.origins, (origin_of(record.source),)),
         repeated_origins=first_of(cluster.repeated_origins, repeated),
+        repeated_shares=tuple(sorted({*cluster.repeated_shares} | share_steps(repeats))),
     )

@@ -63,6 +63,11 @@ def annotate(
         coming = arriving_in(summary, tell) if annotating.cluster and not annotating.dry_run else None
         run(client, wanted, aside=aside, summary=summary, arriving=coming)
         shown, to = client.target.shown, aside.target.shown if aside else None
+    if summary.sourceless and summary.annotated:
+        tell(
+            "the documents do not say where they came from, so reports and dashboards count all of them as unknown; "
+            "--source-field names a field with their URL, path or place"
+        )
     return AnnotatedDocuments.of(summary, store=shown, to=to, dry_run=wanted.dry_run, seconds=round(summary.seconds, 3))
 
 

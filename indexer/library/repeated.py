@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from indexer.library.forms import unread_of
 from indexer.library.resting import RestingCluster, resting_rows
 from indexer.library.rows import Rows
 from indexer.library.stores import OpenStore, Progress
-from indexer.model import Ref, name_of
+from indexer.model import MOST_ORIGINS, Ref, name_of
 from indexer.model.copied import CopiedRow
 from indexer.model.origins import origin_of
 
 if TYPE_CHECKING:
-    from indexer.clustering.copied import Holder, StorePassages
+    from indexer.clustering.copied import RepeatedPassage, StorePassages
     from indexer.library.repetition import CopiedWords, PartlyCopied, Passage, Repetition
 
 WORDS = 50
@@ -43,17 +43,17 @@ class Repeated(OpenStore):
             keep = self.store.keeper_of_copied() if write else None
             found.read(progress)
             counts, inside = found.in_passages()
+            common = tuple(found.common())
             made = repetition.Repetition(
                 words, len(found.holders), int(counts.sum()), int(inside.sum()), unread_of(found.unread),
-                Rows(repetition.Passage, _passages(found, held_by=held_by)),
+                Rows(repetition.Passage, _passages(found, common, held_by=held_by)),
                 Rows(repetition.CopiedWords, _copied(found)),
                 Rows(repetition.PartlyCopied, _partly_copied(found)),
                 Rows(RestingCluster, resting_rows(clusters_on_passages(found, self._clustered()))),
             )  # fmt: skip
             if keep is None:
                 return made
-            written = keep(_kept(made, {name_of(holder.ref): holder for holder in found.holders}))
-            return dataclasses.replace(made, written=written)
+            return dataclasses.replace(made, written=keep(_kept(made, found, common)))
 
     def _clustered(self) -> Iterator[tuple[str, tuple[Ref, ...]]]:
         from indexer.clustering.stored import stored_clusters
@@ -61,11 +61,11 @@ class Repeated(OpenStore):
         return ((one.id, one.members) for one in stored_clusters(self.store, least=2))
 
 
-def _passages(found: StorePassages, *, held_by: bool) -> Iterator[Passage]:
+def _passages(found: StorePassages, common: Iterable[RepeatedPassage], *, held_by: bool) -> Iterator[Passage]:
     from indexer.library.repetition import Passage
 
     names = [name_of(holder.ref) for holder in found.holders]
-    for each in found.common():
+    for each in common:
         holders = dict.fromkeys(names[document] for document in each.holders.tolist()) if held_by else ()
         yield Passage(
             each.text, each.words, each.documents, each.origins, each.is_boilerplate, names[each.first],
@@ -94,25 +94,31 @@ def _partly_copied(found: StorePassages) -> list[PartlyCopied]:
     return sorted(made, key=lambda row: (-row.share, -row.words, row.id))
 
 
-def _kept(found: Repetition, holders: Mapping[str, Holder]) -> Iterator[CopiedRow]:
-    for each in found.passages:
-        holder = holders[each.first]
+def _kept(made: Repetition, found: StorePassages, common: Iterable[RepeatedPassage]) -> Iterator[CopiedRow]:
+    import numpy as np
+
+    names, numbers = found.origins
+    for each in common:
+        first = found.holders[each.first]
         yield CopiedRow(
-            "passage", each.text, holder.ref,
-            {"text": each.text, "source": holder.source, "first_indexed_at": each.first_indexed_at},
+            "passage", each.text, first.ref,
+            {"text": each.text, "source": first.source, "first_indexed_at": first.arrived_at},
             {"words": each.words, "documents": each.documents, "origins": each.origins, "longest": each.longest,
-             "variants": each.variants, "boilerplate": each.boilerplate},
+             "variants": each.variants, "boilerplate": each.is_boilerplate},
+            tuple(sorted({names[number] for number in numbers[each.holders].tolist()})[:MOST_ORIGINS]),
         )  # fmt: skip
-    for part in found.partly_copied:
+    holders = {name_of(holder.ref): holder for holder in found.holders}
+    for part in made.partly_copied:
         holder = holders[part.id]
         yield CopiedRow(
-            "document", part.id, holder.ref,
-            {"source": part.source, "origin": origin_of(part.source), "first_indexed_at": holder.arrived_at},
-            {"words": part.words, "in_passages": part.in_passages, "share": part.share},
+            "document", part.id, holder.ref, {"source": part.source, "first_indexed_at": holder.arrived_at},
+            {"words": part.words, "in_passages": part.in_passages, "share": part.share}, (origin_of(part.source),),
         )  # fmt: skip
-    for pair in found.copied:
-        key = f"{pair.origin}\0{pair.by}"
-        yield CopiedRow("origins", key, None, {"origin": pair.origin, "by": pair.by}, {"words": pair.words})
-    share = round(found.in_passages / found.words, 6) if found.words else 0.0
-    numbers = {"words": found.words, "in_passages": found.in_passages, "documents": found.documents, "share": share}
-    yield CopiedRow("collection", "", None, {}, numbers)
+    for pair in made.copied:
+        ways = {"first_in": pair.origin, "then_in": pair.by}
+        yield CopiedRow("origins", "\0".join(ways.values()), None, ways, {"words": pair.words}, tuple(ways.values()))
+    # Of a place with a number, how many documents and words it has, and words in passages.
+    totals = (np.bincount(numbers, each).tolist() for each in (np.ones(len(numbers)), *found.in_passages()))
+    for name, documents, words, inside in zip(names, *totals, strict=True):
+        counts = {"documents": int(documents), "words": int(words), "in_passages": int(inside)}
+        yield CopiedRow("origin", name, None, {}, counts, (name,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
+from urllib.parse import quote
 
 from indexer.clustering.canonical import read_canonical
 from indexer.engine.client.base import Client
@@ -62,11 +63,17 @@ def setup(  # noqa: PLR0913 - they are options of the command
             f"{shown_name(store)}: an embedded store needs no set-up; name an index, like https://host:9200/INDEX"
         )
     with closing(connect(store)) as client:
-        provision = Provision(client)
+        # A pattern can be read, so it can have dashboards.
+        of_pattern = "*" in client.target.name and dashboards is not None
+        if of_pattern and (pipelines.pipelines or search_templates):
+            raise UsageError(f"{client.target.shown}: a pattern can have dashboards only; leave out the other options")
+        provision = Provision(client, pattern=of_pattern)
         boards = Dashboards(dashboards, provision.name, space=space, time=_time_field(client)) if dashboards else None
         steps = _repairs(client) if repair or (remove and not (pipelines.pipelines or search_templates)) else []
         if remove:
             steps += _removal(provision, pipelines, templates=search_templates, dashboards=boards is not None)
+        elif of_pattern:
+            steps += _sides_of_parts(store, client)
         elif not repair:
             steps += _steps(provision, new, pipelines, for_new)
             steps += SearchTemplates(client).set_up() if search_templates else []
@@ -129,6 +136,23 @@ def _side_indices(client: Client) -> list[SetupStep]:
     return [
         SetupStep(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted
     ]
+
+
+def _sides_of_parts(store: str, client: Client) -> list[SetupStep]:
+    """The indices beside each index and data stream of a pattern; of a pattern without one the panels show an error."""
+    name, shown = client.target.name, client.target.shown
+    known = read_mappings(client, reading_path(name)).infos(shown).keys()
+    found = client.request("GET", f"/_resolve/index/{quote(name, safe='*,-')}")
+    parts = {each["name"]: {each["name"]} for each in found["indices"]}
+    parts |= {each["name"]: set(each["backing_indices"]) for each in found["data_streams"]}
+    names = sorted(part for part, indices in parts.items() if indices & known)
+    if not names:
+        raise UsageError(f"{shown}: none of its indices has neardup's fields; annotate each of them first")
+    steps = []
+    for each in names:
+        with closing(connect(f"{store.rstrip('/').rpartition('/')[0]}/{quote(each, safe='')}")) as part:
+            steps += _side_indices(part)
+    return steps
 
 
 def _repairs(client: Client) -> list[SetupStep]:

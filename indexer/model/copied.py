@@ -12,18 +12,19 @@ from indexer.model.records import Ref
 
 @dataclass(frozen=True, slots=True)
 class CopiedRow:
-    """A passage of several documents, a document's or the collection's share found elsewhere, or one origin's words in
+    """A passage of several documents, the words of a document or an origin in passages, or one origin's words in
     another.
 
-    `key` identifies it among all of its kind. `ref` is the first document of a passage, or the document of a share.
-    `texts` and `numbers` are the values of its fields.
+    `key` identifies it among all of its kind. `ref` is the first document of a passage, or the document.
+    `texts` and `numbers` are the values of its fields; filters of dashboards find it by its `origins`.
     """
 
-    kind: Literal["passage", "document", "origins", "collection"]
+    kind: Literal["passage", "document", "origin", "origins"]
     key: str
     ref: Ref | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
     numbers: Mapping[str, float | bool] = field(default_factory=dict)
+    origins: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

@@ -334,7 +334,8 @@ class ClusterRecord:
     smallest similarity of a member to the canonical document. `first_seen` and `last_seen` are the earliest and latest
     `arrived_at` of the members. `formats` and `origins` (see `neardup.model.origins`) list the members' values, sorted,
     at most MOST_ORIGINS of them; a full list may be incomplete. `relations` counts the members that repeat another
-    document by their noted relation to it, sorted; `repeated_origins` lists the origins of what they repeat.
+    document by their noted relation to it, sorted; `repeated_origins` lists the origins of what they repeat, and
+    `repeated_shares` their similarities to it in steps of 5 percent, both for dashboards and so not in a file.
     """
 
     id: str
@@ -351,6 +352,7 @@ class ClusterRecord:
     redundant: int = 0
     relations: tuple[tuple[str, int], ...] = ()
     repeated_origins: tuple[str, ...] = ()
+    repeated_shares: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,8 @@ PASSAGES = View(
         "first_indexed_at": "first indexed",
         "in_passages": "words that stand elsewhere",
         "share": "stands elsewhere",
-        "origin": "first in",
-        "by": "then in",
+        "first_in": "first in",
+        "then_in": "then in",
     },
 )
 VIEWS = {view.name: view for view in (DOCUMENTS, CLUSTERS, FAILURES, PASSAGES)}

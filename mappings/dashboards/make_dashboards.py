@@ -113,7 +113,7 @@ def _panel(panel: Panel, product: Product) -> dict[str, Any]:
             kind, params = panel.shape, _chart(panel)
         else:
             kind, params = ("metric", _METRIC) if isinstance(panel, Metric) else ("table", _TABLE)
-        state = {"type": kind, "aggs": _aggregations(panel), "params": params}
+        state = {"type": kind, "aggs": _aggregations(panel, product), "params": params}
     elif isinstance(panel, Vega):
         source, references = (
             {"searchSourceJSON": _packed({"query": {"query": "", "language": "lucene"}, "filter": []})},
@@ -125,7 +125,7 @@ def _panel(panel: Panel, product: Product) -> dict[str, Any]:
     attributes = {
         "title": panel.title,
         "visState": _packed({"title": panel.title, **state}),
-        "uiStateJSON": _packed({"vis": {"colors": dict(panel.colors)}} if isinstance(panel, Chart) else {}),
+        "uiStateJSON": _packed(_shown(panel)),
         "description": panel.about,
         "version": 1,
         "kibanaSavedObjectMeta": source,
@@ -163,11 +163,26 @@ _TABLE = {
 }
 
 
-def _aggregations(panel: Metric | Chart | Table) -> list[dict[str, Any]]:
+def _aggregations(panel: Metric | Chart | Table, product: Product) -> list[dict[str, Any]]:
     made = []
     for number, each in enumerate(panel.aggregations, 1):
-        made.append({"id": str(number), "enabled": True, "type": each.kind, "schema": each.role, "params": each.params})
+        params = dict(each.params)
+        if each.kind == "range" and product != "kibana":
+            # It would send the labels to the engine, which refuses them.
+            params["ranges"] = [{side: at for side, at in one.items() if side != "label"} for one in params["ranges"]]
+        made.append({"id": str(number), "enabled": True, "type": each.kind, "schema": each.role, "params": params})
     return made
+
+
+def _shown(panel: Panel) -> dict[str, Any]:
+    """What a user may change of a panel: colours, widths of columns, and their order."""
+    if isinstance(panel, Chart):
+        return {"vis": {"colors": dict(panel.colors)}}
+    if isinstance(panel, Table):
+        widths = [{"colIndex": place, "width": width} for place, width in panel.narrow.items()]
+        largest = {"columnIndex": min(panel.narrow), "direction": "desc"}
+        return {"vis": {"params": {"colWidth": widths, "sort": largest}}}
+    return {}
 
 
 def _chart(chart: Chart) -> dict[str, Any]:
@@ -196,7 +211,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
                 "type": "value",
                 "position": "bottom" if lying else "left",
                 "show": True,
-                "scale": {"type": "linear", "mode": "normal"},
+                "scale": {"type": chart.scale, "mode": "normal"},
                 "labels": {"show": True, "rotate": 0, "filter": True, "truncate": 100},
                 "title": title,
                 "style": {},
@@ -217,10 +232,12 @@ def _chart(chart: Chart) -> dict[str, Any]:
         "addTooltip": True,
         "addLegend": any(each.role == "group" for each in chart.aggregations),
         "legendPosition": "right",
+        # In pixels, which later versions turn into names.
+        "legendSize": 130 if chart.colors else 180,
         "times": [],
         "addTimeMarker": False,
-        # Numbers: some bars are too small to be seen.
-        "labels": {"show": all(each.kind != "date_histogram" for each in chart.aggregations)},
+        # Many bars have no room for a number, and bytes take much.
+        "labels": {"show": not {"date_histogram", "sum"} & {each.kind for each in chart.aggregations}},
         "thresholdLine": {"show": False, "value": 10, "width": 1, "style": "full", "color": "#E7664C"},
     }
 
@@ -247,7 +264,7 @@ def _control_group(controls: Controls) -> tuple[dict[str, str], list[Reference]]
     for order, (field, label) in enumerate(controls.fields):
         name = field.rpartition(".")[2]
         inside = {"id": name, "fieldName": field, "title": label, "selectedOptions": [], "enhancements": {}}
-        shape = {"order": order, "width": "medium", "grow": True}
+        shape = {"order": order, "width": "small", "grow": True}
         panels[name] = {**shape, "type": "optionsListControl", "explicitInput": inside}
         references.append(Reference(f"controlGroup_{name}:optionsListDataView", "index-pattern", controls.view))
     ignored = dict.fromkeys(("ignoreFilters", "ignoreQuery", "ignoreTimerange", "ignoreValidations"), False)

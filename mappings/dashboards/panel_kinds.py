@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, Literal
 
 from data_views import VIEWS
@@ -55,13 +56,15 @@ def over_time(name: str, label: str, interval: str = "auto") -> Aggregation:
     )
 
 
-def in_ranges(name: str, label: str, bounds: Sequence[float], *, ends: bool = False) -> Aggregation:
-    """A number of a field's between bounds; the last range begins at the last bound, unless it `ends` there.
+def in_ranges(name: str, label: str, bounds: Sequence[float]) -> Aggregation:
+    """The shares of a field between percentages, the last of which stands for all of it.
 
     A histogram with a step below 1 would do, but its bars filter by whole numbers when they are clicked.
     """
-    ranges: list[dict[str, float]] = [{"from": low, "to": high} for low, high in pairwise(bounds)]
-    ranges += [] if ends else [{"from": bounds[-1]}]
+    ranges = [
+        {"from": low / 100, "to": high / 100, "label": f"{low}\u2013{high - 1}%"} for low, high in pairwise(bounds)
+    ]
+    ranges.append({"from": bounds[-1] / 100, "label": f"{bounds[-1]}%"})
     return Aggregation("range", "segment", {"field": name, "ranges": ranges, "customLabel": label})
 
 
@@ -88,23 +91,25 @@ class Metric(Panel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart(Panel):
-    """Bars, standing or lying."""
+    """Bars, standing or lying; small ones can be seen on a scale of square roots."""
 
     view: str
     query: str
     aggregations: tuple[Aggregation, ...]
     shape: Literal["histogram", "horizontal_bar"] = "histogram"
     axis: str = "documents"
+    scale: Literal["linear", "square root"] = "linear"
     colors: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Panel):
-    """Counts by one field or two, a row for each."""
+    """Counts by one field or two, a row for each, by the first of the `narrow` columns, which have so many pixels."""
 
     view: str
     query: str
     aggregations: tuple[Aggregation, ...]
+    narrow: Mapping[int, int] = field(default_factory=dict)
     height: int = 14
 
 
@@ -121,7 +126,7 @@ class Search(Panel):
     sort: tuple[tuple[str, str], ...]
     narrow: Mapping[str, int] = field(default_factory=dict)
     width: int = 48
-    height: int = 16
+    height: int = 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,12 +144,30 @@ class Vega(Panel):
         view = VIEWS[self.view]
         url = {
             "%context%": True,
-            **({"%timefield%": view.time_field} if self.timed else {}),
+            **({"%timefield%": view.time_field} if self.timed and view.time_field else {}),
             "index": view.title,
             "body": {"size": 0, "aggs": {"parts": self.aggregation}},
         }
         data = {"url": url, "format": {"property": "aggregations.parts.buckets"}}
         return {"$schema": _LITE, "data": data, **self.drawing}
+
+
+def number(
+    *,
+    query: Mapping[str, Any],
+    calculated: str,
+    shown: str,
+    sums: Mapping[str, Any] = MappingProxyType({}),
+    **panel: Any,
+) -> Vega:
+    """One large number, calculated from the bucket of a query and its `sums`."""
+    drawing = {
+        "transform": [{"calculate": calculated, "as": "number"}],
+        "mark": {"type": "text", "fontSize": 36, "fontWeight": "bold", "color": "#69707D"},
+        "encoding": {"text": {"field": "number", "type": "quantitative", "format": shown}},
+        "config": {"view": {"stroke": None}},
+    }
+    return Vega(**panel, aggregation={"filters": {"filters": [query]}, "aggs": dict(sums)}, drawing=drawing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

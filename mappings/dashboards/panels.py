@@ -16,6 +16,7 @@ from panel_kinds import (
     filters,
     in_ranges,
     measure,
+    number,
     over_time,
     terms,
 )  # fmt: skip
@@ -27,30 +28,12 @@ COULD_GO = "could go"
 REDUNDANT = f'neardup.cluster.verdict:"{COULD_GO}"'
 # A document that has left its cluster is canonical in one of its own, and has no class of size.
 IN_CLUSTER = "_exists_:neardup.cluster.size_class"
-_SIMILARITIES = (0, *(step / 20 for step in range(10, 21)))
-# Of what stands elsewhere as a whole the share is 1, and the end of a range is not in it.
-_SHARES = (*(step / 10 for step in range(10)), 1.000001)
+_SIMILARITIES = (0, *range(50, 101, 5))
+_SHARES = tuple(range(0, 101, 10))
 _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 
 
-def _share() -> Vega:
-    redundant = {"redundant": {"filter": {"term": {"neardup.cluster.verdict": COULD_GO}}}}
-    return Vega(
-        name="share",
-        title="Share of duplicates",
-        about="The documents that could go, as a part of all documents.",
-        view="documents",
-        width=10,
-        aggregation={"filters": {"filters": [{"exists": {"field": "neardup.tokens"}}]}, "aggs": redundant},
-        drawing={
-            "transform": [
-                {"calculate": "datum.doc_count > 0 ? datum.redundant.doc_count / datum.doc_count : 0", "as": "share"}
-            ],
-            "mark": {"type": "text", "fontSize": 36, "fontWeight": "bold", "color": "#69707D"},
-            "encoding": {"text": {"field": "share", "type": "quantitative", "format": ".1%"}},
-            "config": {"view": {"stroke": None}},
-        },
-    )
+_KNOWN = {"exists": {"field": "neardup.tokens"}}
 
 
 def _sizes() -> Vega:
@@ -102,23 +85,6 @@ _BY_VERDICT = terms("neardup.cluster.verdict", "verdict", 5, role="group")
 _BY_REPEATED = terms("neardup.cluster.repeats_origin", "repeats", 10, role="group")
 
 
-def _unannotated() -> Vega:
-    return Vega(
-        name="unannotated",
-        title="Not annotated",
-        about="The documents of the index that neardup has not read.",
-        view="documents",
-        timed=False,
-        width=12,
-        aggregation={"filters": {"filters": [{"bool": {"must_not": [{"exists": {"field": "neardup.tokens"}}]}}]}},
-        drawing={
-            "mark": {"type": "text", "fontSize": 36, "fontWeight": "bold", "color": "#69707D"},
-            "encoding": {"text": {"field": "doc_count", "type": "quantitative", "format": ","}},
-            "config": {"view": {"stroke": None}},
-        },
-    )
-
-
 CLUSTER_PANELS: tuple[Panel, ...] = (
     Controls(
         name="controls",
@@ -150,7 +116,17 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         aggregations=(count("clusters"), measure("max", "size", "largest")),
         width=10,
     ),
-    _share(),
+    number(
+        name="share",
+        title="Share of duplicates",
+        about="The documents that could go, as a part of all documents.",
+        view="documents",
+        width=10,
+        query=_KNOWN,
+        sums={"going": {"filter": {"term": {"neardup.cluster.verdict": COULD_GO}}}},
+        calculated="datum.doc_count > 0 ? datum.going.doc_count / datum.doc_count : 0",
+        shown=".1%",
+    ),
     Metric(
         name="redundant-metric",
         title="Could go",
@@ -169,6 +145,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         view="documents",
         query=REPEATS,
         aggregations=(count("documents"), in_ranges("neardup.cluster.repeats_similarity", "shares", _SIMILARITIES)),
+        scale="square root",
     ),
     Chart(
         name="relations",
@@ -177,8 +154,9 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         "are those of which it was told to read no text.",
         view="documents",
         query=REPEATS,
-        aggregations=(count("documents"), terms("neardup.cluster.relation", "relation", 10), _BY_VERDICT),
+        aggregations=(count("documents"), terms("neardup.cluster.relation", "relation", 12), _BY_VERDICT),
         colors=_COLORS,
+        scale="square root",
         shape="horizontal_bar",
     ),
     Chart(
@@ -202,6 +180,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
             terms("neardup.origin", "source", 20, role="bucket"),
             terms("neardup.cluster.repeats_origin", "repeats", 20, role="bucket"),
         ),
+        narrow={2: 140, 3: 90},
     ),
     Table(
         name="clusters-here",
@@ -214,6 +193,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
             measure("sum", "neardup.bytes", "size"),
             terms("neardup.cluster.id", "cluster", 50, role="bucket"),
         ),
+        narrow={1: 190, 2: 90},
     ),
     Chart(
         name="going",
@@ -268,7 +248,11 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
             "neardup.cluster.id",
         ),
         sort=(("redundant", "desc"), ("size", "desc")),
-        narrow={"size": 90, "redundant": 90, "redundant_octets": 120, "least_similarity": 130, "neardup.format": 110},
+        narrow={
+            "last_seen": 130,
+            **dict.fromkeys(("size", "redundant", "neardup.format"), 135),
+            **dict.fromkeys(("redundant_octets", "least_similarity"), 150),
+        },
     ),
     Search(
         name="members",
@@ -279,12 +263,10 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         columns=MEMBER_COLUMNS,
         sort=MEMBER_ORDER,
         narrow={
-            "neardup.cluster.verdict": 90,
-            "neardup.cluster.relation": 100,
-            "neardup.cluster.repeats_similarity": 80,
-            "neardup.bytes": 100,
+            "neardup.indexed_at": 130,
+            **dict.fromkeys(("neardup.cluster.verdict", "neardup.cluster.relation"), 115),
+            **dict.fromkeys(("neardup.cluster.repeats_similarity", "neardup.bytes"), 115),
         },
-        height=17,
     ),
 )
 
@@ -315,7 +297,17 @@ HEALTH_PANELS: tuple[Panel, ...] = (
         ),
         width=24,
     ),
-    _unannotated(),
+    number(
+        name="unannotated",
+        title="Not annotated",
+        about="The documents of the index that neardup has not read.",
+        view="documents",
+        timed=False,
+        width=12,
+        query={"bool": {"must_not": [_KNOWN]}},
+        calculated="datum.doc_count",
+        shown=",",
+    ),
     Metric(
         name="failures-metric",
         title="Failures",
@@ -392,9 +384,16 @@ HEALTH_PANELS: tuple[Panel, ...] = (
     ),
 )
 
-_PASSAGE, _DOCUMENT, _ORIGINS, _COLLECTION = "kind:passage", "kind:document", "kind:origins", "kind:collection"
+_PASSAGE, _DOCUMENT, _ORIGINS = "kind:passage", "kind:document", "kind:origins"
 
 PASSAGE_PANELS: tuple[Panel, ...] = (
+    Controls(
+        name="copied-controls",
+        title="Filters",
+        about="Choose sources.",
+        view="passages",
+        fields=(("neardup.origin", "Source"),),
+    ),
     Metric(
         name="passages-metric",
         title="Passages",
@@ -421,14 +420,16 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
         ),
         width=20,
     ),
-    Metric(
+    number(
         name="copied-of-all",
         title="Share of all words",
-        about="The words of the whole collection that stand in passages.",
+        about="The words in passages, as a part of the words of all documents.",
         view="passages",
-        query=_COLLECTION,
-        aggregations=(measure("max", "share", "stand elsewhere"),),
         width=10,
+        query={"term": {"kind": "origin"}},
+        sums={name: {"sum": {"field": name}} for name in ("words", "in_passages")},
+        calculated="datum.words.value > 0 ? datum.in_passages.value / datum.words.value : 0",
+        shown=".1%",
     ),
     Search(
         name="passages-list",
@@ -439,9 +440,10 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
         columns=("documents", "origins", "words", "boilerplate", "document.id", "first_indexed_at", "text"),
         sort=(("documents", "desc"), ("words", "desc")),
         narrow={
-            **dict.fromkeys(("documents", "origins", "words", "boilerplate"), 95),
-            "document.id": 220,
-            "first_indexed_at": 150,
+            **dict.fromkeys(("documents", "boilerplate"), 140),
+            **dict.fromkeys(("origins", "words"), 110),
+            "document.id": 150,
+            "first_indexed_at": 130,
         },
     ),
     Chart(
@@ -449,8 +451,9 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
         title="Documents by the share that stands elsewhere",
         view="passages",
         query=_DOCUMENT,
-        aggregations=(count("documents"), in_ranges("share", "stands elsewhere", _SHARES, ends=True)),
-        height=16,
+        aggregations=(count("documents"), in_ranges("share", "stands elsewhere", _SHARES)),
+        scale="square root",
+        height=17,
     ),
     Search(
         name="copied-origins",
@@ -458,8 +461,9 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
         about="The words that documents of one host or folder have of what stood first in another, or in the same.",
         view="passages",
         query=_ORIGINS,
-        columns=("words", "origin", "by"),
+        columns=("words", "first_in", "then_in"),
         sort=(("words", "desc"),),
+        narrow={"words": 110},
         width=24,
     ),
     Search(
@@ -469,6 +473,7 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
         query=_DOCUMENT,
         columns=("share", "in_passages", "words", "document.id", "source"),
         sort=(("share", "desc"), ("words", "desc")),
+        narrow={"share": 165, "in_passages": 225, "words": 110, "document.id": 220},
     ),
 )
 

@@ -49,6 +49,12 @@ def test_passages_are_listed_with_where_they_stood_first(stored: Neardup) -> Non
     assert stored("passages", "--words", "61", "--json").json["passages"][0]["words"] == 200
 
 
+def test_a_preferred_source_was_first(stored: Neardup) -> None:
+    stored("cluster", "--canonical", "source", "--prefer", "*/paper/a*", "--prefer", "*/11.txt")
+    licence, release = stored("passages", "--json").json["passages"]
+    assert (licence["first"], release["first"]) == ("manual/11.txt", "paper/article.txt")
+
+
 def test_people_see_the_text(stored: Neardup) -> None:
     ended = stored("passages", "--limit", "1")
     assert "60 words, in 13 documents of 2 origins; first in manual/00.txt\n    " + LICENCE[:80] in ended.out

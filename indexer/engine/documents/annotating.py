@@ -44,7 +44,7 @@ class AnnotationSummary(RunCounts):
     """The outcomes for the documents of a run; `neardup.library.outcomes.AnnotatedDocuments` explains the counts.
 
     `lost` says that documents may have been deleted, or overwritten with their fingerprints; `held` that too many are
-    gone to remove anything. `marks` record the changes looked at.
+    gone to remove anything, `sourceless` that no field says where they came from. `marks` record the changes looked at.
     """
 
     trusted: int = 0
@@ -62,6 +62,7 @@ class AnnotationSummary(RunCounts):
     beside: int = 0
     clusters: int | None = None
     forgotten: bool = False
+    sourceless: bool = False
     reading_seconds: float | None = None
 
     @property
@@ -130,6 +131,7 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         mappings = mappings_of(client, self._path)
         self._fields = fields_of_run(client, aside, mappings, options)
         self._aside = aside is not None
+        summary.sourceless = not (aside or self._fields.source)
         self._indices = frozenset(mappings)
         there = read_mappings(aside, reading_path(aside.target.name)) if aside else mappings
         kind = options.kind or there.kind(self.shown)

@@ -21,7 +21,7 @@ from indexer.engine.index.sketches import (
     sketch_of,
 )
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
-from indexer.model.origins import origin_of
+from indexer.model.origins import UNKNOWN, origin_of
 from indexer.relations.relation import verdict_of
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.base import StoreInfo
@@ -335,8 +335,10 @@ def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
     if (version := source.get("version") or {}).get("ordinal") is not None:
         annotations["version"] = dict(version)
     there = source.get("cluster") or {}
-    # The verdict follows from the others.
+    # The verdict follows from the others, and dashboards filter by a relation that nobody knows.
     cluster = {name: value for name, value in there.items() if value is not None and name != "verdict"}
+    if cluster.get("relation") == UNKNOWN:
+        del cluster["relation"]
     return annotations | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
 
 
@@ -345,8 +347,9 @@ def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] |
     rest = dict(annotations)
     fields = {**dict.fromkeys(CLUSTER_FIELDS), **(there if there and there.get("single") else alone())}
     if isinstance(cluster, Mapping) and _fits(cluster):
-        relation = cluster.get("relation", "") if "repeats" in cluster else None
-        fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **cluster, "verdict": verdict_of(relation)}
+        said = {**({"relation": UNKNOWN} if "repeats" in cluster else {}), **cluster}
+        verdict = verdict_of(said["relation"] if "repeats" in said else None)
+        fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **said, "verdict": verdict}
         del rest["cluster"]
     version = rest.get("version")
     is_kept = isinstance(version, Mapping) and _is_version(version)

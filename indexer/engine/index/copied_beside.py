@@ -7,7 +7,8 @@ from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS
-from indexer.engine.index.side_index import TERM, Pages, SideIndex, readable
+from indexer.engine.index.bodies import ROOT
+from indexer.engine.index.side_index import TERM, Pages, SideIndex, passing, readable
 from indexer.model.chunking import chunks
 from indexer.model.copied import CopiedRow
 from indexer.model.times import now
@@ -17,7 +18,9 @@ _DATE = {"type": "date", "ignore_malformed": True}
 # So much of a passage is kept: it is there to be recognised.
 _LETTERS = 1000
 COPIED_PROPERTIES: Mapping[str, Any] = {
-    **dict.fromkeys(("kind", "source", "origin", "by"), TERM),
+    **dict.fromkeys(("kind", "source", "first_in", "then_in"), TERM),
+    # By the name that documents and clusters have, so that one filter narrows all of them.
+    ROOT: {"properties": {"origin": TERM}},
     "text": {"type": "text"},
     "document": {"properties": dict.fromkeys(("id", "index", "routing"), TERM)},
     **dict.fromkeys(("words", "documents", "origins", "longest", "variants", "in_passages", "run"), _NUMBER),
@@ -61,6 +64,7 @@ def _latest(client: Client, side: SideIndex[Mapping[str, Any]]) -> int:
 def _body(row: CopiedRow) -> dict[str, Any]:
     texts = {name: value[:_LETTERS] if name == "text" else value for name, value in row.texts.items()}
     body: dict[str, Any] = {"kind": row.kind, **readable(texts), **row.numbers}
+    body[ROOT] = {"origin": [passing(name) for name in row.origins]}
     if row.ref:
         body["document"] = readable({"id": row.ref.id, "index": row.ref.index, "routing": row.ref.routing})
     return body

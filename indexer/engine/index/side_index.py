@@ -20,6 +20,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.model import ClusterRecord, Failure, Ref, size_class
 from indexer.model.chunking import chunks
 from indexer.model.decisions import Decision, decision_json, decision_of
+from indexer.model.origins import UNKNOWN
 from indexer.relations.relation import verdict_of
 
 T = TypeVar("T")
@@ -52,7 +53,10 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
         "properties": {
             **dict.fromkeys(("format", "origin"), TERM),
             "cluster": {
-                "properties": dict.fromkeys(("id", "size_class", "verdict", "relation", "repeats_origin"), TERM)
+                "properties": {
+                    **dict.fromkeys(("id", "size_class", "verdict", "relation", "repeats_origin"), TERM),
+                    "repeats_similarity": {"type": "float"},
+                }
             },
         }
     },
@@ -285,16 +289,17 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
     numbers |= {"redundant": cluster.redundant}
     numbers |= {"redundant_octets": cluster.redundant_bytes, "least_similarity": cluster.least_similarity}
     lists = {"formats": cluster.formats, "origins": cluster.origins, "repeated_origins": cluster.repeated_origins}
-    relations = dict(cluster.relations)
-    exact = json.dumps([list(canonical.values()), texts, numbers, lists, relations])
-    formats, origins, repeated = ([_passing(name) for name in names] for names in lists.values())
+    relations, shares = dict(cluster.relations), cluster.repeated_shares
+    exact = json.dumps([list(canonical.values()), texts, numbers, lists | {"repeated_shares": shares}, relations])
+    formats, origins, repeated = ([passing(name) for name in names] for names in lists.values())
     verdicts = {verdict_of(word) for word in (*relations, *[None] * (sum(relations.values()) < cluster.size))}
     shared: dict[str, Any] = {"format": formats, "origin": origins}
     shared["cluster"] = {
         **readable({"id": cluster.id, "size_class": size_class(cluster.size)}),
         "verdict": sorted(verdicts),
-        "relation": [word for word in relations if word],
+        "relation": [word or UNKNOWN for word in relations],
         "repeats_origin": repeated,
+        "repeats_similarity": [share / 100 for share in shares],
     }
     body = {**readable(texts), **numbers, "origins": len(cluster.origins), ROOT: shared}
     return {**body, "canonical": readable(canonical), "exact": exact}
@@ -321,8 +326,8 @@ def _decision(source: Mapping[str, Any]) -> Decision:
 
 
 def readable(texts: Mapping[str, str | None]) -> dict[str, str]:
-    return {name: _passing(text) for name, text in texts.items() if text}
+    return {name: passing(text) for name, text in texts.items() if text}
 
 
-def _passing(text: str) -> str:
+def passing(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -29,6 +29,7 @@ _INDEX, _TIME = "INDEX_NAME", "TIME_FIELD"
 _ID = f"neardup-{_INDEX}-"
 _URL = re.compile(r"https?://([^/?#@]+)(/[^?#@\s]*)?\Z", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r"[\w.+-]+\Z")
+_PATTERN = re.compile(r"[\w.+*-]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,8 @@ class Dashboards:
         parts = _URL.match(url)
         if not parts or not is_host(parts[1]):
             raise UsageError(f"{self.shown}: write https://host:5601, with the base path where there is one")
-        if not _PLAIN_NAME.match(name):
-            raise UsageError(f"{name}: dashboards are made for a name of letters, digits and . _ + - only")
+        if not _PATTERN.match(name):
+            raise UsageError(f"{name}: dashboards are made for a name of letters, digits and . _ + - * only")
         if space and not _PLAIN_NAME.match(space):
             raise UsageError(f"{space}: is not a valid name of a space or tenant: letters, digits and . _ + - only")
         self.name, self.space, self._time = name, space, time

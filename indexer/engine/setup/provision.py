@@ -62,9 +62,9 @@ class SetupStep:
 
 
 class Provision:
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, pattern: bool = False) -> None:
         self.client, self.name, self.shown = client, client.target.name, client.target.shown
-        if "*" in self.name or "," in self.name:
+        if ("*" in self.name and not pattern) or "," in self.name:
             raise UsageError(f"{self.shown}: set up one index, alias or data stream; a pattern is only for reading")
         self.template = f"neardup-{self.name}"
 

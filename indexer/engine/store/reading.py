@@ -28,6 +28,7 @@ from indexer.engine.store.lookup import PAGE, RECORDS_PAGE, StorePart, is_unicod
 from indexer.errors import StoreError
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
+from indexer.model.origins import UNKNOWN
 from indexer.stores.base import Stats, Versioned
 
 _PRECISION = 40_000
@@ -134,7 +135,7 @@ class ReadPart(StorePart):
             "formats": {"terms": {"field": FORMAT, "missing": "", "size": 1000}},
             "repeating": {
                 "filter": {"exists": {"field": REPEATS}},
-                "aggs": {"relations": {"terms": {"field": RELATION, "missing": "", "size": 100}}},
+                "aggs": {"relations": {"terms": {"field": RELATION, "size": 100}}},
             },
         }
         answer = self.lookup.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
@@ -154,7 +155,10 @@ class ReadPart(StorePart):
             bytes_on_disk=self._size(),
             # Without any value the engines give a number for the least time that there is.
             last_indexed_at=counts["last"].get("value_as_string", "") if counts["last"]["value"] is not None else "",
-            relations={bucket["key"]: bucket["doc_count"] for bucket in counts["repeating"]["relations"]["buckets"]},
+            relations={
+                "" if each["key"] == UNKNOWN else each["key"]: each["doc_count"]
+                for each in counts["repeating"]["relations"]["buckets"]
+            },
             extra={
                 "engine": context.client.product,
                 "index": context.name,

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from indexer.model import Failure, Fingerprint, Record, Ref
 from indexer.model.copied import CopiedRow
+from indexer.model.origins import origin_of
 from indexer.relations.relation import WORDS
 from indexer.schemes.simhash import sketched
 from indexer.stores import Store
@@ -109,12 +110,18 @@ def copied(seed: int = 7) -> list[CopiedRow]:
         numbers = {"documents": documents, "origins": 1 + number % 4, "words": words, "longest": words, "variants": 0}
         boilerplate = documents >= 10 * numbers["origins"]
         texts = {"text": f"passage {number} " * 200, "first_indexed_at": "2026-05-01T00:00:00Z"}
-        made.append(CopiedRow("passage", f"{number}", Ref("a"), texts, {**numbers, "boilerplate": boilerplate}))
+        numbers["boilerplate"] = boilerplate
+        inside = [PLACES[(number + step) % 5] for step in range(numbers["origins"])]
+        origins = tuple(sorted(map(origin_of, inside)))
+        made.append(CopiedRow("passage", f"{number}", Ref("a"), texts, numbers, origins))
         share = {"words": 1000 + number, "in_passages": 33 * number, "share": round(33 * number / (1000 + number), 6)}
-        made.append(CopiedRow("document", f"{number}", Ref(f"{number}"), {"source": f"{PLACES[0]}{number}"}, share))
-        pair = {"origin": PLACES[number % 5], "by": PLACES[number % 7]}
-        made.append(CopiedRow("origins", f"{number}", None, pair, {"words": 1000 - 7 * number}))
-    made.append(CopiedRow("collection", "", None, {}, {"words": 90_000, "in_passages": 14_355, "share": 0.1595}))
+        source = {"source": f"{PLACES[number % 2]}{number}"}
+        made.append(CopiedRow("document", f"{number}", Ref(f"{number}"), source, share, (origin_of(source["source"]),)))
+        pair = {"first_in": origin_of(PLACES[number % 5]), "then_in": origin_of(PLACES[number % 7])}
+        made.append(CopiedRow("origins", f"{number}", None, pair, {"words": 1000 - 7 * number}, tuple(pair.values())))
+    for number, place in enumerate(map(origin_of, PLACES)):
+        sums = {"documents": 40, "words": 9_000 + number, "in_passages": 1_400 * number}
+        made.append(CopiedRow("origin", place, None, {}, sums, (place,)))
     return made
 
 

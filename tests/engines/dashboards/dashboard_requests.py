@@ -13,6 +13,8 @@ from tests.engines.servers import Server
 FOLDER = Path(__file__).resolve().parents[3] / "mappings" / "dashboards"
 FILES = {"elasticsearch": "kibana.ndjson", "opensearch": "opensearch-dashboards.ndjson"}
 MISSING = "__missing__"
+CONTROLS = {"controls": "duplicates", "health-controls": "health", "copied-controls": "copied"}
+"""The panels of filter lists in OpenSearch Dashboards, and their dashboards."""
 DATES = "published"
 """The owner's field that the panel over time goes by."""
 
@@ -35,7 +37,7 @@ class Panels:
         """Every panel that asks for something."""
         kinds = ("visualization", "search")
         found = {name for name, each in self.objects.items() if each["type"] in kinds}
-        return {name.removeprefix(f"neardup-{self.name}-") for name in found} - {"controls", "health-controls"}
+        return {name.removeprefix(f"neardup-{self.name}-") for name in found} - set(CONTROLS)
 
     def ask(self, panel: str, **chosen: str) -> Any:
         """The engine's answer; `chosen` is what the controls were set to, by the last part of a field's name."""
@@ -103,17 +105,18 @@ class Panels:
         return {"bool": {"filter": filters}}
 
     def _control(self, name: str) -> str:
-        """The field of a control of the dashboard, which has to be there."""
-        [found] = [each for each in self._controls() if each.endswith(f".{name}")]
+        """The field of a filter list of the dashboards, which has to be there."""
+        [found] = {each for each in self._controls() if each.endswith(f".{name}")}
         return found
 
     def _controls(self) -> Iterator[str]:
-        panel = self.objects.get(f"neardup-{self.name}-controls")
-        if panel:
-            yield from (each["fieldName"] for each in json.loads(panel["attributes"]["visState"])["params"]["controls"])
-        else:
-            group = self.find("duplicates")["attributes"]["controlGroupInput"]["panelsJSON"]
-            yield from (each["explicitInput"]["fieldName"] for each in json.loads(group).values())
+        for panel, board in CONTROLS.items():
+            if found := self.objects.get(f"neardup-{self.name}-{panel}"):
+                state = json.loads(found["attributes"]["visState"])
+                yield from (each["fieldName"] for each in state["params"]["controls"])
+            else:
+                group = self.find(board)["attributes"]["controlGroupInput"]["panelsJSON"]
+                yield from (each["explicitInput"]["fieldName"] for each in json.loads(group).values())
 
 
 def lucene(query: str) -> dict[str, Any]:
@@ -159,7 +162,8 @@ def _bucket(aggregation: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "histogram":
         return {"histogram": {"field": params["field"], "interval": params["interval"], "min_doc_count": 1}}
     if kind == "range":
-        return {"range": {"field": params["field"], "ranges": params["ranges"]}}
+        ranges = [{side: at for side, at in each.items() if side != "label"} for each in params["ranges"]]
+        return {"range": {"field": params["field"], "ranges": ranges}}
     assert kind == "terms"
     by = "_count" if params["orderBy"] == "1" else params["orderBy"]
     body = {"field": params["field"], "size": params["size"], "order": {by: params["order"]}}

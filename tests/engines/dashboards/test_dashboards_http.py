@@ -265,6 +265,42 @@ def test_the_command(server: Server, index_name: str) -> None:
         server.request("DELETE", "/_component_template/neardup")
 
 
+def test_a_pattern_has_dashboards_of_all_that_it_matches(server: Server, index_name: str) -> None:
+    receiver = Receiver({"elasticsearch": "kbn", "opensearch": "osd"}[server.name])
+    pattern, stream = f"{index_name}-*", f"{index_name}-stream"
+
+    def run(name: str, *flags: str, code: int = 0) -> str:
+        done = warm.run_text("setup", "--store", f"{server.url}/{name}", *flags)
+        assert done.returncode == code, done.stderr
+        return done.stderr
+
+    try:
+        assert "none of its indices has neardup's fields" in run(pattern, "--dashboards", receiver.url, code=2)
+        server.request("PUT", f"/{index_name}-owned", {})
+        template = {"index_patterns": [stream], "data_stream": {}}
+        assert "error" not in server.request("PUT", f"/_index_template/{stream}", template)
+        server.request("PUT", f"/_data_stream/{stream}")
+        for name in (f"{index_name}-own", stream):
+            run(name)
+        assert "a pattern is only for reading" in run(pattern, code=2)
+        assert "dashboards only" in run(pattern, "--dashboards", receiver.url, "--search-templates", code=2)
+        run(pattern, "--dashboards", receiver.url)
+        views = {
+            each["attributes"]["title"] for (kind, _), each in receiver.kept[""].items() if kind == "index-pattern"
+        }
+        beside = {f"neardup-{pattern}-{kind}" for kind in ("clusters", "failures", "passages")}
+        assert views == {pattern, *beside}
+        for view in beside:
+            found = server.request("GET", f"/{view}/_mapping")
+            assert set(found) == {view.replace("*", part) for part in ("own", "stream")}
+        run(pattern, "--dashboards", receiver.url, "--remove")
+        assert receiver.kept[""] == {}
+    finally:
+        receiver.stop()
+        server.request("DELETE", f"/_data_stream/{stream}")
+        server.request("DELETE", f"/_index_template/{stream}")
+
+
 def test_the_engine_itself_is_recognised(server: Server) -> None:
     with pytest.raises(StoreError, match=r"Elasticsearch itself|OpenSearch itself|neither Kibana nor"):
         Dashboards(server.url, "articles", access=Access())

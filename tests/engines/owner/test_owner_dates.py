@@ -8,7 +8,7 @@ import pytest
 
 from indexer.library.opening import open_store
 from tests.cli.written import prose
-from tests.engines.annotated import annotate, fill, neardup, sources, write
+from tests.engines.annotated import annotate, fill, neardup, run, sources, write
 from tests.engines.servers import Server
 
 MAPPINGS: dict[str, Any] = {
@@ -86,3 +86,18 @@ def test_the_report_and_what_comes_go_by_the_remembered_field(server: Server, in
     write(server, index_name, "before", {"body": TEXT, "meta": {"published": "2025-01-01"}}, refresh="true")
     annotate(url, "--cluster")
     assert canonical(url)[0] == "before"
+
+
+def test_a_remark_names_the_option_for_the_field_of_sources(server: Server, index_name: str) -> None:
+    documents = {
+        name: {"body": prose(number), "url": f"https://example.org/{name}"} for number, name in enumerate("ab")
+    }
+    fill(server, index_name, documents, {"properties": {"body": {"type": "text"}, "url": {"type": "keyword"}}})
+    owned = f"{server.url}/{index_name}"
+    remark = "--source-field names a field with their URL"
+    assert remark in run(owned, "--field", "body").stderr
+    # Nothing was new.
+    assert remark not in run(owned).stderr
+    assert remark not in run(owned, "--field", "body", "--to", f"{index_name}-beside").stderr
+    assert remark not in run(owned, "--source-field", "url").stderr
+    assert {each["neardup"]["origin"] for each in sources(server, index_name).values()} == {"example.org"}

@@ -58,7 +58,10 @@ def state(url: str) -> dict[str, Any]:
         return {
             "records": {record.ref: replace(record, indexed_at="") for record in store.scan()},
             "annotations": annotations,
-            "clusters": [replace(one, first_seen="", last_seen="", repeated_origins=()) for one in store.clusters()],
+            "clusters": [
+                replace(one, first_seen="", last_seen="", repeated_origins=(), repeated_shares=())
+                for one in store.clusters()
+            ],
             "notes": [replace(note, at="") for note in store.clustering_notes().values()],
             "failures": [(one.ref, one.reason) for one in store.failures()],
         }

@@ -154,9 +154,10 @@ def test_what_dashboards_show_is_replaced_without_a_moment_of_none(server: Serve
     licence, release = document(2, 60), document(1, 120)
     texts = {f"page{number}": f"{document(number + 10, 90)} {licence}" for number in range(12)}
     texts |= {"release": release, "article": f"{document(50, 80)} {release} {licence}"}
-    fill(server, index_name, {name: {"body": text} for name, text in texts.items()})
+    pages = {name: {"body": text, "url": f"https://{name[:4]}.example.org/{name}"} for name, text in texts.items()}
+    fill(server, index_name, pages, {"properties": {"body": {"type": "text"}, "url": {"type": "keyword"}}})
     url, side = f"{server.url}/{index_name}", f"neardup-{index_name}-passages"
-    annotate(url, "--field", "body")
+    annotate(url, "--field", "body", "--source-field", "url")
 
     def kept(kind: str = "") -> list[dict[str, Any]]:
         server.request("POST", f"/{side}/_refresh")
@@ -166,7 +167,11 @@ def test_what_dashboards_show_is_replaced_without_a_moment_of_none(server: Serve
 
     with indexer.open(url) as opened:
         found = opened.passages(write=True)
-        assert found.written == len(found.passages) + len(found.partly_copied) + len(found.copied) + 1 == len(kept())
+        assert (
+            found.written
+            == len(found.passages) + len(found.partly_copied) + len(found.copied) + len(kept("origin"))
+            == len(kept())
+        )
         rows = {row["text"]: row for row in kept("passage")}
         assert sorted((each.text, each.documents, each.origins, each.boilerplate) for each in found.passages) == sorted(
             (text, row["documents"], row["origins"], row["boilerplate"]) for text, row in rows.items()
@@ -175,6 +180,14 @@ def test_what_dashboards_show_is_replaced_without_a_moment_of_none(server: Serve
         assert {text: row["document"] for text, row in rows.items()} == firsts
         shares = {row["document"]["id"]: row["share"] for row in kept("document")}
         assert shares == {each.id: each.share for each in found.partly_copied}
+        assert {text: len(row["neardup"]["origin"]) for text, row in rows.items()} == {
+            each.text: each.origins for each in found.passages
+        }
+        # A source's words, and those of all sources.
+        sums = {row["neardup"]["origin"][0]: row for row in kept("origin")}
+        assert sums["rele.example.org"]["words"] == sums["rele.example.org"]["in_passages"] == len(release.split())
+        for name in ("documents", "words", "in_passages"):
+            assert sum(row[name] for row in sums.values()) == getattr(found, name)
         # A document goes that had a passage with one other; what all the others say stays.
         opened.delete("release")
         server.request("DELETE", f"/{index_name}/_doc/release?refresh=true")

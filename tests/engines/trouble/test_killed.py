@@ -131,7 +131,7 @@ def wholly(store: Store) -> list[object]:
         ((ref.id, annotations) for ref, annotations in every if not is_alone(ref, annotations)),
         key=lambda pair: pair[0],
     )
-    clusters = [replace(one, repeated_origins=()) for one in store.clusters()]
+    clusters = [replace(one, repeated_origins=(), repeated_shares=()) for one in store.clusters()]
     return [*found, *clusters]
 
 
