@@ -1,8 +1,9 @@
-"""The frame of a text: lines found around many other documents."""
+"""The frame of a text: lines found around many other documents, and lines compared with those of another text."""
 
 from __future__ import annotations
 
 from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,3 +25,53 @@ def frame_bounds(wording: Wording, lexicon: Lexicon | None) -> tuple[int, int]:
         for bound, lines in zip(bounds, wording.outer_lines, strict=True)
     )
     return head.end, foot.start
+
+
+class FrameLine(NamedTuple):
+    """A line of a frame: what stands there, its words, its names and numbers, and a shape in which these are alike."""
+
+    values: bytes
+    there: frozenset[int]
+    words: frozenset[int]
+    facts: frozenset[int]
+    shape: tuple[str, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        return self.shape == ("A",)
+
+    def is_like(self, other: FrameLine) -> bool:
+        alike = self.shape == other.shape and (not self.is_plain or bool(self.words & other.words))
+        return (alike and self.differs_in_facts(other)) or self.is_replaced_by(other)
+
+    def differs_in_facts(self, other: FrameLine) -> bool:
+        mine, yours = self.facts - other.there, other.facts - self.there
+        return bool(mine & self.words and yours & other.words) or bool(mine - self.words and yours - other.words)
+
+    def is_replaced_by(self, other: FrameLine) -> bool:
+        """True for two lines of which all words but one are the same, with another fact."""
+        most = max(len(self.words), len(other.words))
+        shared = len(self.words & other.words)
+        return self.differs_in_facts(other) and 2 * shared > most and most - shared <= 1
+
+
+def frame_line(wording: Wording, start: int, end: int) -> FrameLine:
+    shape: list[str] = []
+    words: list[int] = []
+    facts: list[int] = []
+    values = wording.values[start:end]
+    for place, value in zip(range(start, end), values.tolist(), strict=True):
+        word = wording.word(place)
+        kind = "0" if any(map(str.isdigit, word)) else wording.folded(place)
+        if word[0].isupper() and kind not in wording.vocabulary.grammar:
+            kind = "A"
+        if kind in ("0", "A"):
+            facts.append(value)
+        if not wording.is_word(place):
+            continue
+        if kind != "0":
+            words.append(value)
+        if shape[-1:] != [kind]:
+            shape.append(kind)
+    there = frozenset(values.tolist())
+    return FrameLine(values.tobytes(), there, frozenset(words), frozenset(facts), tuple(shape))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from indexer.relations.alignment import Block
 from indexer.relations.facts import DifferingFact, canonical
+from indexer.relations.frame import FrameLine, frame_line
 from indexer.relations.wording import Wording
 
 # A body has so many words and signs in common, and this share of the shorter text.
@@ -37,12 +38,9 @@ _BRACKETS = str.maketrans("<{[>}]", "((()))")
 _AT_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 # What a format moves, as dates in a reference or rows of a table, stands within so many words.
 _AROUND = 100
-_GREEK = re.compile("[\u0370-\u03ff]")
-_MARKED = re.compile(r"[\^\[]")
-_RAISED = re.compile("[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]+")
-_MARK = re.compile(r"(.*?)\W*\d{0,3}\W*", re.DOTALL)
-_NO_OTHER = re.compile(r"[^\w()\[\]<>]*\d{0,3}[^\w()\[\]<>]*")
-_LONGEST_MARK = 40
+_MARKED = re.compile("[\\^\\[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
+_BRACKETED = re.compile(r"[()\[\]<>]")
+_LONGEST_MARK = 3
 _ENUMERATOR = re.compile(r"[\W\d]*([^\W\d]{1,4})?\W*")
 
 
@@ -56,7 +54,6 @@ class SharedBody(NamedTuple):
     words: int
 
     def overlaps(self, block: Block) -> bool:
-        """True if a part of the block stands in the body."""
         return block.start < self.end and block.end > self.start
 
     def holds(self, block: Block) -> bool:
@@ -65,8 +62,6 @@ class SharedBody(NamedTuple):
 
 
 class ChangedSentences(NamedTuple):
-    """Whole sentences of both texts in which a change stands."""
-
     block: Block
     inner: Sequence[Block]
 
@@ -112,18 +107,14 @@ class RenditionCheck:
         self.by_format: list[tuple[str, str]] = []
 
     def refuted_by(self, sentences: ChangedSentences) -> bool:
-        """True if changed sentences can't stand in renditions of one work."""
         if self._other_format:
             return self._refuted_in_other_format(sentences)
         block = sentences.block
         if self.body.overlaps(block):
-            if all(self._is_around(each) or self._is_framing(each) for each in sentences.inner):
-                return False
-            return self._has_stop(block) or self._share(block) >= 0.5 or self._is_too_much(block)
+            return not all(self._is_around(each) or self._is_framing(each) for each in sentences.inner)
         return self._has_stop(block) and self._is_one_changed(sentences)
 
     def are_replaced(self, block: Block) -> bool:
-        """True if two sides that stand in one place are too much for renditions of one work."""
         if not self.body.holds(block) or not (block.end > block.start and block.other_end > block.other_start):
             return False
         return (not self._other_format and self._has_stop(block)) or self._is_too_much(block)
@@ -141,9 +132,10 @@ class RenditionCheck:
     def _refuted_in_other_format(self, sentences: ChangedSentences) -> bool:
         if not self.body.overlaps(sentences.block):
             return any(map(self._changes_fact, sentences.inner)) and self._is_one_changed(sentences)
-        if _same_letters(*self._said(sentences.block)):
-            return False
+        joined = _same_letters(*self._said(sentences.block))
         for block in sentences.inner:
+            if joined and any(map(_letters, self._said(block))):
+                continue
             if self._changes_fact(block):
                 self._facts_replaced += 1
                 if self._facts_replaced * _A_FORMULA > self.body.words:
@@ -160,11 +152,14 @@ class RenditionCheck:
             return False
         if _same_letters(one, other):
             signs, others = ({*each.translate(_BRACKETS)} - _MARKUP for each in (one, other))
-            return not _letters(one) and bool(signs and others) and signs != others
+            return not _letters(one) and signs != others and bool(signs and others) and self._are_before_digits(block)
         ours, theirs = self._lost(block)
         if self._negate(self._left, ours) != self._negate(self._right, theirs):
             return True
         return bool(ours and theirs) and self._replaces_fact(block) and not self._is_of_format(block, one, other)
+
+    def _are_before_digits(self, block: Block) -> bool:
+        return all(end < len(side) and side.word(end)[0].isdigit() for side, _, end in self._sides(block))
 
     def _is_of_format(self, block: Block, one: str, other: str) -> bool:
         """True for words without a space between them, marks of references and numbers of sections."""
@@ -198,32 +193,23 @@ class RenditionCheck:
         """True for the mark of a reference or a note, in the place of none or of a number without brackets."""
         if block.start and not self._left.before(block.start) and self._left.word(block.start - 1)[-1].isdigit():
             return False
-        said = [
-            _RAISED.sub(lambda raised: f"^{unicodedata.normalize('NFKC', raised[0])}", each) for each in (one, other)
-        ]
+        letters = _letters(one), _letters(other)
+        words = [each.rstrip("0123456789") for each in letters]
+        if words[0] != words[1] or max(map(len, letters)) - len(words[0]) > _LONGEST_MARK:
+            return False
         return any(
-            len(marked) <= _LONGEST_MARK
-            and _MARKED.search(marked)
-            and (found := _MARK.fullmatch(marked))
-            and _NO_OTHER.fullmatch(plain.removeprefix(found[1]))
-            and plain.startswith(found[1])
-            for marked, plain in (said, said[::-1])
+            _MARKED.search(mark) and not _BRACKETED.search(plain) for mark, plain in ((one, other), (other, one))
         )
 
     @staticmethod
     def _enumerates(wording: Wording, start: int, end: int) -> bool:
-        """True if a line begins with what stands there, and it is a number or a letter."""
         return bool(_ENUMERATOR.fullmatch(wording.line_before(end))) and start < end
 
     def _replaces_fact(self, block: Block) -> bool:
-        """True for another number, and for one name or word of code in the place of one."""
         size = block.end - block.start
         is_one = size == block.other_end - block.other_start and size <= _NAME
         return any(
-            (is_one or fact.kind in _NUMBERS)
-            and _bare(fact.left) != _bare(fact.right)
-            # A formula that one format writes in signs, as β0, and another one in words.
-            and bool(_GREEK.search(fact.left)) == bool(_GREEK.search(fact.right))
+            (is_one or fact.kind in _NUMBERS) and _bare(fact.left) != _bare(fact.right)
             for fact in self._facts(block)
             if fact.left and fact.right
         )
@@ -246,18 +232,15 @@ class RenditionCheck:
                 matched += 1
                 mine.remove(line)
                 yours.remove(found)
-        own = sum(not line.is_plain for line in (*mine, *yours))
-        plain = [sum(line.is_plain for line in side) for side in (mine, yours)]
-        return own + abs(plain[0] - plain[1]) > matched
+        return sum(not line.is_plain for line in (*mine, *yours)) > matched
 
-    def _frame(self, wording: Wording, start: int, end: int) -> list[_FrameLine]:
+    def _frame(self, wording: Wording, start: int, end: int) -> list[FrameLine]:
         """The lines without a sentence end before and behind the body; of another format, those of the head."""
         lines = wording.lines()
         before = [line for line in lines if line[1] <= start]
         behind = [line for line in lines if line[0] >= end]
         some = before[:_HEAD] if self._other_format else [*before[-_MOST_LINES:], *behind[:_MOST_LINES]]
-        grammar = wording.vocabulary.grammar
-        found = [_frame_line(wording, *line, grammar) for line in some if not _ends_sentence(wording, *line)]
+        found = [frame_line(wording, *line) for line in some if not _ends_sentence(wording, *line)]
         if self._other_format:
             # What one format has in one line may stand in two lines of another one.
             there = frozenset[int]().union(*(line.there for line in found))
@@ -267,7 +250,7 @@ class RenditionCheck:
     # Blocks.
 
     def _said(self, block: Block) -> tuple[str, str]:
-        return self._left.span(block.start, block.end), self._right.span(block.other_start, block.other_end)
+        return self._left.span(*block[:2]), self._right.span(*block[2:])
 
     @staticmethod
     def _is_clean(block: Block) -> bool:
@@ -277,18 +260,9 @@ class RenditionCheck:
         return (self._left, block.start, block.end), (self._right, block.other_start, block.other_end)
 
     def _has_stop(self, block: Block) -> bool:
-        return _ends_sentence(self._left, block.start, block.end) or _ends_sentence(
-            self._right, block.other_start, block.other_end
-        )
-
-    def _share(self, block: Block) -> float:
-        """The share of the longer side that stands on the other one too."""
-        ours = Counter(self._left.values[block.start : block.end].tolist())
-        theirs = Counter(self._right.values[block.other_start : block.other_end].tolist())
-        return (ours & theirs).total() / max(1, ours.total(), theirs.total())
+        return any(_ends_sentence(*side) for side in self._sides(block))
 
     def _is_one_changed(self, sentences: ChangedSentences) -> bool:
-        """True for a sentence of which most is equal and a fact is replaced, outside of the body."""
         block = sentences.block
         differing = sum(each.end - each.start + each.other_end - each.other_start for each in sentences.inner)
         equal = (block.end - block.start + block.other_end - block.other_start - differing) // 2
@@ -310,13 +284,10 @@ class RenditionCheck:
         return (before or behind) and self._is_edge(left, ours) and self._is_edge(right, theirs)
 
     def _is_framing(self, block: Block) -> bool:
-        """True for whole lines, none of them a sentence, and for datelines without other numbers."""
-        sides = self._sides(block)
-        leads = block.start <= self.body.start + _LEAD and all(self._is_lead(*side) for side in sides)
-        if leads and not all(any(map(str.isdigit, said)) for said in self._said(block)):
-            return True
-        framing = all(_is_line(*side) or (leads and self._is_lead(*side)) for side in sides)
-        return framing and not self._is_too_much(block)
+        """True for whole lines and datelines, none of them a sentence."""
+        leads = block.start <= self.body.start + _LEAD
+        lines = all(_is_line(*side) or (leads and self._is_lead(*side)) for side in self._sides(block))
+        return lines and not self._is_too_much(block)
 
     @staticmethod
     def _is_lead(wording: Wording, start: int, end: int) -> bool:
@@ -328,39 +299,6 @@ class RenditionCheck:
     @staticmethod
     def _is_edge(wording: Wording, place: int) -> bool:
         return place in wording.sentence_ends or "\n" in wording.before(place) or _ends_lead(wording, place)
-
-
-class _FrameLine(NamedTuple):
-    """A line of a frame: what stands there, its words, its names and numbers, and a shape in which these are alike."""
-
-    values: bytes
-    there: frozenset[int]
-    words: frozenset[int]
-    facts: frozenset[int]
-    shape: tuple[str, ...]
-
-    @property
-    def is_plain(self) -> bool:
-        return self.shape == ("A",)
-
-    def is_like(self, other: _FrameLine) -> bool:
-        """True for two lines of one frame that differ in facts, as far as their words and shapes tell."""
-        if self.shape == other.shape:
-            return self.differs_in_facts(other) and (not self.is_plain or bool(self.words & other.words))
-        return self.differs_in_facts(other) and self.shares_words(other)
-
-    def differs_in_facts(self, other: _FrameLine) -> bool:
-        """True if a name stands for another one, or a number for another one."""
-        mine, yours = self.facts - other.there, other.facts - self.there
-        return bool(mine & self.words and yours & other.words) or bool(mine - self.words and yours - other.words)
-
-    def shares_words(self, other: _FrameLine) -> bool:
-        return 2 * len(self.words & other.words) > max(len(self.words), len(other.words))
-
-    def is_replaced_by(self, other: _FrameLine) -> bool:
-        """True for two lines of which all words but one are the same."""
-        rest = self.words - other.words, other.words - self.words
-        return self.differs_in_facts(other) and self.shares_words(other) and max(map(len, rest)) <= 1
 
 
 _LEAD_END = re.compile(r"[^\w\n]*?(?:[\u2013\u2014:]|\s-\s)")
@@ -376,32 +314,9 @@ def _ends_sentence(wording: Wording, start: int, end: int) -> bool:
 
 
 def _is_line(wording: Wording, start: int, end: int) -> bool:
-    """True for whole lines, none of them a sentence."""
     if _ends_sentence(wording, start, end):
         return False
     return all(place in (0, len(wording)) or "\n" in wording.before(place) for place in (start, end))
-
-
-def _frame_line(wording: Wording, start: int, end: int, grammar: frozenset[str]) -> _FrameLine:
-    shape: list[str] = []
-    words: list[int] = []
-    facts: list[int] = []
-    values = wording.values[start:end]
-    for place, value in zip(range(start, end), values.tolist(), strict=True):
-        word = wording.word(place)
-        kind = "0" if any(map(str.isdigit, word)) else wording.folded(place)
-        if word[0].isupper() and kind not in grammar:
-            kind = "A"
-        if kind in ("0", "A"):
-            facts.append(value)
-        if not wording.is_word(place):
-            continue
-        if kind != "0":
-            words.append(value)
-        if shape[-1:] != [kind]:
-            shape.append(kind)
-    there = frozenset(values.tolist())
-    return _FrameLine(values.tobytes(), there, frozenset(words), frozenset(facts), tuple(shape))
 
 
 def _bare(said: str) -> str:

@@ -123,6 +123,13 @@ def test_a_manual_in_two_formats_is_a_rendition_and_a_corrected_one_a_form() -> 
     assert {right for _, right in found} == {True}, found
 
 
+def test_another_sign_before_a_number_makes_a_form_and_other_brackets_none() -> None:
+    told = "\n\n".join(story(2).paragraphs)
+    cold, warm, noted = (f"{told}\n\nThe water has {sign} degrees.\n\n{told[:400]}" for sign in ("-5", "+5", "(5)"))
+    assert word(cold, warm, other_format=True) == "form"
+    assert word(cold.replace("-5", "[5]"), noted, other_format=True) in CLOSE
+
+
 def test_manuals_by_one_template_are_no_renditions() -> None:
     given = manual(5)
     for old, new in (("v7.1.0", "v7.2.0"), (given.name, "harbour-xyz")):
