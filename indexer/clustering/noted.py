@@ -199,6 +199,8 @@ class NotedRelations:
             return ""
         if document.record.is_identical(document.other):
             return "identical"
+        if self._texts and (known := self._texts.known(document.record, document.other)):
+            return known.word
         if word := self.given.get(document.record.ref, ""):
             if to := self.given_to.get(document.record.ref):
                 document.wanted["relation_to"] = to

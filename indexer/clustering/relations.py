@@ -47,7 +47,6 @@ class Reason(NamedTuple):
 
 
 APART = Reason("called not the same", "somebody called it not the same")
-_IDENTICAL = Relation("identical")
 _KEPT = {
     "rendition": "another format or frame",
     "form": "facts differ (forms)",
@@ -133,7 +132,7 @@ class _Staying(Generic[AnyDocument]):
     waiting: list[tuple[AnyDocument, AnyDocument | None]] = field(default_factory=list)
     """Those that are not taken in yet, with the one that each was compared with; in most clusters none need be."""
 
-    def add(self, document: AnyDocument, wording: Wording | None, digest: str, own: Sequence[int]) -> None:
+    def add(self, document: AnyDocument, wording: Wording | None, digests: Sequence[str], own: Sequence[int]) -> None:
         text = wording.text if wording else ""
         if self.characters + len(text) + _EACH > _STAYING:
             return
@@ -141,7 +140,7 @@ class _Staying(Generic[AnyDocument]):
         self.documents.append(document)
         self.texts.append(text)
         self.characters += len(text) + _EACH
-        if digest:
+        for digest in digests:
             self.by_digest.setdefault(digest, number)
         if wording is None:
             return
@@ -149,8 +148,8 @@ class _Staying(Generic[AnyDocument]):
         for word in own or (0,):
             self.by_word.setdefault(word, []).append(number)
 
-    def like(self, wording: Wording | None, digest: str, own: Sequence[int]) -> Iterator[int]:
-        same = [self.by_digest.get(digest)]
+    def like(self, wording: Wording | None, digests: Sequence[str], own: Sequence[int]) -> Iterator[int]:
+        same = [self.by_digest.get(digest) for digest in digests]
         if wording:
             same.append(self.by_words.get(_all_words(wording)))
         yield from (first := dict.fromkeys(number for number in same if number is not None))
@@ -190,7 +189,7 @@ class Relations(Generic[AnyDocument]):
             return
         clusters: dict[str, dict[Hashable, AnyDocument]] = {}
         for cluster, document, stand_in in pairs:
-            if not self.texts.identical(document, stand_in):
+            if not self.texts.known(document, stand_in):
                 both = {self.texts.key(one): one for one in (stand_in, document)}
                 clusters.setdefault(cluster, {}).update(both)
         self.texts.prepare([list(some.values()) for some in clusters.values()])
@@ -346,9 +345,9 @@ class Relations(Generic[AnyDocument]):
 
     def _take_in(self) -> None:
         for document, stand_in in self._staying.waiting:
-            wording, digest = self.texts.wording(document), self.texts.digest(document)
-            if wording or digest:
-                self._staying.add(document, wording, digest, self._own(document, stand_in))
+            wording, digests = self.texts.wording(document), self.texts.digests(document)
+            if wording or digests:
+                self._staying.add(document, wording, digests, self._own(document, stand_in))
         self._staying.waiting.clear()
 
     def _others(self, document: AnyDocument, stand_in: AnyDocument) -> Iterator[tuple[AnyDocument, Relation]]:
@@ -357,14 +356,14 @@ class Relations(Generic[AnyDocument]):
             return
         self._take_in()
         wording = self.texts.wording(document)
-        own, digest = self._own(document, stand_in), self.texts.digest(document)
-        for number in staying.like(wording, digest, own):
+        own, digests = self._own(document, stand_in), self.texts.digests(document)
+        for number in staying.like(wording, digests, own):
             other = staying.documents[number]
             if self.texts.key(other) == self.texts.key(stand_in):
                 # That one was asked first.
                 continue
-            if self.texts.identical(document, other):
-                yield other, _IDENTICAL
+            if known := self.texts.known(document, other):
+                yield other, known
             elif wording is not None and staying.texts[number]:
                 theirs = self.texts.wording(other) or Wording(staying.texts[number])
                 if not self.permitted.only_copies or may_be_copy(wording, theirs, self.texts.lexicon):
@@ -404,7 +403,8 @@ class StandIns:
             if not loses_mail(record.source, other.source) and record.may_be_same_mail(other)
         }
         for ref, other in others.items():
-            if self._permitted is None or (record.is_identical(other) and self._permitted.lets_go(_IDENTICAL)):
+            known = self._texts.known(record, other)
+            if self._permitted is None or (known and self._permitted.lets_go(known)):
                 return ref
         if not self._permitted or not self._permitted.reads:
             return None

@@ -232,7 +232,7 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
 
     `title`, and `size` in bytes, default to the document's own; `indexed_at` is now.
     """
-    (sketches, same, read), document = extracted.made, extracted.document
+    (sketches, same, read, beside), document = extracted.made, extracted.document
     fingerprint = fingerprint_of(sketches)
     return Record(
         ref=ref,
@@ -246,6 +246,7 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
         source_digest=source_digest,
         text_digest=same,
         read_digest=with_title(read, title),
+        beside_digest=beside,
         indexed_at=indexed_at or now(),
         metadata={} if metadata is None else metadata,
         container=container,

@@ -9,6 +9,7 @@ from indexer.core.text import digest_of_folded, folded_text, text_digest
 from indexer.extract.base import QUOTED
 from indexer.model import SIMHASH_DOC, Document, Fingerprint, Sketch
 from indexer.model.joined import Joined, Texts, joined_texts
+from indexer.relations.beside import NOTHING_BESIDE, beside_digest
 from indexer.schemes.base import Scheme, SketchedTexts, sketch_text, sketch_texts
 from indexer.schemes.simhash import SimhashDoc
 from indexer.text.digests import read_digest_of_folded
@@ -16,8 +17,9 @@ from indexer.text.digests import read_digest_of_folded
 if TYPE_CHECKING:
     from indexer.text.features import Recipe
 
-DigestedSketches = tuple[dict[str, Sketch], str, str]
-"""The sketches of a text by their families, also by simhash-doc, its digest, and that of all that was read."""
+DigestedSketches = tuple[dict[str, Sketch], str, str, str]
+"""The sketches of a text by their families, also by simhash-doc, and the digests of the text, of all that was read, and
+of what stands beside the text."""
 
 _SIMHASH = SimhashDoc()
 NOTHING = text_digest("").hex()
@@ -50,17 +52,17 @@ def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[DigestedSket
     for sketches, digest in zip(made, digests, strict=True):
         if not sketches[SIMHASH_DOC].payload:
             sketches.update(sketches_without_words(schemes, digest, digest))
-    return [(sketches, digest, digest) for sketches, digest in zip(made, digests, strict=True)]
+    return [(sketches, digest, digest, NOTHING_BESIDE) for sketches, digest in zip(made, digests, strict=True)]
 
 
 def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSketches:
-    digests = _digests_of(document)
+    digests = digests_of(document)
     made = sketch_text([_SIMHASH, *schemes], document.text)
     sketches = {
         scheme.family: sketch or Sketch.without_features(scheme.id)
         for scheme, sketch in zip((_SIMHASH, *schemes), made, strict=True)
     }
-    return sketches if made[0] else sketches | sketches_without_words(schemes, *digests), *digests
+    return sketches if made[0] else sketches | sketches_without_words(schemes, *digests[:2]), *digests
 
 
 def sketches_without_words(schemes: Sequence[Scheme], same: str, read: str) -> dict[str, Sketch]:
@@ -75,14 +77,15 @@ def sketches_without_words(schemes: Sequence[Scheme], same: str, read: str) -> d
 
 
 def read_digest_of(document: Document) -> str:
-    return _digests_of(document)[1]
+    return digests_of(document)[1]
 
 
-def _digests_of(document: Document) -> tuple[str, str]:
+def digests_of(document: Document) -> tuple[str, str, str]:
     folded = folded_text(document.text)
     title = "" if document.format == "text" else document.title
     left_out = [part for part in document.left_out if part[0] != QUOTED]
-    return digest_of_folded(folded).hex(), read_digest_of_folded(folded, title, left_out)
+    read = read_digest_of_folded(folded, title, left_out)
+    return digest_of_folded(folded).hex(), read, beside_digest(left_out)
 
 
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:

@@ -13,7 +13,7 @@ from indexer.errors import NeardupError, UsageError
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.ingest.digests import source_digest
 from indexer.ingest.outcomes import record_of
-from indexer.ingest.sketching import DigestedSketches, read_digest_of, sketched_texts, sketches_without_words
+from indexer.ingest.sketching import DigestedSketches, digests_of, sketched_texts, sketches_without_words
 from indexer.library.rows import Rows
 from indexer.matching.asking import Answered, ReadingSettings, lookup_each, read_documents
 from indexer.matching.kept import schemes_of
@@ -134,12 +134,11 @@ class BulkRequests:
         read = [(line, line.document) for line in wanted if line.document]
         schemes = schemes_of(self._store)
         sketched = sketched_texts(schemes, [document.text for _, document in read])
-        for (line, document), made in zip(read, sketched, strict=True):
-            sketches, digest, _ = made
-            seen = read_digest_of(document)
+        for (line, document), (sketches, *_) in zip(read, sketched, strict=True):
+            digests = digests_of(document)
             if not sketches[SIMHASH_DOC].payload:
-                sketches |= sketches_without_words(schemes, digest, seen)
-            line.record = self._record(line, document, (sketches, digest, seen))
+                sketches |= sketches_without_words(schemes, *digests[:2])  # noqa: PLW2901
+            line.record = self._record(line, document, (sketches, *digests))
         if self._skips:
             named = {line.id for line in lines}
             new = [line for line in wanted if line.record and not line.record.short]

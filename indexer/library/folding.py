@@ -129,12 +129,12 @@ def _relations(
     from indexer.core.text import text_digest
     from indexer.ingest.rereading import StoredTexts
     from indexer.matching.lexicons import StoredLexicon
-    from indexer.matching.relating import BesideTexts, FactsBeside, RelatedTexts, all_read
+    from indexer.matching.relating import BesideTexts, RelatedTexts, StoredReading, all_read, all_told
     from indexer.model.mails import is_mail
     from indexer.relations.beside import own_title
     from indexer.relations.relation import COPIES, SAME_WORK
 
-    reader, facts = StoredTexts(store), FactsBeside(store)
+    reader = StoredReading(StoredTexts(store))
 
     def stored(place: int) -> Record | None:
         return records.get(int(positions[place]))
@@ -146,12 +146,12 @@ def _relations(
                 of.setdefault(record.ref, []).append(place)
             else:
                 yield place, texts[int(positions[place])]
-        for record, text in reader.read({record.ref: record for record in map(stored, places) if record}.values()):
+        for record, text in reader.read([*{record.ref: record for record in map(stored, places) if record}.values()]):
             yield from ((place, text) for place in of.pop(record.ref, ()))
 
     def beside(one: int, other: int) -> tuple[DifferingFact, ...]:
         left, right = stored(one), stored(other)
-        return facts(left, right) if left and right else ()
+        return reader.facts(left, right) if left and right else ()
 
     def digest(place: int) -> str:
         if record := stored(place):
@@ -170,6 +170,7 @@ def _relations(
             lambda place: own_title(record.title, record.source) if (record := stored(place)) else "",
             beside,
             lambda place: record.format if (record := stored(place)) else "",
+            lambda place: all_told(record) if (record := stored(place)) else "",
         ),
     )
     folds = Permitted(frozenset((*COPIES, *SAME_WORK) if renditions else COPIES))

@@ -43,7 +43,7 @@ def forms_found(store: Store) -> Iterator[Finding]:
 
 def _finding(store: Store, pairs: list[tuple[Record, Record]]) -> Finding:
     texts = stored_texts(store, StoredTexts(store, AT_HAND))
-    texts.prepare([pair for pair in pairs if not texts.identical(*pair)])
+    texts.prepare([pair for pair in pairs if not texts.known(*pair)])
     made = [(pair, texts.between(*pair)) for pair in pairs]
     read = [(pair, relation) for pair, relation in made if isinstance(relation, Relation)]
     forms = [(pair, relation) for pair, relation in read if relation.word == "form"]

@@ -10,6 +10,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from indexer.errors import ExtractionError
 from indexer.ingest.rereading import StoredTexts
+from indexer.ingest.sketching import NOTHING
 from indexer.matching.lexicons import StoredLexicon
 from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.pairing import NearPair
@@ -17,7 +18,15 @@ from indexer.matching.question import Question
 from indexer.model import Document, Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.relations.alignment import MOST_WORDS
-from indexer.relations.beside import Aside, differing, facts_beside, own_title, title_facts, title_hashes
+from indexer.relations.beside import (
+    Aside,
+    differing,
+    facts_beside,
+    own_title,
+    telling_parts,
+    title_facts,
+    title_hashes,
+)
 from indexer.relations.comparing import relate
 from indexer.relations.facts import DifferingFact
 from indexer.relations.frame import line_hashes
@@ -36,6 +45,8 @@ AT_HAND = 2_000_000
 
 # Characters of texts that are kept for what comes later.
 _KEPT_AT_ONCE = 16_000_000
+# What is kept beside a text counts so many characters more.
+_ENTRY = 200
 _PAIRS_AT_ONCE = 500
 
 AnyDocument = TypeVar("AnyDocument")
@@ -44,11 +55,15 @@ Read = Callable[[Sequence[AnyDocument]], Iterable[tuple[AnyDocument, str | Extra
 
 
 class BesideTexts(NamedTuple, Generic[AnyDocument]):
-    """The `title` and `format` of a document, and other `facts` that differ beside the texts of two."""
+    """The `title` and `format` of a document, and other `facts` that differ beside the texts of two.
+
+    `said` is equal if digests show that the texts are, and that what stands beside them tells the same; or empty.
+    """
 
     title: Callable[[AnyDocument], str]
     facts: Callable[[AnyDocument, AnyDocument], tuple[DifferingFact, ...]]
     format: Callable[[AnyDocument], str] = lambda _: ""
+    said: Callable[[AnyDocument], str] = lambda _: ""
 
 
 class RelatedTexts(Generic[AnyDocument]):
@@ -123,9 +138,25 @@ class RelatedTexts(Generic[AnyDocument]):
         same = bool(digest := self.digest(one)) and digest == self.digest(other)
         return same and not (self._beside and self._beside.facts(one, other))
 
-    def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
-        if self.identical(document, other):
+    def known(self, one: AnyDocument, other: AnyDocument) -> Relation | None:
+        """The relation by the digests; None if only the texts tell."""
+        if self.identical(one, other):
             return Relation("identical")
+        if self._beside and (said := self._beside.said(one)) and said == self._beside.said(other):
+            titles = self._beside.title(one), self._beside.title(other)
+            if not title_facts(titles, ("", "")) and not self._beside.facts(one, other):
+                return Relation("reflowed")
+        return None
+
+    def digests(self, document: AnyDocument) -> list[str]:
+        """The digests that are equal in documents that may be copies of this one."""
+        said = self._beside.said(document) if self._beside else ""
+        titled = f"{said} {self._beside.title(document)}" if self._beside and said else ""
+        return [each for each in (self.digest(document), titled, said) if each]
+
+    def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
+        if known := self.known(document, other):
+            return known
         left, right = self._known[self.key(document)], self._known[self.key(other)]
         if isinstance(left, str):
             return f"{self.name(document)}: {left}"
@@ -166,13 +197,14 @@ def stored_texts(
     learns: bool = False,
     brief: bool = False,
 ) -> RelatedTexts[Record]:
+    reading = StoredReading(texts or StoredTexts(store))
     return RelatedTexts(
-        (texts or StoredTexts(store)).read,
+        reading.read,
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
         digest=all_read,
         beside=BesideTexts(
-            lambda record: own_title(record.title, record.source), FactsBeside(store), lambda record: record.format
+            lambda record: own_title(record.title, record.source), reading.facts, lambda record: record.format, all_told
         ),
         lexicon=lexicon or StoredLexicon(store),
         learns=learns,
@@ -185,20 +217,43 @@ def all_read(record: Record) -> str:
     return record.text_digest and record.text_digest + record.read_digest
 
 
-class FactsBeside:
-    """The facts that differ beside the texts of two stored documents, read again."""
+def all_told(record: Record) -> str:
+    """The digests of the text and of what stands beside it; empty if unknown, and without a text, such as of a scan."""
+    known = record.text_digest not in ("", NOTHING) and record.beside_digest
+    return f"{record.text_digest} {record.beside_digest}" if known else ""
 
-    def __init__(self, store: Store) -> None:
-        self._texts = StoredTexts(store)
 
-    def __call__(self, one: Record, other: Record) -> tuple[DifferingFact, ...]:
+class StoredReading:
+    """Reads each document once, for its text and for what stands beside it."""
+
+    def __init__(self, texts: StoredTexts) -> None:
+        self._texts = texts
+        self._left_out: dict[tuple[Ref, str], tuple[tuple[str, str], ...]] = {}
+        self._characters = 0
+
+    def read(self, records: Sequence[Record]) -> Iterator[tuple[Record, str | ExtractionError]]:
+        if self._characters > _KEPT_AT_ONCE:
+            self._left_out.clear()
+            self._characters = 0
+        for record, document in self._texts.documents(records):
+            telling = () if isinstance(document, ExtractionError) else (*telling_parts(document.left_out).items(),)
+            self._left_out[record.ref, record.read_digest] = telling
+            self._characters += _ENTRY + sum(len(text) for _, text in telling)
+            yield record, document if isinstance(document, ExtractionError) else document.text
+
+    def facts(self, one: Record, other: Record) -> tuple[DifferingFact, ...]:
         if not one.may_be_same_mail(other):
             return differing(one.mail_head, other.mail_head)
-        if one.read_digest == other.read_digest:
+        if one.read_digest == other.read_digest or (one.beside_digest and one.beside_digest == other.beside_digest):
             return ()
-        found = {record.ref: document for record, document in self._texts.documents([one, other])}
+        both = one, other
+        if not all((each.ref, each.read_digest) in self._left_out for each in both):
+            for _ in self.read(both):
+                pass
         # Titles are compared with the texts at hand.
-        left, right = (aside_of(each, found.get(each.ref))._replace(title="") for each in (one, other))
+        left, right = (
+            Aside("", each.source, each.metadata, self._left_out.get((each.ref, each.read_digest), ())) for each in both
+        )
         return facts_beside(left, right, ("", ""))
 
 
@@ -219,7 +274,7 @@ def related_pairs(store: Store, pairs: Iterable[NearPair]) -> Iterator[RelatedPa
         refs = list(dict.fromkeys(ref for pair in some for ref in (pair.left, pair.right)))
         records = dict(zip(refs, store.get(refs, sketches=False), strict=True))
         there = [(one, other) for pair in some if (one := records[pair.left]) and (other := records[pair.right])]
-        texts.prepare([both for both in there if not texts.identical(*both)])
+        texts.prepare([both for both in there if not texts.known(*both)])
         signs: dict[Ref, Signs] = {ref: signs_of(record) for ref, record in records.items() if record}
         for pair in some:
             left, right = records[pair.left], records[pair.right]

@@ -200,9 +200,10 @@ class Record:
     path or URL. `source_digest` reveals a stale fingerprint: a digest of the input bytes (or fields), the scheme and
     the extractor's version. `text_digest` is equal for texts identical except for case and white space
     (`neardup.core.text.text_digest` in hexadecimal, empty if unknown). `read_digest` is equal if everything read is
-    (`neardup.text.digests.read_digest`). `indexed_at` is the time of this record, ISO 8601 in UTC; `first_indexed_at`
-    the time of the document's first one, empty if the same. `metadata` is the user's own, JSON types only. `container`
-    is the URL of the file with many documents it was read from, unless `source` says so.
+    (`neardup.text.digests.read_digest`). `beside_digest` is equal if what stands beside the texts tells the same
+    (`neardup.relations.beside.beside_digest`), and empty if unknown. `indexed_at` is the time of this record, ISO 8601
+    in UTC; `first_indexed_at` the time of the document's first one, empty if the same. `metadata` is the user's own,
+    JSON types only. `container` is the URL of the file with many documents it was read from, unless `source` says so.
     """
 
     ref: Ref
@@ -220,6 +221,7 @@ class Record:
     container: str = ""
     first_indexed_at: str = ""
     read_digest: str = ""
+    beside_digest: str = ""
 
     @property
     def fingerprint(self) -> Fingerprint | None:

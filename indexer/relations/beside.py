@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from indexer.core.text import digest_of_folded
 from indexer.model.mails import is_mail, mail_head, may_be_one_mail
 from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Hashes, Lexicon
@@ -16,6 +18,8 @@ from indexer.relations.lexicon import Hashes, Lexicon
 # Menus and the like stand on other pages too.
 _TELLING = frozenset(("page margin", "page header", "page footer", "deleted", "comment", "subject", "chart", "diagram"))
 _HEAD = 2000
+NOTHING_BESIDE = "00"
+"""The `beside_digest` of a document with nothing beside its text."""
 _CUTS = re.compile(r"\s+[|\u00b7\u2013\u2014-]\s+")
 
 
@@ -56,6 +60,12 @@ def telling_parts(left_out: Iterable[tuple[str, str]]) -> dict[str, str]:
         if kind in _TELLING or kind.startswith("field") or "/@" in kind:
             found[kind] = f"{found[kind]}, {text}" if kind in found else text
     return found
+
+
+def beside_digest(left_out: Iterable[tuple[str, str]]) -> str:
+    """A digest, in hexadecimal digits, of all that tells something beside a text; two digits if there is nothing."""
+    parts = sorted(telling_parts(left_out).items())
+    return digest_of_folded(json.dumps(parts).encode()).hex() if parts else NOTHING_BESIDE
 
 
 def own_title(title: str, source: str) -> str:

@@ -8,6 +8,7 @@ from indexer.core.text import text_digest
 from indexer.ingest.sketching import fingerprint_of, sketch_document, sketched_texts
 from indexer.matching.question import Question
 from indexer.model import Document, Sketch
+from indexer.relations.beside import NOTHING_BESIDE
 from indexer.schemes import registry, simhash
 from indexer.text.digests import read_digest
 
@@ -24,9 +25,9 @@ def document(text: str) -> Document:
 )
 def test_in_one_pass_and_alone_the_same_is_made(specifications: tuple[str, ...]) -> None:
     schemes = [registry.scheme(each) for each in specifications]
-    sketches, digest, read = sketch_document(schemes, document(TEXT))
+    sketches, digest, read, beside = sketch_document(schemes, document(TEXT))
     assert fingerprint_of(sketches) == simhash.fingerprint(TEXT)
-    assert (digest, read) == (text_digest(TEXT).hex(), read_digest(TEXT))
+    assert (digest, read, beside) == (text_digest(TEXT).hex(), read_digest(TEXT), NOTHING_BESIDE)
     assert sketches == {each.family: each.sketch(TEXT) for each in (simhash.SimhashDoc(), *schemes)}
 
 
@@ -35,8 +36,9 @@ SCHEMES = [registry.scheme(each) for each in ("minhash", "simhash:numbers=keep",
 
 @pytest.mark.parametrize("text", [" ... !", "1", "12 345 6,789.10 2024-01-02 " * 50])
 def test_what_has_no_words_is_near_its_equal_alone(text: str) -> None:
-    sketches, digest, read = sketch_document(SCHEMES, document(text))
-    assert (fingerprint_of(sketches), digest, read) == (None, text_digest(text).hex(), read_digest(text))
+    sketches, *digests = sketch_document(SCHEMES, document(text))
+    assert fingerprint_of(sketches) is None
+    assert digests == [text_digest(text).hex(), read_digest(text), NOTHING_BESIDE]
     assert sketches == sketched_texts(SCHEMES, [text.encode()])[0][0]
     others, *_ = sketch_document(SCHEMES, document(f"{text} 2"))
     asked = Question("asked", text=text)
@@ -54,6 +56,6 @@ def test_what_has_nothing_matches_nothing() -> None:
 def test_a_text_without_features_of_one_scheme_has_those_of_another() -> None:
     schemes = [registry.scheme(each) for each in ("minhash", "spotsigs")]
     text = "tea 1 bread 2 salt 3 yeast 4 water 5"
-    sketches, _, _ = sketch_document(schemes, document(text))
+    sketches, *_ = sketch_document(schemes, document(text))
     assert sketches["minhash"].payload
     assert sketches["spotsigs"] == Sketch.without_features(schemes[1].id)

@@ -94,6 +94,7 @@ class StoreContract(WritingContract, ClusterContract, StoreSchemeContract, Probe
             source_digest="c0ffee",
             text_digest="0123456789abcdef0123456789abcdef",
             read_digest="fedcba9876543210fedcba9876543210",
+            beside_digest="00112233445566778899aabbccddeeff",
             container="/all/of/them.warc.gz",
             indexed_at="2026-01-02T03:04:05Z",
             metadata={"lang": "en", "nested": {"list": [1, 2.5, None, True, "ß"]}, "big": 2**53},

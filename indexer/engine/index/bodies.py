@@ -28,7 +28,7 @@ from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
-MAPPING_VERSION = 9
+MAPPING_VERSION = 10
 # The most bytes that sketches may bring the part below `neardup` to, in a document of an owner's.
 OWNERS_ROOM = 2048
 SHORT = f"{ROOT}.short"
@@ -83,9 +83,10 @@ _TEXTS = {
     "source_digest": "source_digest",
     "text_digest": "text_digest",
     "read_digest": "read_digest",
+    "beside_digest": "beside_digest",
     "container": "container",
 }
-_DIGESTS = ("source_digest", "text_digest", "read_digest")
+_DIGESTS = ("source_digest", "text_digest", "read_digest", "beside_digest")
 _HEXADECIMAL, _PACKED_DIGEST = re.compile("[0-9a-f]{32}"), re.compile("[A-Za-z0-9_-]{21}[AQgw]")
 # The field's name stands in the text and what is asked for in the parameters, so that it is compiled once.
 _NEAR = "doc['{field}'].size() > 0 && Long.bitCount(doc['{field}'].value ^ params.value) <= params.distance"

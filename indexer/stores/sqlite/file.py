@@ -25,18 +25,19 @@ APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: marks a store 
 T = TypeVar("T")
 
 # The number of this form of the file, in its header; a file of another one is refused.
-FORM = 4
+FORM = 5
 # A string from outside is kept as a BLOB of UTF-8 in which lone surrogates pass, because file names hold them and
 # SQLite's text can't.
 _TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    # Where the source is NULL it is the id; the last four may be empty, and first_indexed_at then is indexed_at. Times
+    # Where the source is NULL it is the id; the last five may be empty, and first_indexed_at then is indexed_at. Times
     # are microseconds where they are of the usual form.
     """CREATE TABLE documents (
         number INTEGER PRIMARY KEY, id BLOB NOT NULL, id_digest INTEGER NOT NULL, short INTEGER NOT NULL,
         size INTEGER NOT NULL, format BLOB NOT NULL, source BLOB, title BLOB NOT NULL, extractor BLOB NOT NULL,
         indexed_at NOT NULL, digest_crc INTEGER, source_digest BLOB NOT NULL, metadata TEXT,
-        text_digest BLOB NOT NULL, container BLOB NOT NULL, read_digest BLOB NOT NULL, first_indexed_at NOT NULL)""",
+        text_digest BLOB NOT NULL, container BLOB NOT NULL, read_digest BLOB NOT NULL,
+        beside_digest BLOB NOT NULL, first_indexed_at NOT NULL)""",
     # Of a few bytes of the id's digest, which are as good as the id, and a tenth of a URL.
     "CREATE INDEX documents_by_id ON documents (id_digest)",
     # Of the digest's CRC-32, not of the digest: a tenth of the size.

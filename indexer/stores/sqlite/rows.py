@@ -28,7 +28,7 @@ _MOMENT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{6}))?Z", re.ASCI
 RECORD_COLUMNS = (
     "d.number", "d.id", features(FIRST), f"v{FIRST}.payload", "d.short", "d.source", "d.title",
     "d.format", "d.extractor", "d.size", "d.source_digest", "d.indexed_at", "d.metadata", "d.text_digest",
-    "d.container", "d.read_digest", "d.first_indexed_at",
+    "d.container", "d.read_digest", "d.beside_digest", "d.first_indexed_at",
 )  # fmt: skip
 
 
@@ -152,8 +152,10 @@ class Packer:
         extractor, at = pack_text(record.extractor), pack_moment(record.indexed_at)
         container = pack_text(self._folder.kept(record.container)) if record.container else b""
         first = pack_moment(record.first_indexed_at)
-        digest, same, read = map(pack_digest, (record.source_digest, record.text_digest, record.read_digest))
-        size = sum(map(len, (name, source, kind, title, extractor, digest, same, read, metadata or "", container)))
+        digests = record.source_digest, record.text_digest, record.read_digest, record.beside_digest
+        digest, same, read, beside = map(pack_digest, digests)
+        size = sum(map(len, (name, source, kind, title, extractor, digest, same, metadata or "", container)))
+        size += len(read) + len(beside)
         size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
         if size > MAX_RECORD_BYTES:
             raise RefusedRecordError(
@@ -161,7 +163,7 @@ class Packer:
             )
         columns = (
             id_digest(name), record.short, record.size, kind, None if source == name else source, title, extractor, at,
-            digest_crc(digest), digest, metadata, same, container, read, first,
+            digest_crc(digest), digest, metadata, same, container, read, beside, first,
         )  # fmt: skip
         return StoredRow(record.ref, name, record.short, columns, size, record.sketches)
 
@@ -173,7 +175,7 @@ class Packer:
 
     def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
         _, name, tokens, payload, short, source, title, kind, extractor, size, digest, *rest = row
-        at, metadata, same, container, read, first = rest
+        at, metadata, same, container, read, beside, first = rest
         if sketches is None:
             sketches = {} if tokens is None else {SIMHASH_DOC: self._fingerprint(payload, tokens)}
         return Record(
@@ -188,6 +190,7 @@ class Packer:
             source_digest=unpack_digest(digest),
             text_digest=unpack_digest(same),
             read_digest=unpack_digest(read),
+            beside_digest=unpack_digest(beside),
             indexed_at=cells.moment(at),
             first_indexed_at=cells.moment(first),
             metadata={} if metadata is None else cells.json_object(metadata),

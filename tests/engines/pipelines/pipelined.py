@@ -20,6 +20,7 @@ from indexer.extract.text import printable
 from indexer.ingest.indexing import store_info
 from indexer.ingest.sketching import sketch_document
 from indexer.model import Document, Fingerprint
+from indexer.relations.beside import NOTHING_BESIDE
 from indexer.schemes import registry, simhash
 from indexer.schemes.base import Scheme
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
@@ -86,7 +87,7 @@ def keys_of(fingerprint: Fingerprint) -> dict[str, str]:
 
 def sketched(scheme: Scheme, text: str) -> dict[str, Any]:
     """The fields that the sketch of a text has to have."""
-    sketches, _, _ = sketch_document([scheme], Document(printable(text)))
+    sketches, *_ = sketch_document([scheme], Document(printable(text)))
     return sketch_fields(sketches[scheme.family], KeyFields.of(scheme.info))
 
 
@@ -108,6 +109,7 @@ def agree(server: Server, texts: Iterable[str], scheme: Scheme = MINHASH) -> Cou
         if all(unicodedata.category(each) != "Cn" for each in text):
             digest = packed_digest(text_digest(printable(text)).hex())
             assert record["text_digest"] == record["read_digest"] == digest, ascii(text)
+            assert record["beside_digest"] == NOTHING_BESIDE
         fingerprint = simhash.fingerprint(text)
         if fingerprint is None:
             assert record["tokens"] == 0, ascii(text)
