@@ -80,6 +80,10 @@ int nd_without_marks(const uint8_t *text, size_t length, nd_tokens *tokens);
    it, becomes "-", and a final sigma the other one. The new length; the text changes in its place. */
 size_t nd_without_layout(uint8_t *text, size_t length);
 
+/* A text as digests read it, into tokens->text and tokens->length: in small letters of Unicode, canonically composed (NFC), without
+   layout, and with one space in place of white space and control characters. ND_NO_MEMORY. */
+int nd_fold(const uint8_t *text, size_t length, nd_tokens *tokens);
+
 /* Whether a text is taken as it is by the extraction of plain text: not 0 where it holds neither control characters (0 to 8,
    14 to 31, 127; white space is none) nor U+009B, which begins a sequence for terminals, U+FFFE, U+FFFF and U+FEFF. */
 int nd_is_clean(const uint8_t *text, size_t length);

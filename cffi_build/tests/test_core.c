@@ -194,6 +194,12 @@ static void test_sketches(void) {
     CHECK(nd_sketch_texts((const uint8_t *)texts, ends, 4, NULL, NULL, all, NULL, NULL, NULL) == ND_OK);
     CHECK(all[1].simhash == one.simhash && all[1].tokens == one.tokens && all[2].simhash == 0 && all[2].tokens == 0);
     uint8_t laid_out[] = "- te\xC2\xAD" "a\n * 2 \xE2\x88\x92" "5 1\xE2\x80\x93" "2 \xCF\x82";
+    nd_tokens folded;
+    CHECK(nd_fold((const uint8_t *)"J\xCC\x8C  A\xCC\x80", 8, &folded) == ND_OK && folded.length == 5);
+    CHECK(memcmp(folded.text, "\xC7\xB0 \xC3\xA0", 5) == 0);
+    nd_tokens_free(&folded);
+    CHECK(nd_fold(NULL, 0, &folded) == ND_OK && folded.length == 0);
+    nd_tokens_free(&folded);
     CHECK(nd_without_layout(laid_out, sizeof laid_out - 1) == 19 && memcmp(laid_out, " tea\n 2 -5 1\xE2\x80\x93" "2 \xCF\x83", 19) == 0);
     uint64_t numbers[6] = {0, 5, 0, UINT64_MAX, 5, 1};
     size_t count = 6;

@@ -40,7 +40,9 @@ WORD_BREAK_CLASSES = (
 )
 KEPT_CATEGORIES = ("Ll", "Lu", "Lt", "Lo", "Lm", "Mn", "Mc", "Nd", "Pc")
 KEPT, ALPHABETIC = 0x10, 0x20
-FLAG_SELF, FLAG_BOUNDARY, FLAG_NEVER_COMPOSES = 1, 2, 4
+FLAG_SELF, FLAG_BOUNDARY, FLAG_NEVER_COMPOSES, FLAG_EXACT = 1, 2, 4, 8
+# The small letters that case folding does not tell.
+SMALL = {"\u1e9e": "\xdf", "\u0130": "i\u0307"}
 
 HANGUL = range(0xAC00, 0xAC00 + 11172)
 FULL_CASE_FOLDING = int(regex.FULLCASE | regex.IGNORECASE | regex.UNICODE)
@@ -146,6 +148,44 @@ def composition_pairs() -> dict[tuple[int, int], int]:
     return pairs
 
 
+class SmallLetters:
+    """The code points whose small letters, decomposed canonically, are not those of toNFKC_Casefold, in runs.
+
+    A run has its first and last code point; one number that makes each the other, and 0; or the place of its letters
+    and how many; and their class.
+    """
+
+    def __init__(self, ignorable: set[int]) -> None:
+        self.letters: list[int] = []
+        self.runs: list[tuple[int, int, int, int, int]] = []
+        self.inside: set[int] = set()
+        self.capital = members(r"\p{Changes_When_Lowercased}")
+        for code in CODE_POINTS:
+            if is_surrogate(code) or code in HANGUL or code in ignorable:
+                continue
+            exact = ucd.normalize("NFD", "".join(map(self.small, ucd.normalize("NFD", chr(code)))))
+            if exact != ucd.normalize("NFD", nfkc_casefold_mapping(chr(code), ignorable)):
+                self.inside.add(code)
+                self.add(code, exact)
+
+    def small(self, char: str) -> str:
+        if ord(char) not in self.capital:
+            return char
+        folded = casefold(char)
+        # Cherokee folds to its capitals, which this Python knows.
+        return SMALL.get(char) or (folded if folded != char and len(folded) == 1 else char.lower())
+
+    def add(self, code: int, exact: str) -> None:
+        first, letter_class = code, ucd.combining(exact[0])
+        rest = (ord(exact[0]) - code, 0, letter_class)
+        if len(exact) > 1:
+            rest = (len(self.letters), len(exact), letter_class)
+            self.letters.extend(map(ord, exact))
+        elif self.runs and self.runs[-1][1:] == (code - 1, *rest):
+            first = self.runs.pop()[0]
+        self.runs.append((first, code, *rest))
+
+
 class Normalisation:
     """For each code point what toNFKC_Casefold makes of it, and how that meets its neighbours."""
 
@@ -153,6 +193,7 @@ class Normalisation:
         self.pairs = composition_pairs()
         seconds = {second for _, second in self.pairs} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
         ignorable = members(r"\p{Default_Ignorable_Code_Point}")
+        self.small = SmallLetters(ignorable)
         self.mapped = bytearray()
         self.decomposed: list[int] = []
         self.records: list[tuple[int, ...]] = [(0, 0, 0, 0, 0, 0, 0)]
@@ -169,9 +210,10 @@ class Normalisation:
             flags = (
                 (FLAG_SELF if mapping == char else 0)
                 | (FLAG_BOUNDARY if boundary else 0)
+                | (FLAG_EXACT if code in self.small.inside else 0)
                 | (FLAG_NEVER_COMPOSES if mapping and not seconds & {ord(c) for c in decomposition} else 0)
             )
-            if mapping == char == decomposition and boundary:
+            if mapping == char == decomposition and boundary and not flags & FLAG_EXACT:
                 continue
             first_class = ucd.combining(mapping[0]) if mapping else 0
             last_class = ucd.combining(mapping[-1]) if mapping else 0
@@ -232,6 +274,8 @@ def render() -> str:
     if max(trie.index) >= 1 << 16 or len(normalisation.records) >= 1 << 16 or max(words.index) >= 1 << 16:
         sys.exit("a table has outgrown its type; widen it in unicode_tables.h")
     records = ["{" + ", ".join(map(str, record)) + "}" for record in normalisation.records]
+    runs = ["{" + ", ".join(map(str, run)) + "}" for run in normalisation.small.runs]
+    letters = numbers(normalisation.small.letters)
     pairs = [f"{{{a}, {b}, {c}}}" for (a, b), c in sorted(normalisation.pairs.items())]
     return "\n".join(
         [
@@ -252,6 +296,9 @@ def render() -> str:
             array(f"const uint32_t nd_decomposed[{len(normalisation.decomposed)}]", numbers(normalisation.decomposed)),
             f"const size_t nd_composition_count = {len(pairs)};",
             array(f"const nd_composition nd_compositions[{len(pairs)}]", pairs),
+            f"const size_t nd_small_count = {len(normalisation.small.runs)};",
+            array(f"const nd_small nd_smalls[{len(normalisation.small.runs)}]", runs),
+            array(f"const uint32_t nd_small_letters[{len(normalisation.small.letters)}]", letters),
         ]
     )
 

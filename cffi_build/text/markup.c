@@ -50,31 +50,30 @@ static bool read_name(const uint8_t *page, size_t length, size_t at, uint8_t *na
     return false;
 }
 
-/* Appends a piece of a page. Its form feeds become spaces; with `keeps_lines` each line end becomes a mark. */
-static bool append_piece(nd_buffer *out, const uint8_t *piece, size_t length, bool keeps_lines) {
-    if (length == 0) return true;
-    if (!nd_buffer_reserve(out, keeps_lines ? 2 * length : length)) return false;
-    uint8_t *to = out->data + out->length, *feed = to;
-    if (!keeps_lines) {
+/* Appends a piece of a page, for which there is room. With `has_feeds` its form feeds become spaces; with `keeps_lines` each line
+   end becomes a mark. */
+static void append_piece(nd_buffer *out, const uint8_t *piece, size_t length, bool has_feeds, bool keeps_lines) {
+    if (length == 0) return;
+    uint8_t *to = out->data + out->length;
+    if (!keeps_lines && !has_feeds) {
         memcpy(to, piece, length);
         to += length;
-        while (feed != to && (feed = memchr(feed, '\f', (size_t)(to - feed))) != NULL) *feed = ' ';
     } else {
         for (size_t i = 0; i < length; i++) {
-            if (piece[i] == '\n') *to++ = '\f';
+            if (keeps_lines && piece[i] == '\n') *to++ = '\f';
             *to++ = piece[i] == '\f' ? ' ' : piece[i];
         }
     }
     out->length = (size_t)(to - out->data);
-    return true;
 }
 
 static int mark_tags(const uint8_t *page, size_t length, const table *known, const nd_markup_names *names, uint8_t *seen,
                      size_t *deepest, nd_buffer *out) {
     size_t copied = 0, depth = 0;
-    bool keeps_lines = false;
+    bool keeps_lines = false, has_feeds = length != 0 && memchr(page, '\f', length) != NULL;
     const uint8_t *next;
-    if (!nd_buffer_reserve(out, length + length / 16)) return ND_NO_MEMORY;
+    /* A line end becomes two bytes, and a mark two before a tag of three or more. */
+    if (length > SIZE_MAX / 4 || !nd_buffer_reserve(out, 2 * length + 2)) return ND_NO_MEMORY;
     for (size_t at = 0; at < length && (next = memchr(page + at, '<', length - at)) != NULL;) {
         size_t tag = (size_t)(next - page);
         bool closes = tag + 1 < length && page[tag + 1] == '/';
@@ -91,16 +90,19 @@ static int mark_tags(const uint8_t *page, size_t length, const table *known, con
         bool spaced = tag != 0 && is_blank(page[tag - 1]);
         if (tag != 0 && !(spaced && end == ND_ENDS_WORD)) {
             /* In the place of the white space before it. */
-            if (!append_piece(out, page + copied, tag - copied - spaced, keeps_lines)) return ND_NO_MEMORY;
-            if (!append(out, end == ND_ENDS_WORD ? (const uint8_t *)" " : mark, 1 + (end != ND_ENDS_WORD))) return ND_NO_MEMORY;
+            append_piece(out, page + copied, tag - copied - spaced, has_feeds, keeps_lines);
+            if (end == ND_ENDS_WORD) mark[0] = ' ';
+            memcpy(out->data + out->length, mark, 2);
+            out->length += 1 + (end != ND_ENDS_WORD);
             copied = tag;
         }
         if (end == ND_ENDS_LINES) {
-            if (!append_piece(out, page + copied, tag - copied, keeps_lines)) return ND_NO_MEMORY;
+            append_piece(out, page + copied, tag - copied, has_feeds, keeps_lines);
             copied = tag, keeps_lines = !closes;
         }
     }
-    return append_piece(out, page + copied, length - copied, keeps_lines) ? ND_OK : ND_NO_MEMORY;
+    append_piece(out, page + copied, length - copied, has_feeds, keeps_lines);
+    return ND_OK;
 }
 
 /* Whether an attribute of this name, in small letters, ends at `end`. */
@@ -204,6 +206,22 @@ static uint8_t rank_of(uint8_t behind) {
     return RANKS[behind];
 }
 
+/* Copies 16 bytes of words in ASCII with a space between two; 0 where anything else stands there, or not so many. */
+static inline size_t take_plain(const uint8_t *text, size_t length, bool behind_blank, uint8_t *to) {
+#ifdef ND_X86
+    if (length < 16) return 0;
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)text);
+    __m128i others = _mm_or_si128(_mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7F)));
+    unsigned spaces = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(' ')));
+    if (_mm_movemask_epi8(others) != 0 || (spaces & (spaces << 1 | behind_blank)) != 0) return 0;
+    _mm_storeu_si128((__m128i *)(void *)to, bytes);
+    return 16;
+#else
+    (void)text, (void)length, (void)behind_blank, (void)to;
+    return 0;
+#endif
+}
+
 size_t nd_collapse(uint8_t *text, size_t length, int marks) {
     enum { PLAIN, BLANK, MAYBE, FEED = 4 };
     static const uint8_t KINDS[256] = {
@@ -214,9 +232,17 @@ size_t nd_collapse(uint8_t *text, size_t length, int marks) {
         [0x1C] = BLANK, [0x1D] = BLANK, [0x1E] = BLANK, [0x1F] = BLANK, [0x20] = BLANK, [0x7F] = BLANK, [0xC2] = MAYBE,
         [0xE1] = MAYBE, [0xE2] = MAYBE, [0xE3] = MAYBE, [0xED] = MAYBE, [0xEF] = MAYBE,
     };
-    size_t used = 0, width = 1, marked = SIZE_MAX;
+    size_t used = 0, width = 1, marked = SIZE_MAX, retry = 0;
     uint8_t last = BLANK, rank = 0;
     for (size_t i = 0; i < length; i += width) {
+        size_t plain = i < retry ? 0 : take_plain(text + i, length - i, last == BLANK, text + used);
+        if (plain == 0 && i >= retry) retry = i + 16;
+        if (plain != 0) {
+            width = plain;
+            used += plain;
+            last = text[used - 1] == ' ' ? BLANK : PLAIN;
+            continue;
+        }
         uint8_t kind = KINDS[text[i]], blank = ' ';
         width = 1;
         if (kind == MAYBE) {

@@ -1,8 +1,10 @@
 /* toNFKC_Casefold (Unicode Standard 3.13, R5): every character through NFKC_CF, then the whole into NFC. */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "internal.h"
+#include "simhash.h"
 #include "unicode_tables.h"
 
 #define HANGUL_FIRST 0xAC00u
@@ -184,6 +186,120 @@ static size_t normalise_segment(const uint8_t *text, size_t length, size_t from,
 fail:
     segment_free(&run);
     return done ? at : SIZE_MAX;
+}
+
+static const nd_small *small_of(uint32_t code) {
+    size_t low = 0, high = nd_small_count;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (nd_smalls[middle].first <= code)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &nd_smalls[low];
+}
+
+static uint8_t small_class(uint32_t code) {
+    const nd_normal_record *record = &nd_normal_records[nd_normal_value(code)];
+    return record->flags & ND_EXACT ? small_of(code)->class : record->first_class;
+}
+
+/* Adds the small letters of a character, canonically decomposed. */
+static bool segment_add_small(segment *run, uint32_t code) {
+    uint16_t value = nd_normal_value(code);
+    const nd_normal_record *record = &nd_normal_records[value];
+    if (!(record->flags & ND_EXACT)) {
+        /* What NFKC_Casefold drops has the class 0. */
+        return value != 0 && record->mapped_length == 0 ? segment_push(run, code, 0) : segment_add(run, code);
+    }
+    const nd_small *small = small_of(code);
+    if (small->length == 0) return segment_push(run, (uint32_t)((int64_t)code + small->shift), small->class);
+    for (size_t i = 0; i < small->length; i++) {
+        uint32_t part = nd_small_letters[(size_t)small->shift + i];
+        if (!segment_push(run, part, small_class(part))) return false;
+    }
+    return true;
+}
+
+static bool starts_afresh(uint32_t code) {
+    uint16_t value = nd_normal_value(code);
+    return value == 0 || (nd_normal_records[value].flags & (ND_BOUNDARY | ND_EXACT)) == ND_BOUNDARY;
+}
+
+/* Whether a character is its own small letter and meets nothing before it. */
+static bool is_small(uint32_t code) {
+    uint16_t value = nd_normal_value(code);
+    const uint8_t wanted = ND_SELF | ND_BOUNDARY;
+    return code != 0xFFFD && (value == 0 || (nd_normal_records[value].flags & (wanted | ND_EXACT)) == wanted);
+}
+
+static bool next_is_afresh(const uint8_t *text, size_t length) {
+    uint32_t code;
+    if (length == 0 || text[0] < 0x80 || nd_is_common_han(text, length)) return true;
+    nd_decode(text, length, &code);
+    return starts_afresh(code);
+}
+
+/* The small letters of text[from..] up to the next character that starts afresh; where it stopped, or SIZE_MAX. */
+static size_t fold_segment(const uint8_t *text, size_t length, size_t from, nd_buffer *out) {
+    segment run;
+    run.items = run.fixed;
+    run.count = 0;
+    run.capacity = sizeof run.fixed / sizeof run.fixed[0];
+    size_t at = from;
+    bool done = false;
+    do {
+        uint32_t code;
+        at += nd_decode(text + at, length - at, &code);
+        if (!segment_add_small(&run, code)) goto fail;
+    } while (!next_is_afresh(text + at, length - at));
+    if (!reorder(&run)) goto fail;
+    compose(&run);
+    if (run.count > SIZE_MAX / 8 || !nd_buffer_reserve(out, run.count * 4 + (length - at))) goto fail;
+    for (size_t i = 0; i < run.count; i++) out->length += nd_encode(run.items[i].code, out->data + out->length);
+    done = true;
+fail:
+    segment_free(&run);
+    return done ? at : SIZE_MAX;
+}
+
+int nd_fold(const uint8_t *text, size_t length, nd_tokens *tokens) {
+    nd_buffer out = {0};
+    memset(tokens, 0, sizeof *tokens);
+    if (length > SIZE_MAX / 32 || !nd_buffer_reserve(&out, length + 1)) return ND_NO_MEMORY;
+    /* Always true at the loop's head: out has room for as many bytes as text has left. */
+    for (size_t at = 0; at < length;) {
+        size_t end = at;
+        while (end + 8 <= length && !(nd_load64(text + end) & 0x8080808080808080u)) end += 8;
+        while (end < length && text[end] < 0x80) end++;
+        /* The last one may meet a mark. */
+        if (end != length && end != at) end--;
+        for (size_t i = 0; i < end - at; i++) {
+            uint8_t c = text[at + i];
+            out.data[out.length + i] = (uint8_t)(c - 'A') < 26 ? c | 0x20 : c;
+        }
+        out.length += end - at;
+        at = end;
+        if (at == length) break;
+        uint32_t code = 0;
+        bool is_han = nd_is_common_han(text + at, length - at);
+        size_t size = is_han ? 3 : nd_decode(text + at, length - at, &code);
+        if ((is_han || is_small(code)) && next_is_afresh(text + at + size, length - at - size)) {
+            memcpy(out.data + out.length, text + at, size);
+            out.length += size;
+            at += size;
+            continue;
+        }
+        at = fold_segment(text, length, at, &out);
+        if (at == SIZE_MAX) {
+            free(out.data);
+            return ND_NO_MEMORY;
+        }
+    }
+    tokens->length = nd_collapse(out.data, nd_without_layout(out.data, out.length), 0);
+    tokens->text = out.data;
+    return ND_OK;
 }
 
 /* What 64 bytes of text are, as bits. `han` are the first bytes of the ideographs that nd_is_common_han knows. */

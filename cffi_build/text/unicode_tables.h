@@ -49,10 +49,19 @@ typedef struct {
 #define ND_SELF 1           /* maps to itself */
 #define ND_BOUNDARY 2       /* starts with a starter that never composes with what stands before it */
 #define ND_NEVER_COMPOSES 4 /* no character of it composes with what stands before it */
+#define ND_EXACT 8          /* its small letters are not what NFKC_Casefold makes of it, but what nd_smalls says */
 
 typedef struct {
     uint32_t first, second, composite;
 } nd_composition;
+
+/* The small letters of code points with ND_EXACT, canonically decomposed: each of a run plus `shift`; or, where `length` is
+   not 0, those in nd_small_letters from `shift` on. `class` is the combining class of the first. */
+typedef struct {
+    uint32_t first, last;
+    int32_t shift;
+    uint8_t length, class;
+} nd_small;
 
 extern const char nd_unicode_version_text[];
 extern const uint16_t nd_word_index[];
@@ -66,6 +75,9 @@ extern const uint8_t nd_mapped[];
 extern const uint32_t nd_decomposed[];
 extern const size_t nd_composition_count;
 extern const nd_composition nd_compositions[]; /* sorted by first, then second */
+extern const size_t nd_small_count;
+extern const nd_small nd_smalls[]; /* sorted by first */
+extern const uint32_t nd_small_letters[];
 
 static inline uint8_t nd_word_property(uint32_t code) {
     return nd_word_blocks[(size_t)nd_word_index[code >> 6] * 64 + (code & 63)];

@@ -6,7 +6,6 @@ Every call releases the GIL while the C code runs.
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -250,11 +249,7 @@ def folded_text(text: str | bytes) -> bytes:
     Layout are ignorable characters, such as soft hyphens, and bullets at the head of a line. A hyphen or dash before a
     digit or a currency, with no digit before it, is a minus, however it is written. Everything else stays: "10⁶".
     """
-    given = text if isinstance(text, str) else text.decode("utf-8", "replace")
-    data = bytearray(unicodedata.normalize("NFC", given).lower().encode("utf-8", "surrogatepass"))
-    own = ffi.from_buffer(data)
-    length = lib.nd_collapse(own, lib.nd_without_layout(own, len(data)), False)
-    return bytes(memoryview(data)[:length])
+    return _rewritten(lib.nd_fold, text)
 
 
 def _rewritten(function: Any, text: str | bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 
 import pytest
@@ -51,6 +52,32 @@ def test_case_space_and_ignorable_characters_do_not_count(one: str, other: str) 
 def test_everything_else_counts(one: str, other: str) -> None:
     assert read_digest(one) != read_digest(other)
     assert text_digest(one) != text_digest(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        # Letters of Unicode 16 and 17, which older Pythons don't know.
+        ("\U00016ea0", "\U00016ebb"),
+        ("\ua7dc", "\u019b"),
+        ("\U000105d2\u0307", "\U000105c9"),
+        # A small letter composes with the mark, its capital does not.
+        ("J\u030c", "\u01f0"),
+    ],
+)
+def test_letters_fold_as_the_core_knows_them(one: str, other: str) -> None:
+    assert folded_text(one) == folded_text(other) == other.encode()
+
+
+def test_letters_that_this_python_knows_fold_as_it_does() -> None:
+    known = [chr(code) for code in range(0x250) if not chr(code).isspace()]
+    known += [
+        chr(code) for code in range(0x370, 0x33000, 7) if unicodedata.category(chr(code)) not in ("Cn", "Cs", "Cf")
+    ]
+    for each in known:
+        text = f"a{each}\u0301 {each}b"
+        folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
+        assert folded_text(text).split() == folded_text(folded).split(), ascii(each)
 
 
 def test_titles_and_parts_that_are_left_out_count() -> None:
