@@ -123,12 +123,14 @@ _PUBLISHED_KEYS = frozenset(
 _VERSION_KEYS = frozenset(
     [
         "version",
+        "softwareversion",
         "docsearch:version",
         "dcterms.hasversion",
         "doc-version",
         "product-version",
     ]
 )
+_KNOWN_KEYS = _MODIFIED_KEYS | _PUBLISHED_KEYS | _VERSION_KEYS
 _LINK_NAMES = {b"predecessor-version": "replaces", b"successor-version": "replaced_by"}
 
 Declared = dict[str, Any]
@@ -231,9 +233,9 @@ def declared_in_page(page: bytes) -> Declared:
     # Most pages have few of them, and to look for all takes less time than to search for one.
     marks = _MARKS.within(head)
     for element in _META.findall(head) if "<meta" in marks else ():
-        key, content = _KEY.search(element), _CONTENT.search(element)
-        if key and content:
-            _note(found, _text(key).lower(), _text(content))
+        key = _KEY.search(element)
+        if key and (named := _text(key).lower()) in _KNOWN_KEYS and (content := _CONTENT.search(element)):
+            _note(found, named, _text(content))
     stated = [] if marks.isdisjoint(_LD_MARKS) else _LD.findall(head)
     if "itemprop" in marks:
         stated += _TIME.findall(head)
@@ -252,7 +254,7 @@ def declared_in_page(page: bytes) -> Declared:
 
 
 def _note(found: Declared, key: str, value: str) -> None:
-    if key in ("version", "softwareversion") or key in _VERSION_KEYS:
+    if key in _VERSION_KEYS:
         if value.strip():
             found.setdefault("version", value.strip()[:40])
         return

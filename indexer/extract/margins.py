@@ -27,7 +27,7 @@ def without_running_lines(pages: Sequence[list[str]]) -> tuple[Sequence[list[str
 
 
 def _size(pages: Sequence[list[str]]) -> int:
-    return sum(len(line) for page in pages for line in page)
+    return sum(sum(map(len, page)) for page in pages)
 
 
 class _Edge(NamedTuple):

@@ -16,8 +16,8 @@ END = "\f"
 _WIDE, _SHORT = 1.3, 0.8
 # Points, half of a small indent.
 _INDENT = 4.0
-_SENTENCE_END = re.compile(r"[.!?:;\u3002\uff01\uff1f\u0964\u061f][\"'\u201d\u2019\u00bb)\]]*\Z")
-_BULLET = re.compile(r"\s*[\u2022\u2023\u25aa\u25cf\u25e6]")
+_SENTENCE_END, _CLOSING = ".!?:;\u3002\uff01\uff1f\u0964\u061f", "\"'\u201d\u2019\u00bb)]"
+_BULLETS = "\u2022\u2023\u25aa\u25cf\u25e6"
 # A dash or a number may also stand in a sentence.
 _ITEM = re.compile(r"\s*(?:[\u2013\u2014*-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
 
@@ -60,9 +60,11 @@ def _usual(numbers: Sequence[float], share: float) -> float:
 
 
 def _ends(line: PageLine, after: PageLine, *, is_short: bool) -> bool:
-    if _BULLET.match(after.text):
+    begins = after.text.lstrip()[:1]
+    if begins and begins in _BULLETS:
         return True
-    ended = bool(_SENTENCE_END.search(line.text.rstrip()))
+    last = line.text.rstrip().rstrip(_CLOSING)[-1:]
+    ended = last != "" and last in _SENTENCE_END
     if is_short:
-        return ended or not after.text.lstrip()[:1].islower()
+        return ended or not begins.islower()
     return ended and (after.left > line.left + _INDENT or bool(_ITEM.match(after.text)))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import cache
 from importlib.metadata import version
-from itertools import islice
+from itertools import islice, pairwise
 from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -51,6 +51,7 @@ _WORD = re.compile(r"\w+(?:-\w+)*")
 _PROBE = 20
 _PASSWORD_ERROR = 4
 # A number before the words of a line.
+_SPACES = re.compile(r"(?<=\S) +(?=\S)")
 _NUMBERED = re.compile(r"\s*([0-9]{1,4}) +(?=\S)")
 # Lines that may go over two columns, how many of them are looked at for a gap, and how straight it is, in points.
 _LONG_ROW, _SAMPLED, _SAME_COLUMN, _MOST_ROWS, _LEAST_GAPS = 30, 6, 6.0, 0.6, 4
@@ -228,6 +229,8 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
             try:
                 page = document[number]
                 text_page = page.get_textpage()
+                if number == 0 and not about["Title"].strip():
+                    about["Title"] = title_on_page(document, text_page)
                 # What draws columns in turn does it on all pages, and looking for it takes time.
                 looked_at = columned or number < _FIRST_PAGES or number % _FIRST_PAGES == 0
                 lines, found = _lines(text_page, by_gaps=looked_at)
@@ -241,12 +244,10 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
             yield lines
 
     try:
+        about = {name: document.get_metadata_value(name) for name in _ABOUT}
         read = _bounded(pages(), limits)
         if failed and not any(read):
             raise ExtractionError("malformed", f"pdfium can't load any of {len(document)} pages")
-        about = {name: document.get_metadata_value(name) for name in _ABOUT}
-        if not about["Title"].strip():
-            about["Title"] = title_on_page(document)
         return about, read, not failed, (*_field_values(document), *comments)
     finally:
         document.close()
@@ -270,16 +271,25 @@ def _lines(text_page: pypdfium2.PdfTextPage, *, by_gaps: bool) -> tuple[list[str
     return with_ends(lines), columned
 
 
-def _origins(text_page: pypdfium2.PdfTextPage) -> Origins:
-    from ctypes import byref, c_double
+@cache
+def _by_address(name: str, *kinds: Any) -> Any:
+    """A function of pdfium that takes addresses as numbers: a call takes a third of the time."""
+    from ctypes import CFUNCTYPE, c_void_p, cast
 
     from pypdfium2 import raw
 
+    return CFUNCTYPE(*kinds)(cast(getattr(raw, name), c_void_p).value or 0)
+
+
+def _origins(text_page: pypdfium2.PdfTextPage) -> Origins:
+    from ctypes import addressof, c_double, c_int, c_void_p, cast
+
     left, base = c_double(), c_double()
-    ask, into = raw.FPDFText_GetCharOrigin, (byref(left), byref(base))
+    ask = _by_address("FPDFText_GetCharOrigin", c_int, c_void_p, c_int, c_void_p, c_void_p)
+    handle, into = cast(text_page.raw, c_void_p).value, (addressof(left), addressof(base))
 
     def origin(place: int) -> tuple[float, float]:
-        ask(text_page, place, *into)
+        ask(handle, place, *into)
         return left.value, base.value
 
     return origin
@@ -292,12 +302,16 @@ def _ordered(
     begun = [row for row, line in enumerate(lines) if line.text.lstrip()[:1].isdigit()]
     if len(begun) >= LEAST_NUMBERS:
         numbered = {row: found for row in begun if (found := _NUMBERED.match(lines[row].text))}
-        cut = list[PageLine]()
-        for row, line in enumerate(lines):
-            found = numbered.get(row)
-            cut += _numbered(line, found, origin(places[row] + found.end())[0]) if found else [line]
-        if len(plain := without_line_numbers(cut)) < len(cut):
-            return plain, False
+        alone = sum(lines[row].text.strip().isdecimal() for row in begun)
+        numbers = [int(numbered[row][1]) for row in sorted(numbered, key=lambda row: -lines[row].base)]
+        # Where they are few or don't rise they count no lines, and looking for their places takes time.
+        if len(numbers) + alone >= LEAST_NUMBERS and all(before < after for before, after in pairwise(numbers)):
+            cut = list[PageLine]()
+            for row, line in enumerate(lines):
+                found = numbered.get(row)
+                cut += _numbered(line, found, origin(places[row] + found.end())[0]) if found else [line]
+            if len(plain := without_line_numbers(cut)) < len(cut):
+                return plain, False
     gutter = _gutter(origin, lines, places) if by_gaps else None
     if gutter is None:
         return lines, False
@@ -322,24 +336,28 @@ def _gutter(origin: Origins, lines: list[PageLine], places: list[int]) -> float 
     rows = [row for row, line in enumerate(lines) if len(line.text) >= _LONG_ROW]
     if len(rows) < _SAMPLED or _widest(origin, lines, places, max(rows, key=lambda row: len(lines[row].text))) is None:
         return None
-    some = rows[:: len(rows) // _SAMPLED][:_SAMPLED]
-    begins = [left for row in some if (left := _widest(origin, lines, places, row)) is not None]
-    if len(begins) < _MOST_ROWS * len(some):
-        return None
+    some, begins = rows[:: len(rows) // _SAMPLED][:_SAMPLED], list[float]()
+    for looked_at, row in enumerate(some, 1):
+        if (left := _widest(origin, lines, places, row)) is not None:
+            begins.append(left)
+        if len(begins) + len(some) - looked_at < _MOST_ROWS * len(some):
+            return None
     middle = median(begins)
     return middle if sum(abs(left - middle) < _SAME_COLUMN for left in begins) >= _MOST_ROWS * len(some) else None
 
 
 def _widest(origin: Origins, lines: list[PageLine], places: list[int], row: int) -> float | None:
-    gaps = sorted(_gaps(origin, lines[row], places[row]), key=lambda gap: gap[2])
+    # A gutter is in the middle of a page.
+    side = len(lines[row].text) // 5
+    gaps = sorted(_gaps(origin, lines[row], places[row], side), key=lambda gap: gap[2])
     if len(gaps) < _LEAST_GAPS or gaps[-1][2] <= 1.5 * gaps[len(gaps) // 2][2]:
         return None
     return gaps[-1][1]
 
 
-def _gaps(origin: Origins, line: PageLine, place: int) -> list[tuple[int, float, float]]:
+def _gaps(origin: Origins, line: PageLine, place: int, side: int = 0) -> list[tuple[int, float, float]]:
     found = []
-    for space in re.finditer(r"(?<=\S) +(?=\S)", line.text):
+    for space in _SPACES.finditer(line.text, side, len(line.text) - side):
         left = origin(place + space.end())[0]
         found.append((space.end(), left, left - origin(place + space.start() - 1)[0]))
     return found
@@ -370,17 +388,23 @@ def _field_values(document: pypdfium2.PdfDocument) -> PartsLeftOut:
 
 
 def _comments(page: pypdfium2.PdfPage) -> Iterator[tuple[str, str]]:
+    from ctypes import c_char_p, c_int, c_ulong, c_void_p, cast
+
     from pypdfium2 import raw
 
+    # Of the hundreds of links on some pages none is a comment.
+    annotation_at = _by_address("FPDFPage_GetAnnot", c_void_p, c_void_p, c_int)
+    kind_of = _by_address("FPDFAnnot_GetSubtype", c_int, c_void_p)
+    value_of = _by_address("FPDFAnnot_GetStringValue", c_ulong, c_void_p, c_char_p, c_void_p, c_ulong)
+    close = _by_address("FPDFPage_CloseAnnot", None, c_void_p)
+    # A pop-up shows what another one says.
+    others = raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP
+    handle = cast(page.raw, c_void_p).value
     for at in range(raw.FPDFPage_GetAnnotCount(page)):
-        if not (annotation := raw.FPDFPage_GetAnnot(page, at)):
-            continue
-        # A pop-up shows what another one says.
-        if raw.FPDFAnnot_GetSubtype(annotation) not in (
-            raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP,
-        ) and (text := _string(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")):  # fmt: skip
-            yield "comment", text
-        raw.FPDFPage_CloseAnnot(annotation)
+        if annotation := annotation_at(handle, at):
+            if kind_of(annotation) not in others and (text := _string(value_of, annotation, b"Contents")):
+                yield "comment", text
+            close(annotation)
 
 
 def _beside_text(data: bytes) -> PartsLeftOut:
@@ -406,22 +430,13 @@ def _string(function: Any, *given: Any) -> str:
     return cleaned(buffer.raw.decode("utf-16-le", "replace").rstrip("\0"))
 
 
-def title_on_page(document: pypdfium2.PdfDocument) -> str:
-    import pypdfium2
-
-    try:
-        page = document[0]
-        text_page = page.get_textpage()
-    except (pypdfium2.PdfiumError, IndexError):
-        return ""
+def title_on_page(document: pypdfium2.PdfDocument, text_page: pypdfium2.PdfTextPage) -> str:
     count = min(text_page.count_chars(), _HEAD)
     text = text_page.get_text_range(0, count) if count else ""
     # Characters that pdfium counts and doesn't write would shift the others.
     found = list(re.finditer(r"[^\r\n]*[^\s][^\r\n]*", text)) if len(text) == count else []
     lines = [match[0] for match in found]
     sizes = [_type_size(text_page, match.start(), match[0]) for match in found]
-    text_page.close()
-    page.close()
     large = next((row for row, size in enumerate(sizes) if size < _SAME * sizes[0]), len(sizes))
     if 0 < large < len(sizes) and large <= _TITLE_LINES and min(sizes[:large]) >= _LARGER * max(sizes[large:]):
         return as_title(running_text([lines[:large]])[0])

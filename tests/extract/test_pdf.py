@@ -175,7 +175,7 @@ def test_titles_of_real_papers_are_those_of_their_metadata(shared_data: Path) ->
     for paper in papers:
         document = pypdfium2.PdfDocument(paper)
         named = document.get_metadata_value("Title")
-        title = title_on_page(document)
+        title = title_on_page(document, document[0].get_textpage())
         document.close()
         assert title in ("", named.replace("'", "\u2019"), named)
         found += title != ""

@@ -131,6 +131,8 @@ class Element(Protocol):
 
     def inside(self, selector: str) -> Iterable[str]: ...
 
+    def holds(self, selector: str) -> bool: ...
+
 
 Kind = TypeVar("Kind", bound=Element)
 
@@ -229,7 +231,7 @@ def _is_boilerplate(element: Element) -> bool:
         return element.tag == "footer" or all(len(text) < _PROSE for text in element.inside("p"))
     if element.tag == "form":
         # Some frameworks wrap the whole page in one form.
-        return not any(True for _ in element.inside(_TEXT_IN_FORM))
+        return not element.holds(_TEXT_IN_FORM)
     return element.tag in _OUT
 
 
@@ -268,9 +270,9 @@ def asks_for_consent(element: Element, text_of_page: str) -> bool:
     if not _names_consent(f"{_plain(attributes.get('class'))} {_plain(attributes.get('id'))}"):
         return False
     text = element.text
-    if len(text) > _LONGEST or len(text.split()) >= _CONSENT_WORDS or not any(True for _ in element.inside(_PRESSED)):
+    if len(text) > _LONGEST or len(text.split()) >= _CONSENT_WORDS or not element.holds(_PRESSED):
         return False
-    return not text_of_page or not any(True for _ in element.inside(text_of_page))
+    return not text_of_page or not element.holds(text_of_page)
 
 
 def named_boilerplate(element: Element, text_of_page: str) -> str:
@@ -287,7 +289,7 @@ def named_boilerplate(element: Element, text_of_page: str) -> str:
         linked = sum(map(_length, element.inside("a[href]")))
         if _length(text) - linked > max(linked, most):
             return ""
-    return "" if text_of_page and any(True for _ in element.inside(text_of_page)) else text
+    return "" if text_of_page and element.holds(text_of_page) else text
 
 
 @lru_cache(maxsize=1 << 14)

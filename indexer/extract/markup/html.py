@@ -142,15 +142,19 @@ def _flattened(source: bytes) -> bytes:
 
 
 class _FastElement:
-    __slots__ = ("_node", "tag")
+    __slots__ = ("_attributes", "_node", "tag")
 
     def __init__(self, node: LexborNode) -> None:
         self._node = node
         self.tag = node.tag or ""
+        self._attributes: Mapping[str, Any] | None = None
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        return self._node.attributes
+        # The parser makes them anew each time.
+        if self._attributes is None:
+            self._attributes = self._node.attributes
+        return self._attributes
 
     @property
     def gone(self) -> bool:
@@ -167,7 +171,7 @@ class _FastElement:
 
     @property
     def text(self) -> str:
-        return self._node.text()
+        return self._node.text_lexbor() or ""
 
     @property
     def own_text(self) -> str:
@@ -188,7 +192,10 @@ class _FastElement:
             parent = parent.parent
 
     def inside(self, selector: str) -> Iterable[str]:
-        return (node.text() for node in self._node.css(selector))
+        return (node.text_lexbor() or "" for node in self._node.css(selector))
+
+    def holds(self, selector: str) -> bool:
+        return self._node.css_first(selector) is not None
 
 
 class _ReadPage(NamedTuple):
@@ -199,7 +206,7 @@ class _ReadPage(NamedTuple):
 
 def _read_fast(page: Scan, content: Content, unwrapped: bool = False) -> _ReadPage:
     tree, title, left_out = _pruned(page, content, unwrapped)
-    return _ReadPage(in_blocks(tree.text()), title, left_out)
+    return _ReadPage(in_blocks(tree.root.text_lexbor() or "") if tree.root else "", title, left_out)
 
 
 def _pruned(
@@ -254,6 +261,9 @@ class _ReferenceElement:
 
     def inside(self, selector: str) -> Iterable[str]:
         return (node.get_text() for node in self._node.select(selector))
+
+    def holds(self, selector: str) -> bool:
+        return self._node.select_one(selector) is not None
 
 
 def _is_text(string: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 from indexer.errors import ExtractionError
@@ -91,6 +92,11 @@ def _of_pdf(document: Any, number: int) -> Picture | None:
     return None
 
 
+def _has_few_words(lines: Sequence[str]) -> bool:
+    # Most pages have enough in their first lines.
+    return all(count < _FEW_WORDS for count in accumulate(len(line.split()) for line in lines))
+
+
 def with_scans(data: bytes, pages: Sequence[list[str]], reader: PageReader | None) -> tuple[Sequence[list[str]], str]:
     """The lines of the pages of a PDF, with scanned ones as `reader` reads them.
 
@@ -98,7 +104,7 @@ def with_scans(data: bytes, pages: Sequence[list[str]], reader: PageReader | Non
     """
     import pypdfium2
 
-    few = [number for number, lines in enumerate(pages) if sum(len(line.split()) for line in lines) < _FEW_WORDS]
+    few = [number for number, lines in enumerate(pages) if _has_few_words(lines)]
     if not few:
         return pages, ""
     try:
