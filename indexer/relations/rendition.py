@@ -38,6 +38,9 @@ _BRACKETS = str.maketrans("<{[>}]", "((()))")
 _AT_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 # What a format moves, as dates in a reference or rows of a table, stands within so many words.
 _AROUND = 100
+# Words of grammar in clauses of so many words are at most this share of the body, if they stand on one side only.
+_CLAUSE, _ADDED = 3, 0.002
+_NO_PROSE = re.compile(r"[\d\[\]<>{}|*_`#@=\\/]|\n\n")
 _MARKED = re.compile("[\\^\\[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
 _BRACKETED = re.compile(r"[()\[\]<>]")
 _LONGEST_MARK = 3
@@ -67,7 +70,6 @@ class ChangedSentences(NamedTuple):
 
 
 def shared_body(left: Wording, right: Wording, blocks: Sequence[Block]) -> SharedBody | None:
-    """The piece that two texts have most in common in, None where that is little."""
     best, score, words = 0, 0, 0
     begun, place = (0, 0), 0
     found: SharedBody | None = None
@@ -103,7 +105,7 @@ class RenditionCheck:
     ) -> None:
         self._left, self._right, self._blocks, self.body, self._facts = left, right, blocks, body, facts
         self._other_format = other_format
-        self._replaced = self._facts_replaced = 0
+        self._replaced = self._added = self._facts_replaced = 0
         self.by_format: list[tuple[str, str]] = []
 
     def refuted_by(self, sentences: ChangedSentences) -> bool:
@@ -140,10 +142,18 @@ class RenditionCheck:
                 self._facts_replaced += 1
                 if self._facts_replaced * _A_FORMULA > self.body.words:
                     return True
-            elif self._is_too_much(block):
+            elif self._is_too_much(block) or self._adds_too_much(block):
                 return True
             self.by_format.append(self._said(block))
         return False
+
+    def _adds_too_much(self, block: Block) -> bool:
+        """True for clauses in sentences of one side, as they tell licences apart; labels and links are no clauses."""
+        one, other = self._said(block)
+        if not (one and other) and len((one + other).split()) >= _CLAUSE and not _NO_PROSE.search(one + other):
+            [(wording, start, end)] = [side for side in self._sides(block) if side[1] < side[2]]
+            self._added += sum(wording.folded(place) in wording.vocabulary.grammar for place in range(start, end))
+        return self._added > _ADDED * self.body.words
 
     def _changes_fact(self, block: Block) -> bool:
         """True if in a few words a fact stands for another one, or a negation for none, and neither has moved."""
@@ -217,7 +227,6 @@ class RenditionCheck:
     # Frames.
 
     def frames_differ(self) -> bool:
-        """True if each side has a frame of its own, and not the same one with other facts."""
         body = self.body
         ours = self._frame(self._left, body.start, body.end)
         theirs = self._frame(self._right, body.other_start, body.other_end)
@@ -284,7 +293,6 @@ class RenditionCheck:
         return (before or behind) and self._is_edge(left, ours) and self._is_edge(right, theirs)
 
     def _is_framing(self, block: Block) -> bool:
-        """True for whole lines and datelines, none of them a sentence."""
         leads = block.start <= self.body.start + _LEAD
         lines = all(_is_line(*side) or (leads and self._is_lead(*side)) for side in self._sides(block))
         return lines and not self._is_too_much(block)

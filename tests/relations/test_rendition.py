@@ -130,6 +130,19 @@ def test_another_sign_before_a_number_makes_a_form_and_other_brackets_none() -> 
     assert word(cold.replace("-5", "[5]"), noted, other_format=True) in CLOSE
 
 
+def test_clauses_in_the_sentences_of_one_side_make_no_rendition() -> None:
+    given = manual(4)
+    told = "A gate of {} feet is {{not}} left open at night"
+    clause = "for the boats of the town and those of a visitor"
+    other = given
+    for number, (title, (first, *rest)) in enumerate(given.sections):
+        sentence = told.format(number + 21)
+        section = (title, (first.replace(sentence, f"{sentence} {clause}"), *rest))
+        other = other._replace(sections=(*other.sections[:number], section, *other.sections[number + 1 :]))
+    for left, right in in_two_formats(given, other):
+        assert word(left, right, other_format=True) not in CLOSE
+
+
 def test_manuals_by_one_template_are_no_renditions() -> None:
     given = manual(5)
     for old, new in (("v7.1.0", "v7.2.0"), (given.name, "harbour-xyz")):
