@@ -16,7 +16,7 @@ from indexer.matching.lexicons import read_lexicon
 from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, stored_texts
 from indexer.model import ClusterRecord, Record, Ref
 from indexer.model.mails import is_mail
-from indexer.relations.lexicon import Lexicon, WordAnswers
+from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import Relation, verdict_of
 from indexer.stores.base import Store
 
@@ -89,7 +89,7 @@ class NotedRelations:
         self._instead: dict[Ref, Record] = {}
         self._together: Mapping[tuple[str, str], RepeatingDocument] = {}
         # Of documents whose relation depends on words that are still counted, what was known of those.
-        self._depending: dict[Ref, dict[int, WordAnswers]] = {}
+        self._depending: dict[Ref, dict[int, int]] = {}
         self.given: Mapping[Ref, str] = {}
         # The ids of other documents, to which some of these relations are.
         self.given_to: Mapping[Ref, str] = {}
@@ -278,7 +278,7 @@ class _AskedLexicon(Lexicon):
         self._wanted.add(word)
         return super().frequency(word)
 
-    def taken(self) -> dict[int, WordAnswers]:
+    def taken(self) -> dict[int, int]:
         said = {word: self.says(word) for word in tuple(self._wanted)}
         # Last, since what is said of a word is asked for too.
         self._wanted.clear()

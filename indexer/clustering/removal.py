@@ -58,7 +58,7 @@ class Tally:
     """Counts of surplus documents: `named` would go, of them `identical` ones, `total_bytes` in all; others are `kept`.
 
     `least` is the smallest similarity (0 to 1) of those to go, `longer` go for a text that says more, `lost` counts the
-    words of edited ones found in no kept document. `kinds` counts the reasons to keep others, with a few `examples` of
+    their words found in no kept document. `kinds` counts the reasons to keep others, with a few `examples` of
     each, and `differing` the owner's fields among them.
     """
 
@@ -90,12 +90,12 @@ class Tally:
         if surplus.relation:
             self.relations[surplus.relation.word] += 1
             self.longer += surplus.relation.added > 0
-            self.lost += surplus.relation.removed
+            self.lost += surplus.relation.lost
 
     def losses(self) -> str:
         said = ", ".join(f"{count:,} {word}" for word, count in self.relations.most_common())
         longer = f"; {self.longer:,} for a longer text" if self.longer else ""
-        lost = f"; {counted(self.lost, 'word')} of edited ones stand in no kept document" if self.lost else ""
+        lost = f"; {counted(self.lost, 'word')} of theirs stand in no kept document" if self.lost else ""
         return f"would go: {said}{longer}{lost}" if said else ""
 
     def reasons(self) -> Iterator[str]:

@@ -72,5 +72,5 @@ class SurplusStream(Iterator[Surplus]):
         return Surplus(
             **stored_members(one.record), cluster=one.cluster, repeats=name_of(one.repeats), similarity=one.similarity,
             identical=one.identical, kept=one.kept, differs=one.differs, **relation_members(one.relation),
-            older=one.older, lost=one.relation.removed if one.relation else 0,
+            older=one.older, lost=one.relation.lost if one.relation else 0,
         )  # fmt: skip

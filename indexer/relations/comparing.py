@@ -80,7 +80,6 @@ class _SentenceComparison:
         self._only: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
         self._both_own: list[Block] = []
         self._variants: list[ChangedSentences] = []
-        self._facts: list[DifferingFact] = []
         # They are asked for several times.
         self._known_facts: dict[Block, tuple[list[TypedFact], list[TypedFact]]] = {}
 
@@ -136,7 +135,7 @@ class _SentenceComparison:
         if rendition and may_be and (self._variants or text_gone or text_new):
             return Relation(
                 "rendition", (), misread, added, removed, only_left=tuple(only_left), only_right=tuple(only_right),
-                replaced=tuple(rendition.by_format), moved=tuple(moved), common=rendition.body.words,
+                replaced=tuple(rendition.by_format), moved=tuple(moved), common=rendition.body.words, lost=removed,
             )  # fmt: skip
         if self._variants:
             word = "form" if facts else "reworded"
@@ -150,7 +149,7 @@ class _SentenceComparison:
         return Relation(
             word, facts, misread, added, removed,
             only_left=tuple(only_left), only_right=tuple(only_right), replaced=tuple(replaced), moved=tuple(moved),
-            cleaner="left" if cleaner == "left" else "right" if cleaner else "",
+            cleaner="left" if cleaner == "left" else "right" if cleaner else "", lost=removed + self._replaced_words(),
         )  # fmt: skip
 
     # Words: what is only laid out otherwise, and what is misread.
@@ -281,6 +280,9 @@ class _SentenceComparison:
                 self._variants.append(
                     ChangedSentences(block, [each for each in stretch.inner if _overlap(each, block)])
                 )
+
+    def _replaced_words(self) -> int:
+        return sum(each.end - each.start for stretch in self._variants for each in stretch.inner)
 
     def _are_variants(self, block: Block) -> bool:
         ours = {*self._left.values[block.start : block.end].tolist()}

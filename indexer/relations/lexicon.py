@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Hashes = npt.NDArray[np.uint64]
 
-# A word of the collection stands in at least so many documents, a common one in so many and in this share of all.
-_KNOWN, _COMMON, _COMMON_SHARE = 2, 5, 0.01
+# A word of the collection stands in at least so many documents that are not near each other.
+_KNOWN = 2
 # A line is frame if it stands at the ends of so many documents that are not near each other.
 _FRAME = 10
 _MOST, _MOST_ASKED = 2_000_000, 20_000
@@ -26,11 +25,6 @@ def known_words(words: Hashes) -> tuple[Hashes, npt.NDArray[np.int64]]:
     hashes, counts = np.unique(words, return_counts=True)
     known = counts >= _KNOWN
     return hashes[known], counts[known].astype(np.int64)
-
-
-class WordAnswers(NamedTuple):
-    knows: bool
-    is_common: bool
 
 
 class Lexicon:
@@ -116,18 +110,12 @@ class Lexicon:
         self._asked[word] = count
         return count
 
-    def knows(self, word: int) -> bool:
-        """True for a word of the collection's language, found in several documents not near each other."""
-        return self.frequency(word) >= _KNOWN
-
     def is_frame(self, line: int) -> bool:
         return self.frames and self.frequency(line) >= _FRAME
 
-    def is_common(self, word: int) -> bool:
-        return self.frequency(word) >= max(_COMMON, _COMMON_SHARE * self.documents)
-
-    def says(self, word: int) -> WordAnswers:
-        return WordAnswers(self.knows(word), self.is_common(word))
+    def says(self, word: int) -> int:
+        """1 for a word of the collection, found in several documents not near each other, 2 for frame, else 0."""
+        return (self.frequency(word) >= _KNOWN) + (self.frequency(word) >= _FRAME)
 
     def _settle(self) -> None:
         if not self._waiting:

@@ -47,8 +47,9 @@ class Relation:
     - edited: sentences are missing (`only_left`, `only_right`) or elsewhere (`moved`), and none is changed
     - contains, part: edited, and the left has at least half as many words again, or the right
 
-    `added` and `removed` count the words and signs of sentences on one side only; `replaced` has both sides of changed
-    sentences. `cleaner` is the side with fewer misread words, or with less frame, if there is one.
+    `added` and `removed` count the words and signs of sentences on one side only; `lost` are the removed ones and those
+    of the left replaced in a sentence. `replaced` has both sides of changed sentences. `cleaner` is the side with fewer
+    misread words, or with less frame, if there is one.
     """
 
     word: RelationWord
@@ -62,6 +63,7 @@ class Relation:
     moved: tuple[str, ...] = ()
     common: int = 0
     cleaner: Literal["left", "right", ""] = ""
+    lost: int = 0
 
     @property
     def says_less(self) -> bool:

@@ -28,6 +28,7 @@ PARTS = {
     "short": "titles and other short texts: which edits are found in five languages, twins called near, time by number",
     "mails": "mailboxes of lists: what replies quote, and what of a mail's own words is left",
     "edits": "made edits of real pages: how many keep their relation, and how many of those that lost nothing go",
+    "labelled": "pairs of texts with one known difference, beside rensa and datasketch: what is removed wrongly",
     "relations": "the relations of pairs of texts: pairs a second, by what differs",
     "memory": "peak memory of every command on 100,000 documents of JSON lines",
     "engines": "search engines: put, look up, size, beside what they offer themselves",

@@ -92,7 +92,10 @@ CODES = ("K7B2|K7D2", "v2.4|v2.5", "utf16|utf32", "2031-04-05|2031-05-04", "07:1
 
 
 class Labelled(NamedTuple):
-    """Two texts; `left_may_go` and `right_may_go` say whether each may go for the other one."""
+    """Two texts; `left_may_go` and `right_may_go` say whether each may go for the other one.
+
+    Of a kind in LESS that is asked of removals that let documents go that say less.
+    """
 
     language: str
     genre: str
@@ -254,6 +257,19 @@ def _wrapped(writer: Writer, text: str) -> str | None:
     return "\n\n".join(textwrap.fill(part, 60) for part in text.split("\n\n"))
 
 
+def _line_lost(writer: Writer, text: str) -> tuple[str, str] | None:
+    """A line lost in the middle of a sentence, which says something else without it."""
+    wrapped = _wrapped(writer, text)
+    lines = wrapped.split("\n") if wrapped else []
+    inside = [place for place in range(1, len(lines) - 1) if all(lines[place - 1 : place + 2])]
+    if not wrapped or not inside:
+        return None
+    place = writer.draw.choice(inside)
+    rest = "\n".join(lines[:place] + lines[place + 1 :])
+    before, left = ({" ".join(each.split()) for each in said.split(writer.stop)} for said in (wrapped, rest))
+    return None if left <= before else (wrapped, rest)
+
+
 def _typeset(writer: Writer, text: str) -> str:
     del writer
     text = text.replace("'", "\u2019").replace("fi", "\ufb01")
@@ -296,11 +312,14 @@ KINDS: dict[str, tuple[Change, bool, bool]] = {
     "word": (_word, False, False), "number": (_number, False, False), "clause": (_clause, False, False),
     "prefix": (_prefix, False, False), "swap": (_swap, False, False), "sign": (_sign, False, False),
     "code": (_code, False, False), "rows": (_rows, False, False), "space": (_space, False, False),
-    "notice": (_notice, False, False), "dropped": (_dropped, False, False),
+    "notice": (_notice, False, False), "dropped": (_dropped, False, False), "line lost": (_line_lost, False, False),
     "wrapped": (_wrapped, True, True), "typeset": (_typeset, True, True), "broken": (_broken, True, True),
     "bulleted": (_bulleted, True, True), "misread": (_misread, False, True),
     "slip": (_slipped, False, True),
 }  # fmt: skip
+
+
+LESS = ("line lost",)
 
 
 def labelled(per: int, sizes: tuple[int, ...] = (6, 24, 90)) -> Iterator[Labelled]:

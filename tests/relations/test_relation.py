@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from indexer.clustering.relations import Permitted
 from indexer.errors import UsageError
 from indexer.relations.comparing import relate
+from indexer.relations.frame import line_hashes
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import COPIES, PARTS, REMOVABLE, WORDS, Relation, verdict_of
 from indexer.relations.wording import Wording
@@ -53,6 +54,18 @@ def related(left: str, right: str, lexicon: Lexicon | None = None) -> Relation:
 def of(left: str, right: str, lexicon: Lexicon | None = None) -> Relation:
     """The relation of two fillings of the frame."""
     return related(FRAME.format(left), FRAME.format(right), lexicon)
+
+
+def test_lost_are_words_without_a_counterpart() -> None:
+    menu = "Start | Ferries | Prices\n"
+    lexicon = Lexicon()
+    for number in range(10):
+        lexicon.add([line_hashes(Wording(f"{menu}{number} other things are said here."))])
+    assert of("The rent is 120 EUR.", "The rent is 130 EUR and due.").lost == 1
+    assert of("The rent is 130 EUR and due.", "The rent is 120 EUR.").lost == 3
+    framed = menu + FRAME
+    assert related(framed, FRAME, lexicon).lost == len(Wording(menu))
+    assert related(FRAME, framed, lexicon).lost == 0
 
 
 def test_labelled_pairs_are_judged_right() -> None:

@@ -229,7 +229,7 @@ class _NearRows:
             near[place] if self._of[place] == verdict.repeats else round(self._similarity(place, verdict.repeats), 4)
             for place, verdict in found
         ]
-        lost = [verdict.relation.removed if verdict.relation else 0 for verdict in verdicts]
+        lost = [verdict.relation.lost if verdict.relation else 0 for verdict in verdicts]
         return arrow.RecordBatch.from_arrays(
             [
                 column_of(self._owners[places]),

@@ -29,7 +29,7 @@ def tell_unverified(done: BatchClustered | BatchDeduped) -> None:
 
 
 def judged_fields(done: BatchClustered | BatchDeduped) -> list[tuple[str, str]]:
-    lost = f"; {counted(done.lost, 'word')} of edited ones stand in no kept document" if done.lost else ""
+    lost = f"; {counted(done.lost, 'word')} of theirs stand in no kept document" if done.lost else ""
     stays = sorted(done.stays.items(), key=lambda one: (-one[1], one[0]))
     seconds = done.reading_seconds
     return [
