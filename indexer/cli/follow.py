@@ -15,7 +15,7 @@ from indexer.cli.options.shared import fingerprint_options, index_option, limit_
 from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import say, shown_store
 from indexer.library.engine_options import Alerting, Annotating, Watching
-from indexer.library.options import Extraction, Fingerprinting, InFolders, WorkerLimits
+from indexer.library.options import Extraction, Fingerprinting, Walk, WorkerLimits
 from indexer.model.declared import Option
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ them every interval, or less often if that takes long.
     refresh_option,
 )
 def follow_command(  # noqa: PLR0913 - they are options of the command
-    *, folders: tuple[str, ...], store: str, annotating: Annotating, in_folders: InFolders, making: Fingerprinting,
+    *, folders: tuple[str, ...], store: str, annotating: Annotating, walk: Walk, making: Fingerprinting,
     worker: WorkerLimits, watching: Watching, alerting: Alerting, refresh: Refresh,
     once: Annotated[bool, Option("End when everything is up to date.")],
     status_port: Annotated[int | None, Option("Answer GET /healthz and /metrics at this port (0: any free one).",
@@ -95,7 +95,7 @@ def follow_command(  # noqa: PLR0913 - they are options of the command
         from indexer.library.followed_folders import FollowedFolders
 
         reading = Extraction(content=annotating.content, worker=worker)
-        followed = FollowedFolders(store, folders, in_folders.walk, making, reading, watching, tell=say)
+        followed = FollowedFolders(store, folders, walk, making, reading, watching, tell=say)
     else:
         from indexer.library.followed import FollowedIndex
 

@@ -6,15 +6,14 @@ import shlex
 import signal
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import arrival_options
 from indexer.cli.options.columns import column_options
-from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.paths import A_FILE, A_PATH
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import (
     RunOutput,
     extraction_options,
@@ -29,7 +28,8 @@ from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import answer, answer_json, printable, say, size, told_each_minute
 from indexer.errors import ExtractionError
-from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, IdFrom, InFolders, Refresh, Walk
+from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, Refresh, Walk
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -39,37 +39,9 @@ if TYPE_CHECKING:
 
 # So many documents of one id are named.
 _SHOWN = 3
-_IN_FOLDERS = (
-    click.option("--include", multiple=True, metavar="GLOB", help="In folders, read only matching files, of any kind."),
-    click.option("--exclude", multiple=True, metavar="GLOB", help="In folders, skip matching files and folders."),
-    click.option("--hidden", is_flag=True, help="In folders, also read hidden files."),
-    click.option(
-        "--follow-links", is_flag=True, help="In folders, follow symbolic links to folders, each folder once."
-    ),
-    click.option(
-        "--id-from",
-        type=click.Choice(get_args(IdFrom)),
-        default="path",
-        show_default=True,
-        help="The id of a file: its path relative to the store's folder (absolute if it is elsewhere), its absolute "
-        "path, its path below the folder given, its file name, its file name without suffix, or a digest of its "
-        "content. JSON lines have their own ids.",
-    ),
-)
-walk_options = Group(
-    Walk,
-    click.option(
-        "--paths-from",
-        type=A_PATH,
-        metavar="FILE",
-        help="Read paths from FILE (-: standard input), separated by newline or NUL.",
-    ),
-    *_IN_FOLDERS,
-    column_options,
-    title="Which files are read",
-)
+walk_options = Group(Walk, column_options, title="Which files are read")
 # Those of a command that looks through folders, again and again.
-folder_options = Group(InFolders, *_IN_FOLDERS, title="In folders, which files are read")
+folder_options = Group(Walk, title="In folders, which files are read", without=["paths_from", "columns"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,38 +49,18 @@ class Loading:
     """The way to write documents, and to treat failed ones."""
 
     refresh: Refresh
-    dead_letters: str | None
-    bulk_load: bool
-    retry_failed: bool
-    no_create: bool
-    strict: bool
-    dry_run: bool
+    dead_letters: Annotated[str | None, Option("Append documents refused by the store to FILE with the reason, as JSON "
+        "lines for neardup index.  [default: neardup-refused-TIME.jsonl, created when needed]", kind="file",
+        metavar="FILE")] = None  # fmt: skip
+    bulk_load: Annotated[bool, Option("In a search engine: turn off the index's refreshes and replicas during the "
+        "load, and restore its settings at the end.", in_engine=True)] = False  # fmt: skip
+    retry_failed: Annotated[bool, Option("Also try unchanged failed documents.")] = False
+    no_create: Annotated[bool, Option("End with exit code 3 instead of making a new store.")] = False
+    strict: Annotated[bool, Option("End with exit code 6 if any document failed.")] = False
+    dry_run: Annotated[bool, Option("List the ids and files to read, and change nothing.")] = False
 
 
-loading_options = Group(
-    Loading,
-    refresh_option,
-    click.option(
-        "--dead-letters",
-        type=A_FILE,
-        metavar="FILE",
-        help="Append documents refused by the store to FILE with the reason, as JSON lines for neardup index.  "
-        "[default: neardup-refused-TIME.jsonl, created when needed]",
-    ),
-    click.option(
-        "--bulk-load",
-        cls=Related,
-        in_engine=True,
-        is_flag=True,
-        help="In a search engine: turn off the index's refreshes and replicas during the load, and restore its "
-        "settings at the end.",
-    ),
-    click.option("--retry-failed", is_flag=True, help="Also try unchanged failed documents."),
-    click.option("--no-create", is_flag=True, help="End with exit code 3 instead of making a new store."),
-    click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
-    click.option("--dry-run", is_flag=True, help="List the ids and files to read, and change nothing."),
-    title="Writing, and what fails",
-)
+loading_options = Group(Loading, refresh_option, title="Writing, and what fails")
 
 
 @click.command(
@@ -136,23 +88,13 @@ the same, unless --strict is given.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
-@store_option
-@walk_options
-@fingerprint_options
-@extraction_options
-@arrival_options
-@loading_options
-@talk_options
+@options(
+    store_option, walk_options, fingerprint_options, extraction_options, arrival_options, loading_options, talk_options
+)
 def index(
-    paths: tuple[str, ...],
-    store: str,
-    walk: Walk,
-    making: Fingerprinting,
-    extraction: Extraction,
-    arriving: Arriving,
-    loading: Loading,
-    talk: RunOutput,
-) -> int:
+    *, paths: tuple[str, ...], store: str, walk: Walk, making: Fingerprinting, extraction: Extraction,
+    arriving: Arriving, loading: Loading, talk: RunOutput,
+) -> int:  # fmt: skip
     """Add documents to the store, or update them: extract their text, fingerprint it, keep the fingerprint."""
     from indexer.library.indexing import Indexing
 
@@ -256,10 +198,12 @@ Examples:
   neardup failures --reason timeout --json | jq -r .source | neardup index --paths-from - --timeout 300 --retry-failed
 """,
 )
-@store_option
-@click.option("--reason", metavar="REASON", help="List only failures with this reason.")
-@json_option
-def failures(store: str, reason: str | None, json: bool) -> None:
+@options(store_option, json_option)
+def failures(
+    *, store: str,
+    reason: Annotated[str | None, Option("List only failures with this reason.", metavar="REASON")],
+    json: bool,
+) -> None:  # fmt: skip
     """List the documents that could not be indexed: reason, id, and what was wrong.
 
     A document that has been stored since, or is gone from a file or folder that was read again, is not listed.

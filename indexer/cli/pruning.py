@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from indexer.cli.documents import show_deleted
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group, options
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.removal import remove_option
 from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
 from indexer.errors import FileActError, UsageError
 from indexer.library.options import RemovalRequest
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -31,139 +32,24 @@ if TYPE_CHECKING:
 class PruneOptions:
     """The selected documents, and the action on them."""
 
-    dry_run: bool
-    delete: bool
-    yes: bool
-    asked: RemovalRequest
-    move_to: str | None
-    link: Literal["hard", "symbolic"] | None
-    list_file: str | None
+    dry_run: Annotated[bool, Option("List the documents, and do nothing.")] = False
+    delete: Annotated[bool, Option("Delete the documents from the store instead of marking them.", typed=True)] = False
+    yes: Annotated[bool, Option("With --delete, --move-to and --link: don't ask for confirmation.",
+        goes_with=["delete", "move_to", "link"], typed=True)] = False  # fmt: skip
+    asked: RemovalRequest = RemovalRequest()
+    move_to: Annotated[str | None, Option("Move the documents' files to FOLDER, below their paths. The store follows. "
+        "neardup undo puts them back.", kind="path", metavar="FOLDER", not_with=["delete", "parts"],
+        typed=True)] = None  # fmt: skip
+    link: Annotated[Literal["hard", "symbolic"] | None, Option("Replace each file by a link to the kept file, if both "
+        "have the same bytes. After a hard link, a later edit changes both.",
+        not_with=["delete", "parts", "older_versions", "move_to"], typed=True)] = None  # fmt: skip
+    list_file: Annotated[str | None, Option("A new file for the list for neardup undo.  [default: "
+        "neardup-acts-TIME.jsonl]", names=["--list"], kind="path", metavar="FILE", goes_with=["move_to", "link"],
+        typed=True)] = None  # fmt: skip
 
 
-removal_options = Group(
-    RemovalRequest,
-    remove_option("Remove", not_with=["unverified", "verify=sketch"]),
-    click.option(
-        "--verify",
-        type=click.Choice(["text", "sketch"]),
-        allow_from_autoenv=False,
-        help="Verify by the texts, read again and aligned (the default), or by the stored sketches alone, which "
-        "also removes forms: they must agree in 60% of all shingles, or more by the clusters' rule.",
-    ),
-    click.option(
-        "--unverified",
-        cls=Related,
-        not_with=["remove", "verify"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Go by the clusters' rule alone, without texts, even if it is a simhash. Some of the documents may be "
-        "unrelated to the kept ones.",
-    ),
-    click.option(
-        "--with-documents",
-        cls=Related,
-        goes_with=["delete", "dry_run"],
-        in_engine=True,
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="With --delete or --dry-run, in a search engine: delete documents of your own as a whole. Only identical "
-        "ones, unless --remove or --verify is given, and only those without another field that differs.",
-    ),
-    click.option(
-        "--ignore-field",
-        cls=Related,
-        goes_with=["with_documents"],
-        multiple=True,
-        metavar="NAME",
-        allow_from_autoenv=False,
-        help="With --with-documents: a field that may differ.",
-    ),
-    click.option(
-        "--parts",
-        cls=Related,
-        goes_with=["delete", "dry_run"],
-        not_with=["remove", "verify", "unverified"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="With --delete or --dry-run, instead of duplicates: documents whose text stands whole in a longer kept "
-        "one. The store needs the scheme passages, and no clusters.",
-    ),
-    click.option(
-        "--decisions",
-        cls=Related,
-        not_with=["remove", "verify", "unverified", "parts"],
-        metavar="FILE",
-        type=A_PATH,
-        allow_from_autoenv=False,
-        help="Remove only the documents that the decision file FILE (saved from a report) marks as drop, if the "
-        "texts have not changed since.",
-    ),
-    click.option(
-        "--older-versions",
-        cls=Related,
-        goes_with=["delete", "move_to", "dry_run"],
-        not_with=["remove", "verify", "unverified", "parts", "decisions"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="With --delete, --move-to or --dry-run, instead of duplicates: versions that are not the latest. Numbers "
-        "or dates of the documents, or --time-field of the clustering, give the order; the others stay.",
-    ),
-    click.option(
-        "--last-copies",
-        cls=Related,
-        goes_with=["decisions"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="With --decisions, and --delete or --dry-run: also drop documents without a kept copy in FILE.",
-    ),
-)
-prune_options = Group(
-    PruneOptions,
-    click.option("--dry-run", is_flag=True, help="List the documents, and do nothing."),
-    click.option(
-        "--delete",
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Delete the documents from the store instead of marking them.",
-    ),
-    click.option(
-        "--yes",
-        cls=Related,
-        goes_with=["delete", "move_to", "link"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="With --delete, --move-to and --link: don't ask for confirmation.",
-    ),
-    removal_options,
-    click.option(
-        "--move-to",
-        cls=Related,
-        not_with=["delete", "parts"],
-        metavar="FOLDER",
-        type=A_PATH,
-        allow_from_autoenv=False,
-        help="Move the documents' files to FOLDER, below their paths. The store follows. neardup undo puts them back.",
-    ),
-    click.option(
-        "--link",
-        cls=Related,
-        not_with=["delete", "parts", "older_versions", "move_to"],
-        type=click.Choice(["hard", "symbolic"]),
-        allow_from_autoenv=False,
-        help="Replace each file by a link to the kept file, if both have the same bytes. After a hard link, a later "
-        "edit changes both.",
-    ),
-    click.option(
-        "--list",
-        "list_file",
-        cls=Related,
-        goes_with=["move_to", "link"],
-        metavar="FILE",
-        type=A_PATH,
-        allow_from_autoenv=False,
-        help="A new file for the list for neardup undo.  [default: neardup-acts-TIME.jsonl]",
-    ),
-)
+removal_options = Group(RemovalRequest, remove_option("Remove", not_with=["unverified", "verify=sketch"]))
+prune_options = Group(PruneOptions, removal_options)
 
 
 @click.command(
@@ -215,11 +101,8 @@ target of a symbolic link among the documents. Each act is listed before it is d
 command ends with exit code 6.
 """,
 )
-@store_option
-@prune_options
-@refresh_option
-@json_option
-def prune(store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> int:
+@options(store_option, prune_options, refresh_option, json_option)
+def prune(*, store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> int:
     """Mark the documents that repeat another one which is kept, or delete them from the store."""
     from indexer.library.surplus import Pruned
 
@@ -353,14 +236,13 @@ are listed and not kept: A is the same as B, and B as C, but A not as C.
 """,
 )
 @click.argument("file", required=False, type=A_PATH)
-@store_option
-@click.option("--forget", multiple=True, metavar="ID", help="Forget a decision; can be repeated.")
-@click.option("--dry-run", is_flag=True, help="Show what would be remembered, and change nothing.")
-@refresh_option
-@json_option
+@options(store_option, refresh_option, json_option)
 def decisions(
-    file: str | None, store: str, forget: tuple[str, ...], dry_run: bool, refresh: Refresh, json: bool
-) -> None:
+    *, file: str | None, store: str,
+    forget: Annotated[tuple[str, ...], Option("Forget a decision; can be repeated.", metavar="ID")],
+    dry_run: Annotated[bool, Option("Show what would be remembered, and change nothing.")],
+    refresh: Refresh, json: bool,
+) -> None:  # fmt: skip
     """Remember the decisions in FILE for every later clustering; without FILE, list what is remembered."""
     changes = bool(file or forget) and not dry_run
     with opened_collection(store, read_only=not changes, refresh=refresh) as collection:
@@ -455,11 +337,13 @@ are named and left, and the command ends with exit code 6. The store follows.
 """,
 )
 @click.argument("list_file", metavar="LIST", type=A_PATH)
-@store_option
-@click.option("--dry-run", is_flag=True, help="List what would be put back, and do nothing.")
-@click.option("--yes", is_flag=True, allow_from_autoenv=False, help="Don't ask for confirmation.")
-@json_option
-def undo(list_file: str, store: str, dry_run: bool, yes: bool, json: bool) -> int:
+@options(store_option, json_option)
+def undo(
+    *, list_file: str, store: str,
+    dry_run: Annotated[bool, Option("List what would be put back, and do nothing.")],
+    yes: Annotated[bool, Option("Don't ask for confirmation.", typed=True)],
+    json: bool,
+) -> int:  # fmt: skip
     """Put back the files that a LIST of prune says were moved or linked."""
     with opened_collection(store, read_only=dry_run) as collection:
         done = collection.undo(list_file, dry_run=True)

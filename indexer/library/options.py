@@ -82,17 +82,21 @@ class WorkerLimits:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The options of reading; `content` and `format` are None for the default, `max_size` is in bytes.
+    """The options of reading; `max_size` is in bytes."""
 
-    `ocr` are the languages of scanned pages and images, None if these are not read.
-    """
-
-    content: Content | None = None
-    extractor: Extractor = "auto"
-    format: str | None = None
-    ocr: str | None = None
+    content: Annotated[Content | None, Option("The text of HTML: without marked navigation, banners and footers "
+        "(landmarks), everything (full), or the main block (main, needs the extra main-content). [default: the store's "
+        "own; landmarks for a new store or without one]", goes_with=["files"])] = None  # fmt: skip
+    extractor: Annotated[Extractor, Option("The extractor: fast, reference, or auto: the fast one first, the reference "
+        "one if it fails or finds no text.", goes_with=["files"])] = "auto"  # fmt: skip
+    format: Annotated[str | None, Option("The format of the documents, also of a plug-in.  [default: detected from the "
+        "content, then from the name]", kind="format", goes_with=["files"])] = None  # fmt: skip
+    ocr: Annotated[str | None, Option("Read scanned pages of PDFs, and images (PNG, TIFF, JPEG), in these languages, "
+        "as eng or eng+deu. Needs tesseract. --timeout holds for each page. Results are kept (see neardup ocr).",
+        metavar="LANGUAGES", goes_with=["files"])] = None  # fmt: skip
     worker: WorkerLimits = field(default_factory=WorkerLimits)
-    max_size: int = Limits().input_bytes
+    max_size: Annotated[int, Option("The largest document, and the longest line of JSON lines.", kind="size",
+        goes_with=["files"])] = Limits().input_bytes  # fmt: skip
 
     def options(self, content: Content) -> Options:
         """The options of the extraction, in a content mode."""
@@ -157,12 +161,16 @@ class NamedFields:
 class Walk:
     """The list of paths beside the named ones, the selection of a folder's files, and the way to name documents."""
 
-    paths_from: str | None = None
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    hidden: bool = False
-    follow_links: bool = False
-    id_from: IdFrom = "path"
+    paths_from: Annotated[str | None, Option("Read paths from FILE (-: standard input), separated by newline or NUL.",
+        kind="path", metavar="FILE")] = None  # fmt: skip
+    include: Annotated[tuple[str, ...], Option("In folders, read only matching files, of any kind.",
+        metavar="GLOB")] = ()  # fmt: skip
+    exclude: Annotated[tuple[str, ...], Option("In folders, skip matching files and folders.", metavar="GLOB")] = ()
+    hidden: Annotated[bool, Option("In folders, also read hidden files.")] = False
+    follow_links: Annotated[bool, Option("In folders, follow symbolic links to folders, each folder once.")] = False
+    id_from: Annotated[IdFrom, Option("The id of a file: its path relative to the store's folder (absolute if it is "
+        "elsewhere), its absolute path, its path below the folder given, its file name, its file name without suffix, "
+        "or a digest of its content. JSON lines have their own ids.")] = "path"  # fmt: skip
     columns: NamedColumns = NamedColumns()
 
     def selection(self, extraction: Extraction, base: str, known: KnownColumns | None = None) -> Selection:
@@ -183,22 +191,6 @@ class Walk:
     def listed(self) -> Iterable[str]:
         """The paths of the list. Raises NotFoundError if it can't be read."""
         return list_of_paths(self.paths_from) if self.paths_from else ()
-
-
-@dataclass(frozen=True, slots=True)
-class InFolders:
-    """The selection and naming of files, if only folders are named."""
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    hidden: bool = False
-    follow_links: bool = False
-    id_from: IdFrom = "path"
-
-    @property
-    def walk(self) -> Walk:
-        """The options as a Walk."""
-        return Walk(None, self.include, self.exclude, self.hidden, self.follow_links, self.id_from)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,26 +275,32 @@ class Arriving:
 
 @dataclass(frozen=True, slots=True)
 class RemovalRequest:
-    """The choice of documents to remove: by default those that say the same as a kept one, by their texts.
-
-    Texts are read again and aligned. Documents go if `remove` names their relation to a kept one, by default identical,
-    reflowed and noise; "edited" ones only if all their sentences are there. With verify="sketch" only the stored
-    sketches have to agree, with `unverified` nothing has to. `with_documents` deletes an owner's documents as a whole:
-    identical ones, unless `remove` or `verify` is given, without another differing field, except for those in
-    `ignore_field`. `parts` selects instead documents found whole in a longer kept document. `decisions` is a file of
-    decisions: its dropped documents are selected instead; with `last_copies` even without a kept copy. `older_versions`
-    selects instead versions that are not the latest, if their order is known.
-    """
+    """The choice of documents to remove: by default those that say the same as a kept one, by their texts."""
 
     remove: str | tuple[str, ...] | None = None
-    verify: Literal["sketch", "text"] | None = None
-    unverified: bool = False
-    with_documents: bool = False
-    ignore_field: tuple[str, ...] = ()
-    parts: bool = False
-    decisions: str | None = None
-    last_copies: bool = False
-    older_versions: bool = False
+    verify: Annotated[Literal["text", "sketch"] | None, Option("Verify by the texts, read again and aligned (the "
+        "default), or by the stored sketches alone, which also removes forms: they must agree in 60% of all shingles, "
+        "or more by the clusters' rule.", typed=True)] = None  # fmt: skip
+    unverified: Annotated[bool, Option("Go by the clusters' rule alone, without texts, even if it is a simhash. Some "
+        "of the documents may be unrelated to the kept ones.", not_with=["remove", "verify"],
+        typed=True)] = False  # fmt: skip
+    with_documents: Annotated[bool, Option("With --delete or --dry-run, in a search engine: delete documents of your "
+        "own as a whole. Only identical ones, unless --remove or --verify is given, and only those without another "
+        "field that differs.", goes_with=["delete", "dry_run"], in_engine=True, typed=True)] = False  # fmt: skip
+    ignore_field: Annotated[tuple[str, ...], Option("With --with-documents: a field that may differ.", metavar="NAME",
+        goes_with=["with_documents"], typed=True)] = ()  # fmt: skip
+    parts: Annotated[bool, Option("With --delete or --dry-run, instead of duplicates: documents whose text stands "
+        "whole in a longer kept one. The store needs the scheme passages, and no clusters.",
+        goes_with=["delete", "dry_run"], not_with=["remove", "verify", "unverified"], typed=True)] = False  # fmt: skip
+    decisions: Annotated[str | None, Option("Remove only the documents that the decision file FILE (saved from a "
+        "report) marks as drop, if the texts have not changed since.", kind="path", metavar="FILE",
+        not_with=["remove", "verify", "unverified", "parts"], typed=True)] = None  # fmt: skip
+    older_versions: Annotated[bool, Option("With --delete, --move-to or --dry-run, instead of duplicates: versions "
+        "that are not the latest. Numbers or dates of the documents, or --time-field of the clustering, give the "
+        "order; the others stay.", goes_with=["delete", "move_to", "dry_run"],
+        not_with=["remove", "verify", "unverified", "parts", "decisions"], typed=True)] = False  # fmt: skip
+    last_copies: Annotated[bool, Option("With --decisions, and --delete or --dry-run: also drop documents without a "
+        "kept copy in FILE.", goes_with=["decisions"], typed=True)] = False  # fmt: skip
 
 
 def content_of(store: Store) -> Content:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
@@ -12,13 +13,12 @@ from indexer.cli.batch.running import spread_options
 from indexer.cli.indexing import walk_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
-from indexer.cli.options.groups import Group, Related, refuse_typed
-from indexer.cli.options.matching import match_option
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import Group, options, refuse_typed
 from indexer.cli.options.shared import extraction_options, fingerprint_options, json_option
 from indexer.cli.terminal.output import answer_json, fields, size
 from indexer.library.batch_options import BatchJudging, BatchOutput, BatchSpread
-from indexer.library.options import LEFT_OUT, ClusterOptions, Extraction, Fingerprinting, Walk
+from indexer.library.options import LEFT_OUT, ClusterOptions, Extraction, Fingerprinting, MatchAsked, Walk
+from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 
@@ -27,45 +27,19 @@ class DedupeOptions:
     """The output folder, the documents to compare with and to count, and the place of the work."""
 
     writing: BatchOutput
-    time_field: str | None
-    against: str | None
-    latest: bool
-    judging: BatchJudging
-    unverified: bool
-    spread: BatchSpread
+    time_field: Annotated[str | None, Option("The field or column with the time of a document, for --canonical "
+        "earliest.", metavar="NAME")] = None  # fmt: skip
+    against: Annotated[str | None, Option("A folder with the sketches and clusters of older documents. Their copies "
+        "are removed too.", kind="path", metavar="OLD")] = None  # fmt: skip
+    latest: Annotated[bool, Option("If documents have one id and different texts, the last one counts. Otherwise they "
+        "are refused.")] = False  # fmt: skip
+    judging: BatchJudging = BatchJudging()
+    unverified: Annotated[bool, Option("Decide by the rule alone, without texts, even if it is a simhash. Some removed "
+        "documents may be unrelated to the kept ones.", not_with=["verify"], typed=True)] = False  # fmt: skip
+    spread: BatchSpread = BatchSpread()
 
 
-judging_options = Group(
-    DedupeOptions,
-    writing_options,
-    click.option(
-        "--time-field",
-        metavar="NAME",
-        help="The field or column with the time of a document, for --canonical earliest.",
-    ),
-    click.option(
-        "--against",
-        metavar="OLD",
-        type=A_PATH,
-        help="A folder with the sketches and clusters of older documents. Their copies are removed too.",
-    ),
-    click.option(
-        "--latest",
-        is_flag=True,
-        help="If documents have one id and different texts, the last one counts. Otherwise they are refused.",
-    ),
-    verify_options,
-    click.option(
-        "--unverified",
-        cls=Related,
-        not_with=["verify"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Decide by the rule alone, without texts, even if it is a simhash. Some removed documents may be "
-        "unrelated to the kept ones.",
-    ),
-    spread_options,
-)
+judging_options = Group(DedupeOptions, writing_options, verify_options, spread_options)
 
 
 @click.command(
@@ -98,23 +72,11 @@ it for the next run.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
-@judging_options
-@match_option
-@cluster_options
-@walk_options
-@fingerprint_options
-@extraction_options
-@json_option
+@options(judging_options, cluster_options, walk_options, fingerprint_options, extraction_options, json_option)
 def dedupe(
-    paths: tuple[str, ...],
-    judging: DedupeOptions,
-    match: str | None,
-    clustering: ClusterOptions,
-    walk: Walk,
-    making: Fingerprinting,
-    extraction: Extraction,
-    json: bool,
-) -> None:
+    *, paths: tuple[str, ...], judging: DedupeOptions, match: MatchAsked, clustering: ClusterOptions, walk: Walk,
+    making: Fingerprinting, extraction: Extraction, json: bool,
+) -> None:  # fmt: skip
     """Write the documents of files and folders without their near-duplicates."""
     from indexer.library import batches
 

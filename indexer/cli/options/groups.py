@@ -66,7 +66,7 @@ class Seconds(_SecondsType):
         return f"{seconds:g}"
 
 
-KINDS: Mapping[str, click.ParamType[Any]] = {
+KINDS: dict[str, click.ParamType[Any]] = {
     "size": Size(),
     "seconds": Seconds(),
     "path": A_PATH,
@@ -99,7 +99,7 @@ class Group:
         hints = {name: each for base in reversed(kind.__mro__) for name, each in _declared_hints(base).items()}
         defaults = {each.name: _default(each) for each in members}
         declared = {
-            name: declared_option(name, hint, defaults[name], goes_with, not_with)
+            name: _option(name, hint, defaults[name], goes_with, not_with)
             for name, hint in hints.items()
             if name not in without
         }
@@ -150,9 +150,7 @@ def options(*brought: Decorator) -> Decorator:
     def decorated(command: Callable[..., object]) -> Callable[..., object]:
         given = inspect.signature(command).parameters
         declared = {
-            name: declared_option(
-                name, hint, None if given[name].default is inspect.Parameter.empty else given[name].default
-            )
+            name: _option(name, hint, None if given[name].default is inspect.Parameter.empty else given[name].default)
             for name, hint in _declared_hints(command).items()
         }
         return _with_options(command, declared, brought)
@@ -256,13 +254,14 @@ def _default(member: dataclasses.Field[Any]) -> object:
     return None if member.default is dataclasses.MISSING else member.default
 
 
-def declared_option(
-    name: str, hint: Any, default: object = None, goes_with: Sequence[str] = (), not_with: Sequence[str] = ()
+def _option(
+    name: str, hint: Any, default: object, goes_with: Sequence[str] = (), not_with: Sequence[str] = ()
 ) -> Decorator:
     said, plain, flag = hint.__metadata__[0], hint.__origin__, name.replace("_", "-")
     on_or_off = plain == bool | None
     if typing.get_origin(plain) in (typing.Union, types.UnionType):
-        [plain] = [each for each in typing.get_args(plain) if each is not types.NoneType]
+        # In Python a list in a text may also be a tuple.
+        plain = next(each for each in typing.get_args(plain) if each is not types.NoneType)
     attributes: dict[str, Any] = {"multiple": typing.get_args(plain)[1:] == (...,), "metavar": said.metavar}
     kind = typing.get_args(plain)[0] if attributes["multiple"] else plain
     if on_or_off:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from indexer.cli.options.groups import Group, declared_option
+from indexer.cli.options.groups import Group
 from indexer.cli.terminal.output import say
-from indexer.library.options import MatchAsked, RuleRequest
+from indexer.library.options import RuleRequest
 from indexer.model.declared import Option
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ class Matching(RuleRequest):
     explain: Annotated[bool, Option("Explain the lookup: its keys, its guarantees, and how much it may miss.")] = False
 
 
-match_option = declared_option("match", MatchAsked)
 match_options = Group(Matching, title="What counts as near")
 
 

@@ -6,17 +6,18 @@ import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args
 
 import click
 
 from indexer.cli.config import DEFAULT_STORE
-from indexer.cli.options.groups import Decorator, Group, Related, Size
+from indexer.cli.options.groups import KINDS, Decorator, Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import say, shown_store, told_each_minute
 from indexer.errors import UsageError
-from indexer.library.options import Content, Extraction, Extractor, Fingerprinting, Format, WorkerLimits, require_format
+from indexer.library.options import Extraction, Fingerprinting, Format, WorkerLimits, require_format
+from indexer.model.declared import Option
 from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
@@ -43,58 +44,8 @@ class FormatChoice(_FormatType):
 limit_options = Group(WorkerLimits)
 
 
-CONTENTS = click.Choice(get_args(Content))
-
-extraction_options = Group(
-    Extraction,
-    click.option(
-        "--content",
-        cls=Related,
-        goes_with=["files"],
-        type=CONTENTS,
-        help="The text of HTML: without marked navigation, banners and footers (landmarks), everything (full), or "
-        "the main block (main, needs the extra main-content). [default: the store's own; landmarks for a new store "
-        "or without one]",
-    ),
-    click.option(
-        "--extractor",
-        cls=Related,
-        goes_with=["files"],
-        type=click.Choice(get_args(Extractor)),
-        default="auto",
-        show_default=True,
-        help="The extractor: fast, reference, or auto: the fast one first, the reference one if it fails or finds "
-        "no text.",
-    ),
-    click.option(
-        "--format",
-        cls=Related,
-        goes_with=["files"],
-        type=FormatChoice(get_args(Format)),
-        help="The format of the documents, also of a plug-in.  [default: detected from the content, then from the "
-        "name]",
-    ),
-    click.option(
-        "--ocr",
-        cls=Related,
-        goes_with=["files"],
-        metavar="LANGUAGES",
-        help="Read scanned pages of PDFs, and images (PNG, TIFF, JPEG), in these languages, as eng or eng+deu. "
-        "Needs tesseract. --timeout holds for each page. Results are kept (see neardup ocr).",
-    ),
-    limit_options,
-    click.option(
-        "--max-size",
-        cls=Related,
-        goes_with=["files"],
-        type=Size(),
-        metavar="SIZE",
-        default="200MB",
-        show_default=True,
-        help="The largest document, and the longest line of JSON lines.",
-    ),
-    title="How documents are read",
-)
+KINDS["format"] = FormatChoice(get_args(Format))
+extraction_options = Group(Extraction, limit_options, title="How documents are read")
 
 fingerprint_options = Group(Fingerprinting, title="Fingerprints")
 
@@ -175,8 +126,8 @@ class RunOutput:
     `json` is its summary as JSON, quiet or not.
     """
 
-    quiet: bool
-    json: bool
+    quiet: Annotated[bool, Option("Print no progress and no summary, only failures.", names=["-q", "--quiet"])] = False
+    json: bool = False
 
     @property
     def progress(self) -> bool:
@@ -200,11 +151,7 @@ class RunOutput:
         return True
 
 
-talk_options = Group(
-    RunOutput,
-    click.option("-q", "--quiet", is_flag=True, help="Print no progress and no summary, only failures."),
-    json_option,
-)
+talk_options = Group(RunOutput, json_option)
 
 
 def opened_collection(
