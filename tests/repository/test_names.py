@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from itertools import permutations
 from pathlib import Path
 
 ALIAS = re.compile(r"[A-Z][A-Za-z]*[a-z][A-Za-z]*")
@@ -24,6 +25,21 @@ def test_no_two_classes_or_types_have_the_same_name() -> None:
                 places[name][shown] = ast.unparse(node.value).replace("npt.", "")
     assert len(places) > 500
     assert {name: list(of) for name, of in places.items() if len(set(of.values())) > 1} == {}
+
+
+def test_few_classes_have_all_fields_of_another() -> None:
+    """A result is declared where it is made; another class with all of its fields is a copy of it."""
+    fields = {
+        f"{path.stem}:{node.name}": {ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)}
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef)
+    }
+    copies = [
+        each for each in permutations(fields, 2) if len(fields[each[0]]) > 4 and fields[each[0]] <= fields[each[1]]
+    ]
+    assert len(fields) > 500
+    assert len(copies) <= 13, copies
 
 
 QUESTION = re.compile(r"(What|Whether|How|Where|Which|Why|Who|Whose|When)\b")
