@@ -12,8 +12,7 @@ import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, options
-from indexer.cli.options.removal import remove_option
-from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
+from indexer.cli.options.shared import json_option, opened_collection, refresh_option, remove_option, store_option
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, say, shown_store, size
 from indexer.cli.terminal.relations import relations_shown

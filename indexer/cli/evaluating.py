@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.fields import field_options
 from indexer.cli.options.groups import Group, options, refuse_typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     extraction_options,
+    field_options,
     json_option,
     opened_collection,
     store_option_unless,

@@ -12,10 +12,10 @@ import click
 
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import arrival_options
-from indexer.cli.options.columns import column_options
 from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import (
     RunOutput,
+    column_options,
     extraction_options,
     fingerprint_options,
     json_option,

@@ -13,8 +13,7 @@ from indexer.cli.documents import show_deleted
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, options
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.removal import remove_option
-from indexer.cli.options.shared import json_option, opened_collection, refresh_option, store_option
+from indexer.cli.options.shared import json_option, opened_collection, refresh_option, remove_option, store_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
 from indexer.errors import FileActError, UsageError
 from indexer.library.options import RemovalRequest

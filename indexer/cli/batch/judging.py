@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from indexer.cli.options.groups import Group
-from indexer.cli.options.removal import remove_option
+from indexer.cli.options.shared import remove_option
 from indexer.cli.terminal.output import say
 from indexer.cli.terminal.relations import relations_shown
 from indexer.library.batch_options import BatchJudging

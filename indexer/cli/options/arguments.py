@@ -6,9 +6,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from indexer.cli.options.columns import column_options
 from indexer.cli.options.groups import refuse_typed, typed
-from indexer.cli.options.shared import extraction_options
+from indexer.cli.options.shared import column_options, extraction_options
 from indexer.cli.terminal.output import shown_store
 from indexer.errors import NotFoundError, UsageError
 from indexer.library.asking import is_id

@@ -16,7 +16,17 @@ from indexer.cli.options.paths import A_PATH
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import say, shown_store, told_each_minute
 from indexer.errors import UsageError
-from indexer.library.options import Extraction, Fingerprinting, Format, WorkerLimits, require_format
+from indexer.library.options import (
+    COPIES,
+    REMOVABLE,
+    Extraction,
+    Fingerprinting,
+    Format,
+    NamedColumns,
+    NamedFields,
+    WorkerLimits,
+    require_format,
+)
 from indexer.model.declared import Option
 from indexer.text.remarks import in_json, note
 
@@ -48,6 +58,21 @@ KINDS["format"] = FormatChoice(get_args(Format))
 extraction_options = Group(Extraction, limit_options, title="How documents are read")
 
 fingerprint_options = Group(Fingerprinting, title="Fingerprints")
+column_options = Group(NamedColumns, title="Fields of lines and rows")
+field_options = Group(NamedFields, column_options, title="Texts that are read again")
+
+
+def remove_option(verb: str, **related: Any) -> Decorator:
+    """`--remove`, whose help begins with `verb`; `related` are the attributes of `Related`."""
+    return click.option(
+        "--remove",
+        cls=Related,
+        metavar="RELATION,...",
+        allow_from_autoenv=False,
+        help=f"{verb} the documents whose text stands to that of a document that stays in one of these relations: "
+        f"{', '.join(REMOVABLE)}; edited only if it says less.  [default: {','.join(COPIES)}]",
+        **related,
+    )
 
 
 def _noted(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
