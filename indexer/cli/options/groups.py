@@ -10,7 +10,6 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -241,10 +240,13 @@ def _with_options(
 def _declared_hints(thing: Any) -> dict[str, Any]:
     names, found = vars(sys.modules[thing.__module__]), dict[str, Any]()
     for name, annotation in inspect.get_annotations(thing).items():
-        # Others may name types that are imported for type checkers alone.
-        with suppress(NameError):
+        try:
             alone = types.SimpleNamespace(__annotations__={name: annotation})
             found |= typing.get_type_hints(alone, names, include_extras=True)
+        except NameError:
+            # What is no option may name a type that is imported for type checkers alone.
+            if str(annotation).startswith("Annotated["):
+                raise
     return {name: hint for name, hint in found.items() if typing.get_origin(hint) is typing.Annotated}
 
 
