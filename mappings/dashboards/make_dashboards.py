@@ -180,8 +180,10 @@ def _shown(panel: Panel) -> dict[str, Any]:
         return {"vis": {"colors": dict(panel.colors)}}
     if isinstance(panel, Table):
         widths = [{"colIndex": place, "width": width} for place, width in panel.narrow.items()]
-        largest = {"columnIndex": min(panel.narrow), "direction": "desc"}
-        return {"vis": {"params": {"colWidth": widths, "sort": largest}}}
+        largest = min(panel.narrow)
+        kibana = {"colWidth": widths, "sort": {"columnIndex": largest, "direction": "desc"}}
+        other = {"columnsWidth": widths, "sortColumn": {"colIndex": largest, "direction": "desc"}}
+        return {"vis": {"params": kibana, **other}}
     return {}
 
 

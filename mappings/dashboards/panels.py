@@ -130,7 +130,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Metric(
         name="redundant-metric",
         title="Could go",
-        about="The documents that repeat one which stays, without forms and parts, and their bytes.",
+        about="Documents that say the same as a document that stays, and their size.",
         view="documents",
         query=REDUNDANT,
         aggregations=(count("documents"), measure("sum", "neardup.bytes", "size")),
@@ -140,8 +140,8 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Chart(
         name="similarities",
         title="Similarity to what stays",
-        about="How many documents are so similar to what they repeat, by the rule of the last "
-        "clustering: the share of common shingles, or of equal bits of the simhash.",
+        about="How much documents share with a near document that stays, by the rule of the last clustering. "
+        "The scale shows square roots.",
         view="documents",
         query=REPEATS,
         aggregations=(count("documents"), in_ranges("neardup.cluster.repeats_similarity", "shares", _SIMILARITIES)),
@@ -150,8 +150,8 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Chart(
         name="relations",
         title="Relation to what stays",
-        about="How the texts of documents stand to the near ones that stay, as clustering notes it. Without a relation "
-        "are those of which it was told to read no text.",
+        about="How documents differ from a near document that stays. Unknown: clustering was told to read no texts. "
+        "The scale shows square roots.",
         view="documents",
         query=REPEATS,
         aggregations=(count("documents"), terms("neardup.cluster.relation", "relation", 12), _BY_VERDICT),
@@ -162,7 +162,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Chart(
         name="times",
         title="Documents over time",
-        about="By week, of the date by which the collection goes, or else the time of indexing.",
+        about="By week, by the date of the last clustering, or by the time of indexing.",
         view="documents",
         query=RECORDS,
         aggregations=(count("documents"), over_time("TIME_FIELD", "week", "w"), _BY_VERDICT),
@@ -171,7 +171,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Table(
         name="whom",
         title="Who repeats whom",
-        about="The documents of a source that are near one which stays, and the source of that one.",
+        about="How many documents of a source are near a document of another source, or of the same, that stays.",
         view="documents",
         query=REPEATS,
         aggregations=(
@@ -185,7 +185,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Table(
         name="clusters-here",
         title="Clusters of the documents shown",
-        about="Counted from documents, so that they follow every query, also one by a field of your own.",
+        about="Counted from documents, so they follow every query, also by a field of your own.",
         view="documents",
         query=IN_CLUSTER,
         aggregations=(
@@ -198,7 +198,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Chart(
         name="going",
         title="What could go by source",
-        about="Documents that could go, by the host of a URL or the folder of a path, and by whom they repeat.",
+        about="Documents that could go, by host or folder, coloured by the source that they repeat.",
         view="documents",
         query=REDUNDANT,
         aggregations=(count("documents"), terms("neardup.origin", "source", 20), _BY_REPEATED),
@@ -234,7 +234,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Search(
         name="largest",
         title="Largest clusters",
-        about="Each with its canonical document, which leads to the document; the cluster's id leads to its members.",
+        about="Each cluster with its canonical document. The ids are links to the document and to the members.",
         view="clusters",
         query="_exists_:size",
         columns=(
@@ -257,7 +257,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Search(
         name="members",
         title="Members of clusters",
-        about="Each cluster's documents, what stays first. Filter by a cluster's id to see its members alone.",
+        about="The documents of each cluster; those that stay come first. Filter by the id of one to see it alone.",
         view="documents",
         query=IN_CLUSTER,
         columns=MEMBER_COLUMNS,
@@ -281,7 +281,7 @@ HEALTH_PANELS: tuple[Panel, ...] = (
     Metric(
         name="health-metric",
         title="Documents",
-        about="Short ones are compared with nothing; those without text have no fingerprint.",
+        about="Short documents are compared with nothing. Documents without text have no fingerprint.",
         view="documents",
         query=RECORDS,
         aggregations=(
@@ -311,7 +311,7 @@ HEALTH_PANELS: tuple[Panel, ...] = (
     Metric(
         name="failures-metric",
         title="Failures",
-        about="Documents that could not be indexed; one that is indexed later is counted no more.",
+        about="Documents that could not be indexed. Once indexed, a document is no longer counted.",
         view="failures",
         query="_exists_:failed_at",
         aggregations=(count("failures"),),
@@ -353,7 +353,7 @@ HEALTH_PANELS: tuple[Panel, ...] = (
     Chart(
         name="extractors",
         title="Documents by extractor",
-        about="Which engine gave the text.",
+        about="Which program extracted the text.",
         view="documents",
         query=RECORDS,
         aggregations=(
@@ -397,8 +397,7 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
     Metric(
         name="passages-metric",
         title="Passages",
-        about="Runs of words that stand in two documents or more. What stands in ten or more for each of their hosts "
-        "or folders is boilerplate.",
+        about="Runs of words in two documents or more. Boilerplate is in ten or more for each of its sources.",
         view="passages",
         query=_PASSAGE,
         aggregations=(
@@ -410,7 +409,7 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
     Metric(
         name="copied-metric",
         title="Documents with passages",
-        about="Documents that have words in common with others, their words, and those that stand elsewhere too.",
+        about="Documents with passages, their words, and how many of these words are elsewhere too.",
         view="passages",
         query=_DOCUMENT,
         aggregations=(
@@ -434,7 +433,7 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
     Search(
         name="passages-list",
         title="What is copied most",
-        about="Each with the document that it stood first in; of a longer one the beginning.",
+        about="Each passage with its first document. Long passages are cut.",
         view="passages",
         query=_PASSAGE,
         columns=("documents", "origins", "words", "boilerplate", "document.id", "first_indexed_at", "text"),
@@ -458,7 +457,7 @@ PASSAGE_PANELS: tuple[Panel, ...] = (
     Search(
         name="copied-origins",
         title="Who has words from whom",
-        about="The words that documents of one host or folder have of what stood first in another, or in the same.",
+        about="How many words of a source were in another source before, or in the same one.",
         view="passages",
         query=_ORIGINS,
         columns=("words", "first_in", "then_in"),
@@ -488,7 +487,7 @@ DASHBOARDS = (
     Dashboard(
         "copied",
         "Copied passages: INDEX",
-        "What several documents say word by word, as neardup passages --write has found it last.",
+        "Passages in several documents, word by word, from the last run of neardup passages --write.",
         PASSAGE_PANELS,
     ),
 )
