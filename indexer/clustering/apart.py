@@ -39,7 +39,7 @@ class _SameFacts(Permitted):
 
         Two fillings of one form may differ mostly elsewhere, which hides the facts.
         """
-        return relation.word in (*COPIES, "rendition", "edited")
+        return relation.word in self.relations
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class GroupedDocuments:
         return self.documents[self._order]
 
 
-_SAME_FACTS = _SameFacts()
+_SAME_FACTS = _SameFacts(frozenset((*COPIES, "rendition", "edited")))
 
 
 class FormsApart:
