@@ -54,7 +54,7 @@ def odt(**more: str | bytes) -> bytes:
     text = f"""<office:document-content {ODT}><office:body><office:text><text:tracked-changes><text:p>deleted</text:p>
         </text:tracked-changes><text:h>Head</text:h><text:p>wo<text:span>rd</text:span><text:s/>next<text:note>
         <text:note-citation>1</text:note-citation><text:note-body><text:p>a note</text:p></text:note-body></text:note>
-        </text:p>
+        in line</text:p>
         <office:annotation><text:p>a comment</text:p></office:annotation></office:text></office:body>
         </office:document-content>"""
     meta = f"<office:document-meta {ODT}><office:meta><dc:title>A paper</dc:title></office:meta></office:document-meta>"
@@ -85,7 +85,7 @@ def open_document(kind: str, body: str) -> bytes:
     [
         (epub(), "epub", "A book", "first page second page"),
         (docx(), "docx", "A letter", "One word […]in line cell a note"),
-        (odt(), "odt", "A paper", "Head word next a note"),
+        (odt(), "odt", "A paper", "Head word next in line a note"),
         (open_document("presentation", SLIDE), "odp", "A paper", "Tea Four minutes. And rye"),
         (open_document("spreadsheet", SHEET), "ods", "A paper", "Stock 2026 tea 4 rye 3.5"),
         # The names of tables in texts are seen by nobody.

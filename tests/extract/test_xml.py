@@ -81,18 +81,18 @@ def test_rfc_xml_says_what_its_pages_show(extractor: Extractor) -> None:
 <xref target="A1" section="2.1" sectionFormat="comma"/>,
 <xref target="oil"/> and <xref target="rust" format="counter"/>, or <xref target="oil">the oil</xref>.</t>
 <section title="Oil" anchor="oil"><t hangText="whale">Rare</t><figure anchor="can" title="A can"/></section></section>
-<section numbered="false"><name>Thanks</name><t>To <xref target="A1" format="none">all</xref> at
+<section numbered="false"><name>Thanks</name><t>To <contact fullname="Ben Cole"/>, <xref target="A1" format="none">all</xref> at
 <eref target="http://a.example"/> for <xref target="can"/>, <xref target="nowhere"/></t></section></middle>
 <back><displayreference target="A1" to="ONE"/><references title="Sources">
-<reference anchor="A1" target="http://b.example"><front><title>On gates</title><author initials="A.B." surname="Meyer"/>
+<reference anchor="A1" target="http://b.example"><front><title>On gates</title><author fullname="Anna Meyer"/>
 <author initials="C" surname="Lund" role="editor"/>
 <author><organization>Harbour</organization></author><date month="May" year="2031"/></front>
 <seriesInfo name="RFC" value="12"/></reference></references>
 <section anchor="rust"><name>Rust</name></section></back></rfc>"""
     assert read(source, extractor).text == (
         "Gates 1. Locks See [ONE], [ONE], Section 2.1, Section 1.1 and A, or the oil (Section 1.1). "
-        "1.1. Oil whale Rare Figure 1: A can Thanks To all at <http://a.example> for Figure 1, [nowhere] Sources "
-        '[ONE] Meyer, A.B., Lund, C., Ed., and Harbour, "On gates", RFC 12, May 2031, <http://b.example>. A. Rust'
+        "1.1. Oil whale Rare Figure 1: A can Thanks To Ben Cole, all at <http://a.example> for Figure 1, [nowhere] Sources "
+        '[ONE] Meyer, A., Lund, C., Ed., and Harbour, "On gates", RFC 12, May 2031, <http://b.example>. A. Rust'
     )
 
 

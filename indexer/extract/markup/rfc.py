@@ -81,6 +81,8 @@ class RfcWords:
                 return "" if has_content else f"<{attributes.get('target', '')}>"
             self._open.append((len(self._parts), attributes, has_content))
             return f"[{attributes.get('target', '')}]"
+        elif name == "contact":
+            return attributes.get("fullname", "")
         return ""
 
     def _content(self, begun: int) -> str:
@@ -131,7 +133,9 @@ class _Reference:
         if name == "author":
             initials, editor = attributes.get("initials", ""), ", Ed." if attributes.get("role") == "editor" else ""
             initials = initials if initials.endswith(".") or not initials else f"{initials}."
-            self._authors.append((attributes.get("surname", ""), initials, editor))
+            given, _, surname = attributes.get("fullname", "").rpartition(" ")
+            initials = initials or (f"{given[0]}." if given else "")
+            self._authors.append((attributes.get("surname", surname), initials, editor))
         elif name == "date":
             self._date = " ".join(filter(None, (attributes.get("month"), attributes.get("year"))))
         elif name == "seriesInfo":

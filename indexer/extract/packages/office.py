@@ -69,6 +69,8 @@ class _OfficeText:
 
     def __init__(self, within: str, out: Mapping[str, str] = MappingProxyType({})) -> None:
         self.parts: list[str] = []
+        self.notes: list[str] = []
+        self._note_from = 0
         self.left_out: list[tuple[str, str]] = []
         self._within, self._out = _names(within), out
         self._path: list[str] = []
@@ -90,6 +92,8 @@ class _OfficeText:
             # A character of a font of symbols, such as a checked box.
             with suppress(ValueError, OverflowError):
                 self.parts.append(chr(int(_value(attributes, "char"), 16)))
+        elif name == "note-body":
+            self._note_from = len(self.parts)
         elif name == "change":
             self.parts.append(DELETION)
         elif name == "vertAlign":
@@ -106,6 +110,10 @@ class _OfficeText:
     def end(self, _tag: str = "") -> None:
         name = self._path[-1]
         self._end_of(name)
+        if name == "note-body" and not self._out_at:
+            # A note stands in a sentence, and is shown behind it.
+            self.notes += self.parts[self._note_from :]
+            del self.parts[self._note_from :]
         if self._out_at == len(self._path):
             kind, text = self._out[name], cleaned("".join(self._aside))
             self._aside.clear()
@@ -292,7 +300,7 @@ def _title(parts: PackageParts, name: str, extractor: str) -> str:
 
 def _words(data: bytes, extractor: str, words: _OfficeText) -> str:
     _parse(data, extractor, words)
-    return "".join(words.parts)
+    return "".join((*words.parts, *words.notes))
 
 
 def _parse(data: bytes, extractor: str, builder: Builder) -> None:
