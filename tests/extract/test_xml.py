@@ -81,7 +81,8 @@ def test_rfc_xml_says_what_its_pages_show(extractor: Extractor) -> None:
 <xref target="A1" section="2.1" sectionFormat="comma"/>,
 <xref target="oil"/> and <xref target="rust" format="counter"/>, or <xref target="oil">the oil</xref>.</t>
 <section title="Oil" anchor="oil"><t hangText="whale">Rare</t><figure anchor="can" title="A can"/></section></section>
-<section numbered="false"><name>Thanks</name><t>To <contact fullname="Ben Cole"/>, <xref target="A1" format="none">all</xref> at
+<section numbered="false"><name>Thanks</name><t>To <contact fullname="Ben Cole"/>,
+<xref target="A1" format="none">all</xref> at
 <eref target="http://a.example"/> for <xref target="can"/>, <xref target="nowhere"/></t></section></middle>
 <back><displayreference target="A1" to="ONE"/><references title="Sources">
 <reference anchor="A1" target="http://b.example"><front><title>On gates</title><author fullname="Anna Meyer"/>
@@ -91,8 +92,8 @@ def test_rfc_xml_says_what_its_pages_show(extractor: Extractor) -> None:
 <section anchor="rust"><name>Rust</name></section></back></rfc>"""
     assert read(source, extractor).text == (
         "Gates 1. Locks See [ONE], [ONE], Section 2.1, Section 1.1 and A, or the oil (Section 1.1). "
-        "1.1. Oil whale Rare Figure 1: A can Thanks To Ben Cole, all at <http://a.example> for Figure 1, [nowhere] Sources "
-        '[ONE] Meyer, A., Lund, C., Ed., and Harbour, "On gates", RFC 12, May 2031, <http://b.example>. A. Rust'
+        "1.1. Oil whale Rare Figure 1: A can Thanks To Ben Cole, all at <http://a.example> for Figure 1, [nowhere] "
+        'Sources [ONE] Meyer, A., Lund, C., Ed., and Harbour, "On gates", RFC 12, May 2031, <http://b.example>. A. Rust'
     )
 
 
